@@ -11,6 +11,7 @@ from benchmarks.authzen import measure_authzen
 from benchmarks.batches import measure_batches
 from benchmarks.callers import measure_callers
 from benchmarks.checks import measure_checks
+from benchmarks.console import measure_console
 from benchmarks.contextual_warrants import measure_contextual_warrants
 from benchmarks.cores import LOAD_CORE, SERVER_CORE
 from benchmarks.differences import measure_differences
@@ -35,6 +36,7 @@ TOPICS = {
     "import": measure_imports,
     "callers": measure_callers,
     "checks": measure_checks,
+    "console": measure_console,
     "contextual": measure_contextual_warrants,
     "explain": measure_explanations,
     "difference": measure_differences,

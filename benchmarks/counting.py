@@ -46,6 +46,15 @@ class CountingDatabase:
     def staleness(self, mark: Mark) -> Staleness:
         return self._database.staleness(mark)
 
+    def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
+        before = self._database.statements
+        found = self._database.find_changes(after, most)
+        self.reads += self._database.statements - before
+        return found
+
+    def is_newest(self, mark: Mark) -> bool:
+        return self._database.is_newest(mark)
+
     def now(self) -> int:
         return self._database.now()
 

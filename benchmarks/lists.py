@@ -33,9 +33,10 @@ from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, 
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from magistrate.operations.kept_page import StoredRow
 from magistrate.operations.listings import Listings
 from magistrate.operations.paging import MAX_LIMIT, Page, read_wanted
-from magistrate.operations.query import QUERY_LIST, QueryRequest, StoredRow, list_page
+from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
 
 SIZE = 1_000_000
 SEED = 1

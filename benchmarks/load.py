@@ -25,7 +25,7 @@ _GRACE_SECONDS = 30
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Requests of one kind: in `path`, {n} stands for 0 to `count` - 1, in turn."""
+    """Requests of one kind: in `path` and `body`, {n} stands for 0 to `count` - 1, in turn."""
 
     method: str
     path: str
@@ -92,5 +92,7 @@ def _by_python(url: str, workload: Workload, seconds: int) -> _Report:
 
 
 def _endless(workload: Workload) -> Iterator[bytes]:
-    paths = [workload.path.replace("{n}", str(n)) for n in range(workload.count)]
-    return cycle([request_bytes(workload.method, path, workload.body.encode()) for path in paths])
+    texts = [
+        (workload.path.replace("{n}", str(n)), workload.body.replace("{n}", str(n))) for n in range(workload.count)
+    ]
+    return cycle([request_bytes(workload.method, path, body.encode()) for path, body in texts])

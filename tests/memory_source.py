@@ -22,7 +22,7 @@ from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, Subject, TypeName
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrant_reader import AnyRead, WarrantsByObject, WarrantsBySubject
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import ChangedWarrant, Warrant
 from magistrate.engine.work import Work
 
 Relations = dict[str, dict[str, object]]
@@ -76,6 +76,13 @@ def rows_of(warrants: Sequence[Warrant], read: AnyRead) -> list[Warrant]:
         for warrant in warrants
         if (read.ids is None or warrant.object_id in read.ids) and _has_shape(warrant, request)
     ]
+
+
+def change_of(warrant: Warrant, exists: bool) -> ChangedWarrant:
+    """Of a warrant that was written or deleted, as the change log has it: it does not say which limits a warrant had
+    that was deleted."""
+    is_unknown = warrant.policy or (exists and warrant.is_conditional)
+    return ChangedWarrant(warrant.names, None if is_unknown else exists)
 
 
 def _has_shape(warrant: Warrant, request: WarrantsByObject) -> bool:

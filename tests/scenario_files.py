@@ -14,7 +14,7 @@ import msgspec
 import yaml
 
 from magistrate.engine.named_policy import NamedPolicy, read_named_policy
-from magistrate.engine.overlay import FIRST_NUMBER
+from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.policy import read_policy
 from magistrate.engine.terms import (
     ObjectId,

@@ -119,7 +119,8 @@ async def decide_on_saturday(settings: Settings, set_clock: Callable[[str], None
             object_ref("document", "payroll"), relation_name("can-read", "relation"), subject, {"network": "office"}
         )
         origin = RequestOrigin("portal", "01990f4e-7c1a-7b5e-9c3d-5a1f0e8d2b46")
-        await PendingChecks(context, [checked], ALL_NEEDED, NO_DEMAND, origin=origin).decide()
+        pending = PendingChecks(context, [checked], ALL_NEEDED, NO_DEMAND, origin=origin)
+        assert pending.decide_at_once() or await pending.decide()
         await context.decisions.write()
 
 

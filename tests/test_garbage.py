@@ -2,12 +2,17 @@
 
 import gc
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from weakref import ref
 
 import pytest
 
+from magistrate.engine.query import read_query
+from magistrate.engine.query.finding import find
+from magistrate.engine.work import Work
 from magistrate.wiring.garbage import COUNTED_EVERY, COUNTS_OF_A_PERIOD, SurvivorFreezer
+from tests.memory_source import PLENTY, model_of, rows_of
+from tests.scenario_files import stored_warrant
 
 SURVIVORS = 50_000
 
@@ -66,3 +71,38 @@ def test_survivors_that_are_many_for_a_while_are_not_scanned_again(freezer: Surv
         del lists
         for _ in range(COUNTED_EVERY):
             gc.collect()
+
+
+MANY_GROUPS = 20_000
+
+
+@pytest.mark.parametrize("member", ["user:ann", "user:*"])
+def test_no_collection_scans_all_groups_of_an_object_whose_subjects_are_listed(
+    freezer: SurvivorFreezer, member: str
+) -> None:
+    """Containers that are made while as many others are freed do not count: all of them are scanned by the next."""
+    written = [f"paper:p#viewer@group:g{number}#member" for number in range(MANY_GROUPS)]
+    warrants = [stored_warrant(text, number, 0) for number, text in enumerate([*written, f"group:g7#member@{member}"])]
+    by_type = {"paper": warrants[:-1], "group": warrants[-1:]}
+    model = model_of({"user": {}, "group": {"member": {}}, "paper": {"viewer": {}}}, warrants)
+    search = find(model, read_query("select viewer of type user for paper:p"), {}, 0, Work(PLENTY))
+    scanned: list[int] = []
+
+    def count_young(phase: str, info: Mapping[str, int]) -> None:
+        if phase == "start":
+            scanned.append(sum(len(gc.get_objects(generation)) for generation in range(info["generation"] + 1)))
+
+    gc.collect()
+    gc.callbacks.append(count_young)
+    try:
+        while (findings := search.outcome()) is None:
+            if reads := search.advance():
+                search.take([rows_of(by_type[read.request.type], read) for read in reads])
+        for _ in search.release():
+            pass
+    finally:
+        gc.callbacks.remove(count_young)
+
+    assert findings.relation_results is not None
+    assert len(scanned) > MANY_GROUPS / 1_000
+    assert max(scanned) < MANY_GROUPS / 2

@@ -79,8 +79,11 @@ async def _probe(urls: Urls, api: WarrantApi, dataset: Dataset, effort: ProbeEff
     questions = dataset.questions(QUESTIONS, SEED)
     objects = [each.object_id for each in questions if each.object_type == PLACES[dataset.name].object_type]
     checks = itertools.cycle([api.check(question) for question in questions])
+    with closing(await _Connection.to(urls[0])) as connection:
+        for row in group_rows(PLACES[dataset.name], objects):
+            await connection.answer(api.write(row))
+    # Only now: a server closes connections that send nothing for some seconds.
     probers = [_Prober([await _Connection.to(url) for url in urls], api, found, effort) for _ in range(PROBERS)]
-    await probers[0].write_all(group_rows(PLACES[dataset.name], objects))
     probes = iter(probes_of(PLACES[dataset.name], objects, -(-effort.pairs // 2)))
     loading = [asyncio.create_task(_keep_asking(url, checks, found)) for url in urls for _ in range(LOADERS // 2)]
     try:
@@ -123,10 +126,6 @@ class _Prober:
         self._found = found
         self._deadline = time.perf_counter() + effort.most_seconds
         self._fresh_within = effort.fresh_within
-
-    async def write_all(self, rows: Sequence[WarrantRow]) -> None:
-        for row in rows:
-            await self._node.answer(self._api.write(row))
 
     def close(self) -> None:
         self._node.close()

@@ -16,12 +16,22 @@ export interface Access {
 
 /** What the key of the session may do; undefined until it is known. */
 export const access = signal<Access | undefined>(undefined);
-/** Whether the key may write warrants and objects; undefined until it is known. */
-export const mayWrite = computed(() => access.value?.scopes.includes("write"));
-/** Whether the key may change the model; undefined until it is known. */
-export const mayModel = computed(() => access.value?.scopes.includes("model"));
 /** The object types that the key is limited to; undefined: all. */
 export const onlyTypes = computed(() => access.value?.objectTypes);
+
+/** Says what a key needs for something: a scope, and perhaps not to be limited to object types. */
+export interface Need {
+  scope: "check" | "query" | "read" | "write" | "model" | "events" | "metrics" | "keys";
+  ofAllTypes?: boolean;
+}
+
+/** Returns why the key may not do something; undefined: it may, or it is not known yet what it may do. */
+export function findObstacle({ scope, ofAllTypes }: Need): string | undefined {
+  if (access.value && !access.value.scopes.includes(scope)) return `Your key lacks the scope ${scope}`;
+  if (ofAllTypes && onlyTypes.value) return `Your key is limited to ${onlyTypes.value.join(", ")}`;
+  return undefined;
+}
+
 /** Why the console signed out by itself. */
 export const signedOutBecause = signal("");
 

@@ -1,6 +1,4 @@
-/** Reads the metrics of the service, in the text format of Prometheus, and tells what happened between two readings. */
-
-import { send } from "./api";
+/** Reads metrics in the text format of Prometheus, and compares two readings. */
 
 interface Sample {
   name: string;
@@ -16,20 +14,24 @@ export interface Reading {
 
 export interface RouteFigures {
   route: string;
-  perSecond: number;
+  /** How many requests there were since the service was started. */
+  total: number;
+  /** Undefined until there are two readings, like all rates. */
+  perSecond?: number;
   medianMs?: number;
   slowMs?: number;
 }
 
 export interface Figures {
-  perSecond: number;
+  total: number;
+  perSecond?: number;
   medianMs?: number;
   slowMs?: number;
   /** The share of checks that were answered from the graph cache without a read; undefined if there were none. */
   cacheHits?: number;
-  statementsPerSecond: number;
-  errorsPerSecond: number;
-  refusedPerSecond: number;
+  statementsPerSecond?: number;
+  errorsPerSecond?: number;
+  refusedPerSecond?: number;
   cachedWarrants: number;
   running: number;
   waiting: number;
@@ -39,8 +41,7 @@ export interface Figures {
 const LINE = /^(\w+)(?:\{(.*)\})? (\S+)$/;
 const LABEL = /(\w+)="((?:[^"\\]|\\.)*)"/g;
 
-export async function readMetrics(signal: AbortSignal): Promise<Reading> {
-  const text = await (await send("metrics", { accept: "text/plain", signal })).text();
+export function readSamples(text: string, at: number): Reading {
   const samples: Sample[] = [];
   for (const line of text.split("\n")) {
     const found = LINE.exec(line);
@@ -48,34 +49,50 @@ export async function readMetrics(signal: AbortSignal): Promise<Reading> {
     const labels = Object.fromEntries([...(found[2] ?? "").matchAll(LABEL)].map((one) => [one[1] ?? "", one[2] ?? ""]));
     samples.push({ name: found[1] ?? "", labels, value: Number(found[3]) });
   }
-  return { at: performance.now() / 1000, samples };
+  return { at, samples };
 }
 
-/** Returns what happened between two readings, and what is the case at the second one. */
-export function compareReadings(before: Reading, after: Reading): Figures {
-  const seconds = Math.max(after.at - before.at, 0.001);
-  const grown = subtract(before, after);
-  const rate = (name: string) => sum(grown, name) / seconds;
+/** Returns what happened since the reading before, or since the service was started if there is none, and what is the
+ * case now. */
+export function compareReadings(before: Reading | undefined, after: Reading): Figures {
+  const seconds = before && Math.max(after.at - before.at, 0.001);
+  const grown = before ? subtract(before, after) : after.samples;
+  const rate = (samples: Sample[], name: string) => seconds && sum(samples, name) / seconds;
   const hits = sum(grown, "magistrate_graph_hits_total");
   const checks = hits + sum(grown, "magistrate_graph_misses_total") + sum(grown, "magistrate_graph_given_up_total");
-  const failed = grown.filter((one) => one.name === "magistrate_requests_total" && /^5/.test(one.labels.status ?? ""));
-  const names = new Set(grown.filter((one) => one.name === "magistrate_requests_total").map(nameRoute));
-  const routes = [...names].map((route) => {
-    const own = grown.filter((one) => nameRoute(one) === route);
-    return { route, perSecond: sum(own, "magistrate_requests_total") / seconds, ...findLatency(own) };
+  const failed = grown.filter((one) => one.name === REQUESTS && /^5/.test(one.labels.status ?? ""));
+  const grownByRoute = groupByRoute(grown);
+  const totals = groupByRoute(after.samples.filter((one) => one.name === REQUESTS));
+  const routes = [...totals].map(([route, samples]) => {
+    const own = grownByRoute.get(route) ?? [];
+    return { route, total: sum(samples, REQUESTS), perSecond: rate(own, REQUESTS), ...findLatency(own) };
   });
   return {
-    perSecond: rate("magistrate_requests_total"),
+    total: sum(after.samples, REQUESTS),
+    perSecond: rate(grown, REQUESTS),
     ...findLatency(grown),
     cacheHits: checks > 0 ? hits / checks : undefined,
-    statementsPerSecond: rate("magistrate_statements_total"),
-    errorsPerSecond: failed.reduce((total, one) => total + one.value, 0) / seconds,
-    refusedPerSecond: rate("magistrate_requests_shed_total"),
+    statementsPerSecond: rate(grown, "magistrate_statements_total"),
+    errorsPerSecond: rate(failed, REQUESTS),
+    refusedPerSecond: rate(grown, "magistrate_requests_shed_total"),
     cachedWarrants: sum(after.samples, "magistrate_graph_warrants"),
     running: sum(after.samples, "magistrate_requests_running"),
     waiting: sum(after.samples, "magistrate_requests_waiting"),
-    routes: routes.filter((one) => one.perSecond > 0).sort((one, other) => other.perSecond - one.perSecond),
+    routes: routes.sort((one, other) => other.total - one.total || (one.route < other.route ? -1 : 1)),
   };
+}
+
+const REQUESTS = "magistrate_requests_total";
+
+function groupByRoute(samples: Sample[]): Map<string, Sample[]> {
+  const groups = new Map<string, Sample[]>();
+  for (const one of samples) {
+    const route = nameRoute(one);
+    const group = groups.get(route);
+    if (group) group.push(one);
+    else groups.set(route, [one]);
+  }
+  return groups;
 }
 
 function nameRoute(sample: Sample): string {

@@ -23,8 +23,11 @@ export interface Warrant extends WarrantKey {
   expiresAt?: string;
 }
 
-const CHECK = /^([^:#]+):([^#]+)#([A-Za-z0-9_-]+)@([^:#]+):([^#]+)(?:#([A-Za-z0-9_-]+))?$/;
-const SUBJECT = /^([^:#]+):([^#]+)(?:#([A-Za-z0-9_-]+))?$/;
+/** The first colon ends the type. No id contains `#` or a double quote, so none has to be quoted, but it can be. */
+const OBJECT = '([^:#@[]+):("[^"]*"|[^#["]+)';
+const RELATION = "#([A-Za-z0-9_-]+)";
+const CHECK = new RegExp(`^${OBJECT}${RELATION}@${OBJECT}(?:${RELATION})?$`);
+const SUBJECT = new RegExp(`^${OBJECT}(?:${RELATION})?$`);
 
 export function readObject(text: string): ObjectName | undefined {
   const subject = readSubject(text);
@@ -34,7 +37,8 @@ export function readObject(text: string): ObjectName | undefined {
 export function readSubject(text: string): Subject | undefined {
   const found = SUBJECT.exec(text.trim());
   if (!found) return undefined;
-  const [, objectType = "", objectId = "", relation] = found;
+  const [, objectType = "", id = "", relation] = found;
+  const objectId = unquote(id);
   return relation ? { objectType, objectId, relation } : { objectType, objectId };
 }
 
@@ -43,9 +47,13 @@ export function readCheck(text: string): WarrantKey | undefined {
   const found = CHECK.exec(text);
   if (!found) return undefined;
   const [, objectType = "", objectId = "", relation = "", subjectType = "", subjectId = "", userset] = found;
-  const subject: Subject = { objectType: subjectType, objectId: subjectId };
+  const subject: Subject = { objectType: subjectType, objectId: unquote(subjectId) };
   if (userset) subject.relation = userset;
-  return { objectType, objectId, relation, subject };
+  return { objectType, objectId: unquote(objectId), relation, subject };
+}
+
+function unquote(id: string): string {
+  return id.startsWith('"') ? id.slice(1, -1) : id;
 }
 
 export function writeObject(object: ObjectName): string {

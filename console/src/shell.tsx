@@ -1,6 +1,6 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import { access, key, signOut } from "./api";
+import { access, findObstacle, key, signOut, type Need } from "./api";
 import { DataPage } from "./pages/data";
 import { HistoryPage } from "./pages/history";
 import { ModelPage } from "./pages/model";
@@ -12,6 +12,7 @@ import { TestsPage } from "./pages/tests";
 import { WhyPage } from "./pages/why";
 import { Icon, type IconName } from "./parts/icons";
 import { Busy, Empty, Fault } from "./parts/notice";
+import { Permitted } from "./parts/permission";
 import { TimeBar, TimeButton } from "./parts/time_bar";
 import { asOf, link, route } from "./route";
 import { loadObjectTypes, schemaFault } from "./schema";
@@ -21,15 +22,17 @@ interface PageEntry {
   title: string;
   icon?: IconName;
   body: ComponentType;
+  /** What the key needs for the whole page. */
+  needs?: Need;
 }
 
 const PAGES: Record<string, PageEntry> = {
   why: { title: "Why", icon: "why", body: WhyPage },
   data: { title: "Data", icon: "data", body: DataPage },
-  queries: { title: "Queries", icon: "queries", body: QueriesPage },
-  history: { title: "History", icon: "history", body: HistoryPage },
-  model: { title: "Model", icon: "model", body: ModelPage },
-  tests: { title: "Tests", icon: "tests", body: TestsPage },
+  queries: { title: "Queries", icon: "queries", body: QueriesPage, needs: { scope: "query" } },
+  history: { title: "History", icon: "history", body: HistoryPage, needs: { scope: "events" } },
+  model: { title: "Model", icon: "model", body: ModelPage, needs: { scope: "read", ofAllTypes: true } },
+  tests: { title: "Tests", icon: "tests", body: TestsPage, needs: { scope: "read", ofAllTypes: true } },
   service: { title: "Service", icon: "service", body: ServicePage },
   object: { title: "Object", body: ObjectPage },
 };
@@ -77,7 +80,15 @@ function SignedIn({ entry }: { entry: PageEntry | undefined }) {
   if (access.value === undefined) {
     return schemaFault.value ? <Fault fault={schemaFault.value} retry={loadObjectTypes} /> : <Busy what="Signing in" />;
   }
-  return entry ? <entry.body /> : <NotFound />;
+  if (!entry) return <NotFound />;
+  return entry.needs && findObstacle(entry.needs) ? (
+    <div class="wide">
+      <h1>{entry.title}</h1>
+      <Permitted needs={entry.needs}>{null}</Permitted>
+    </div>
+  ) : (
+    <entry.body />
+  );
 }
 
 function Header({ current }: { current: string }) {

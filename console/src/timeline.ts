@@ -1,6 +1,5 @@
 /** Reads the events of changes, newest first, and groups them by the revision that made them. */
 
-import { read } from "./api";
 import type { Page } from "./schema";
 
 export interface ResourceEvent {
@@ -42,50 +41,81 @@ export interface Revision {
 
 const PAGE_SIZE = 100;
 
-/** Reads one list of events, a page at a time. */
+export interface EventsRequest {
+  limit: number;
+  resourceType?: string;
+  objectType?: string;
+  type?: string;
+  /** The times of the first and the last event, in microseconds. */
+  since?: number;
+  until?: number;
+  nextCursor?: string;
+}
+
+/** Reads a page of a list of events of the service, newest first. */
+export type ReadEvents = (path: string, request: EventsRequest, signal: AbortSignal) => Promise<Page<ChangeEvent>>;
+
+/** Reads one list of events, a page at a time, down to the time that is wanted. The service finds events by their time, so
+ * it looks at no change before that, however far the next event of this list is. */
 class EventList {
   readonly events: ChangeEvent[] = [];
-  private cursor: string | undefined;
-  private isAtEnd = false;
+  private window: { since?: number; until?: number; nextCursor?: string } | undefined;
+  /** All events from this time on have been read. */
+  private since = Infinity;
 
   constructor(
     private readonly path: string,
-    private readonly filter: Record<string, string | undefined>,
+    private readonly filter: Omit<EventsRequest, "limit">,
+    private readonly readEvents: ReadEvents,
   ) {}
 
-  get needsPage(): boolean {
-    return this.events.length === 0 && !this.isAtEnd;
+  needsPage(since: number): boolean {
+    return this.events.length === 0 && (this.window !== undefined || this.since > since);
   }
 
-  async readPage(signal: AbortSignal): Promise<void> {
-    const query = { limit: PAGE_SIZE, ...this.filter, nextCursor: this.cursor };
-    const page = await read<Page<ChangeEvent>>(this.path, { query, signal });
+  /** Reads a page of the events from that time on: -Infinity, if it is not limited. */
+  async readPage(since: number, signal: AbortSignal): Promise<void> {
+    const first = Number.isFinite(since) ? since : undefined;
+    const window = this.window ?? { since: first, until: Number.isFinite(this.since) ? this.since - 1 : undefined };
+    const page = await this.readEvents(this.path, { limit: PAGE_SIZE, ...this.filter, ...window }, signal);
     this.events.push(...page.results);
-    this.cursor = page.nextCursor;
-    this.isAtEnd = page.nextCursor === undefined;
+    this.since = window.since ?? -Infinity;
+    this.window = page.nextCursor === undefined ? undefined : { ...window, nextCursor: page.nextCursor };
+  }
+
+  /** Returns the time down to which its order among the events of other lists is known. */
+  get horizon(): number {
+    const last = this.events.at(-1);
+    return this.window !== undefined && last ? microsecondsOf(last) : -Infinity;
   }
 }
 
 /** Merges the lists of events into revisions. */
 export class Timeline {
+  /** The list that has most events: the others are read only as far back as it. */
+  private readonly leader: EventList;
   private readonly lists: EventList[];
   private readonly revisions: Revision[] = [];
+  private since = -Infinity;
 
   /** With a type, these are the changes of objects of this type and of warrants on them. */
-  constructor(type?: string) {
-    this.lists = [
-      new EventList("v2/resource-events", { resourceType: type }),
-      new EventList("v2/access-events", { type: "access_granted", objectType: type }),
-      new EventList("v2/access-events", { type: "access_revoked", objectType: type }),
-    ];
+  constructor(readEvents: ReadEvents, type?: string) {
+    const access = (kind: string) => new EventList("v2/access-events", { type: kind, objectType: type }, readEvents);
+    this.leader = access("access_granted");
+    this.lists = [this.leader, new EventList("v2/resource-events", { resourceType: type }, readEvents), access("access_revoked")];
   }
 
   /** Returns all revisions so far with up to that many further ones, and whether there are more. Reads one page of each
    * list at most, however many events a revision has. */
   async readMore(most: number, signal: AbortSignal): Promise<{ revisions: Revision[]; hasMore: boolean }> {
-    await Promise.all(this.lists.filter((list) => list.needsPage).map((list) => list.readPage(signal)));
+    if (this.leader.needsPage(-Infinity)) {
+      await this.leader.readPage(-Infinity, signal);
+      this.since = this.leader.horizon;
+    }
+    const others = this.lists.filter((list) => list !== this.leader && list.needsPage(this.since));
+    await Promise.all(others.map((list) => list.readPage(this.since, signal)));
     const wanted = this.revisions.length + most;
-    while (!this.lists.some((list) => list.needsPage)) {
+    while (!this.needsPage()) {
       const list = this.findNewest();
       const event = list?.events[0];
       if (!list || !event) return this.finish(false);
@@ -93,6 +123,10 @@ export class Timeline {
       list.events.shift();
     }
     return this.finish(true);
+  }
+
+  private needsPage(): boolean {
+    return this.lists.some((list) => list.needsPage(list === this.leader ? -Infinity : this.since));
   }
 
   private finish(hasMore: boolean): { revisions: Revision[]; hasMore: boolean } {
@@ -127,7 +161,7 @@ export class Timeline {
       if (!event) continue;
       if (event.token === token) return list;
       const best = newest?.events[0];
-      if (!best || sortKey(event) > sortKey(best)) newest = list;
+      if (!best || microsecondsOf(event) > microsecondsOf(best)) newest = list;
     }
     return newest;
   }
@@ -153,10 +187,10 @@ export const VERBS: Record<ChangeEvent["type"], string> = {
   deleted: "deleted",
 };
 
-/** Returns the time as a text that sorts: the service leaves out a fraction of zero. */
-function sortKey(event: ChangeEvent): string {
+/** Returns the time of an event as the service counts it: a Date has milliseconds. It leaves out a fraction of zero. */
+function microsecondsOf(event: ChangeEvent): number {
   const [seconds = "", fraction = ""] = event.createdAt.replace("Z", "").split(".");
-  return `${seconds}.${fraction.padEnd(6, "0")}`;
+  return Date.parse(`${seconds}Z`) * 1000 + Number(fraction.padEnd(6, "0"));
 }
 
 export function isAccess(event: ChangeEvent): event is AccessEvent {

@@ -1,24 +1,16 @@
 """Requests beyond a bounded queue are refused at once, and the others are answered."""
 
 import asyncio
-import re
-import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 
 from magistrate.api.admission import LATE_SHARE, SLICE_SECONDS, Admission, WaitingBodies
 from magistrate.errors import Overloaded
-from tests.running import Client, running_service, settings_for
+from tests.api.overloading import LONG_MS, OBJECT, overloaded
 
 pytestmark = pytest.mark.anyio
-
-LONG_MS = 60_000
-OBJECT = {"objectType": "d", "objectId": "x"}
 
 
 class Clock:
@@ -196,27 +188,10 @@ async def test_no_more_requests_wait_behind_one_that_has_waited_for_most_of_the_
 def test_requests_beyond_the_queue_get_503_while_health_and_other_scopes_are_answered(
     tmp_path: Path, fast_path: int
 ) -> None:
-    """Writes are held by a lock on the database."""
-    settings = settings_for(
-        f"sqlite:///{tmp_path}/m.db",
-        fast_path=fast_path,
-        max_running_requests=1,
-        max_waiting_requests=1,
-        wait_timeout_ms=LONG_MS,
-        store_timeout_ms=LONG_MS,
-        request_timeout_ms=LONG_MS,
-    )
-    with running_service(settings) as url, Client(url) as client, ThreadPoolExecutor(2) as threads:
-        with closing(apsw.Connection(f"{tmp_path}/m.db")) as other:
-            other.execute("BEGIN IMMEDIATE")
-            held = [threads.submit(create, url, f"held-{number}") for number in range(2)]
-            wait_until_queued(client)
-            refused = client.post("/v2/objects", json=OBJECT)
-            by_variables = client.put("/v2/objects/d/x", json={"meta": {}})
-            health = {client.get(path).status_code for path in ("/healthz", "/readyz", "/v2/objects", "/metrics")}
-            other.execute("ROLLBACK")
-        statuses = [one.result() for one in held]
-        after = client.post("/v2/objects", json=OBJECT)
+    with overloaded(tmp_path, fast_path=fast_path) as client:
+        refused = client.post("/v2/objects", json=OBJECT)
+        by_variables = client.put("/v2/objects/d/x", json={"meta": {}})
+        health = {client.get(path).status_code for path in ("/healthz", "/readyz", "/v2/objects", "/metrics")}
 
     for answer in (refused, by_variables):
         assert answer.status_code == 503
@@ -227,21 +202,3 @@ def test_requests_beyond_the_queue_get_503_while_health_and_other_scopes_are_ans
             "message": "the service has more requests than it can answer now; nothing of this one was done",
         }
     assert health == {200}
-    assert (statuses, after.status_code) == ([200, 200], 200)
-
-
-def create(url: str, name: str) -> int:
-    with Client(url) as client:
-        client.timeout = 60
-        return client.post("/v2/objects", json={**OBJECT, "objectId": name}).status_code
-
-
-def wait_until_queued(client: Client) -> None:
-    """Until one write runs and one waits."""
-    deadline = time.monotonic() + 30
-    while True:
-        metrics = client.get("/metrics").text
-        if re.search(r"^magistrate_requests_waiting\{.*\} 1\.0$", metrics, re.MULTILINE):
-            return
-        assert time.monotonic() < deadline, metrics
-        time.sleep(0.02)

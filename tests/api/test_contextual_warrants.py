@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from magistrate.api.endpoints.contextual_warrants import read_contextual_warrants, read_plain_warrants
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
+from magistrate.engine.overlay import Overlay
+from magistrate.engine.plain_warrants import WarrantKind
 from magistrate.errors import InvalidRequest
 from magistrate.operations.contextual_warrants import build_contextual_warrants
 from tests.running import Client
@@ -355,6 +357,11 @@ BODIES = st.fixed_dictionaries(
 )
 
 
+def pairs_by_kind(overlay: Overlay) -> dict[WarrantKind, set[tuple[str, str]]]:
+    """The ids of the object and the subject of each warrant; one that is repeated counts once."""
+    return {kind: set(zip(ids.object_ids, ids.subject_ids, strict=True)) for kind, ids in overlay.ids_by_kind.items()}
+
+
 @given(st.lists(BODIES, max_size=4))
 def test_warrants_that_are_read_together_are_those_that_are_read_one_by_one(given_bodies: list[dict[str, Any]]) -> None:
     bodies = msgspec.convert(given_bodies, list[WarrantBody])
@@ -365,6 +372,9 @@ def test_warrants_that_are_read_together_are_those_that_are_read_one_by_one(give
         return
     one_by_one = build_contextual_warrants(read_contextual_warrants(bodies), 7)
     assert (together.warrants, together.now) == (one_by_one.warrants, one_by_one.now)
+    plain, made = together.overlay, one_by_one.overlay
+    assert (plain.size, plain.warrants, plain.patterns) == (made.size, made.warrants, made.patterns)
+    assert pairs_by_kind(plain) == pairs_by_kind(made)
 
 
 @pytest.mark.parametrize("group", [None, "member"])

@@ -72,6 +72,50 @@ def test_only_brackets_outside_of_strings_count_as_nesting(body: bytes, depth: i
         decode_body(body, ANYTHING, depth - 1)
 
 
+class Inner(msgspec.Struct):
+    text: str | None = None
+    open: Any = None
+
+
+class Outer(msgspec.Struct):
+    inner: list[Inner] | None = None
+    again: "Outer | None" = None
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        pytest.param('"inner":[{"open":%s}]', id="in a member of any type"),
+        pytest.param('"inner":[{"open" :%s}]', id="with a blank before the colon"),
+        pytest.param('"inner":[{"\\u006fpen":%s}]', id="in a member with an escaped name"),
+        pytest.param('"inner":[{"unknown":%s}]', id="in a member that is ignored"),
+        pytest.param('"unknown":%s', id="in a member that is ignored, outside"),
+    ],
+)
+@pytest.mark.parametrize("depth", [8, 128])
+def test_nesting_is_limited_wherever_it_is(beside: str, depth: int) -> None:
+    decoder = msgspec.json.Decoder(Outer)
+    around = beside.count("{") + beside.count("[") + 1
+    body = [f"{{{beside % ('[' * levels + ']' * levels)}}}".encode() for levels in range(depth - around, 900, 99)]
+
+    decode_body(body[0], decoder, depth)
+    for one in [body[0].replace(b"[]", b"[[]]"), *body[1:]]:
+        with pytest.raises(InvalidRequest, match=f"deeper than {depth} levels"):
+            decode_body(one, decoder, depth)
+
+
+@pytest.mark.parametrize("depth", [8, 128])
+def test_nesting_of_a_type_that_contains_itself_is_limited(depth: int) -> None:
+    decoder = msgspec.json.Decoder(Outer)
+
+    def nested(levels: int) -> bytes:
+        return b'{"again":' * (levels - 1) + b"{}" + b"}" * (levels - 1)
+
+    decode_body(nested(depth), decoder, depth)
+    with pytest.raises(InvalidRequest, match=f"deeper than {depth} levels"):
+        decode_body(nested(depth + 1), decoder, depth)
+
+
 def test_the_position_of_an_error_counts_the_blanks_before_the_body() -> None:
     with pytest.raises(InvalidRequest, match="at position 106"):
         decode_body(b" \n" * 50 + b'{"a":}', ANYTHING, DEPTH)

@@ -2,14 +2,10 @@
 
 import asyncio
 import socket
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import BinaryIO
-from urllib.parse import urlsplit
 
-import apsw
 import pytest
 
 from magistrate.api.admission import Admission, Admissions, WaitingBodies
@@ -17,9 +13,9 @@ from magistrate.api.refusable_routes import RefusableRoutes
 from magistrate.api.refusal_pace import MOST_TICKS, REFUSED_PER_TICK, TICK_SECONDS, RefusalPace
 from magistrate.api.routes import ROUTES
 from magistrate.operations.callers import Scope
+from tests.api.overloading import LONG_MS, overloaded
 from tests.api.sockets import read_answer, read_to_the_end
-from tests.api.test_admission import LONG_MS, create, wait_until_queued
-from tests.running import KEY, Client, running_service, settings_for
+from tests.running import KEY, Client
 
 pytestmark = pytest.mark.anyio
 
@@ -113,30 +109,8 @@ async def occupy(admission: Admission) -> None:
         await asyncio.Event().wait()
 
 
-@contextmanager
-def overloaded(folder: Path) -> Iterator[str]:
-    """The URL of a service that refuses every write, because one runs and one waits for a lock on the database."""
-    settings = settings_for(
-        f"sqlite:///{folder}/m.db",
-        max_running_requests=1,
-        max_waiting_requests=1,
-        wait_timeout_ms=LONG_MS,
-        store_timeout_ms=LONG_MS,
-        request_timeout_ms=LONG_MS,
-    )
-    with running_service(settings) as url, Client(url) as client, ThreadPoolExecutor(2) as threads:
-        with closing(apsw.Connection(f"{folder}/m.db")) as other:
-            other.execute("BEGIN IMMEDIATE")
-            held = [threads.submit(create, url, f"held-{number}") for number in range(2)]
-            wait_until_queued(client)
-            yield url
-            other.execute("ROLLBACK")
-        assert [one.result() for one in held] == [200, 200]
-
-
-def connect(url: str) -> socket.socket:
-    parts = urlsplit(url)
-    return socket.create_connection((str(parts.hostname), parts.port or 0), timeout=20)
+def connect(client: Client) -> socket.socket:
+    return socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=20)
 
 
 WRITE = (
@@ -170,8 +144,8 @@ def read_status(stream: BinaryIO) -> int:
 def test_connections_with_held_refusals_get_their_answers_in_order(tmp_path: Path) -> None:
     """More requests than are refused at once: half of the connections send the next one without waiting, in the same
     segment or in another."""
-    with overloaded(tmp_path) as url, ExitStack() as stack:
-        connections = [stack.enter_context(connect(url)) for _ in range(MANY)]
+    with overloaded(tmp_path) as client, ExitStack() as stack:
+        connections = [stack.enter_context(connect(client)) for _ in range(MANY)]
         for number, connection in enumerate(connections):
             connection.sendall(WRITE + HEALTH if number % 4 == 0 else WRITE)
         for number, connection in enumerate(connections):
@@ -183,8 +157,8 @@ def test_connections_with_held_refusals_get_their_answers_in_order(tmp_path: Pat
 
 
 def test_connections_with_held_refusals_may_end_in_any_way(tmp_path: Path) -> None:
-    with overloaded(tmp_path) as url, ExitStack() as stack:
-        connections = [stack.enter_context(connect(url)) for _ in range(MANY)]
+    with overloaded(tmp_path) as client, ExitStack() as stack:
+        connections = [stack.enter_context(connect(client)) for _ in range(MANY)]
         for connection in connections:
             connection.sendall(WRITE)
         for number, connection in enumerate(connections):
@@ -196,7 +170,7 @@ def test_connections_with_held_refusals_may_end_in_any_way(tmp_path: Path) -> No
                 connection.sendall(b"\x00 this is not HTTP\r\n\r\n")
         half_closed = [read_to_the_end(one) for number, one in enumerate(connections) if number % 3 == 1]
         invalid = [read_to_the_end(one) for number, one in enumerate(connections) if number % 3 == 2]
-        with connect(url) as other:
+        with connect(client) as other:
             other.sendall(HEALTH)
             assert read_answer(other).startswith(HEALTHY)
 

@@ -4,12 +4,16 @@ Playwright runs in the event loop of the tests, so tests that use `page` are `as
 `running_service`, belongs in a fixture that is not.
 """
 
+import shutil
 from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 from playwright.async_api import Browser, Page
 
+from tests.browser import node_tools
 from tests.browser.chromium import MISSING, find_chromium, fresh_page, running_browser
+from tests.browser.console_pages import Console
 from tests.browser.console_places import load_example
 from tests.conftest import STORES, new_database_url
 from tests.running import Client, running_service, settings_for
@@ -47,3 +51,20 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     with running_service(settings_for(f"sqlite:///{folder}/m.db")) as url, Client(url) as client:
         load_example(client)
         yield client
+
+
+@pytest.fixture(scope="session")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the source of the console, with its tools."""
+    for program in node_tools.PROGRAMS:
+        if shutil.which(program) is None:
+            pytest.skip(node_tools.MISSING.format(program))
+    return node_tools.install_tools(tmp_path_factory.mktemp("tools"))
+
+
+@pytest.fixture
+async def console(page: Page, service: Client) -> AsyncIterator[Console]:
+    """The console of the service; nothing may go wrong in it."""
+    opened = Console(page, str(service.base_url).rstrip("/"))
+    yield opened
+    assert opened.troubles == []

@@ -1,7 +1,5 @@
 """The places of the console that tests visit one after the other, and the data that they show."""
 
-from typing import Literal
-
 import msgspec
 from playwright.async_api import expect
 
@@ -10,7 +8,8 @@ from tests.browser.console_pages import Console
 from tests.running import Client
 
 EXAMPLE = read_example("document-sharing")
-SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+STRANGE_ID = "$(a,b);~!&|c@d.e{}"
+"""Has characters that are special somewhere."""
 DENIED = {"subject": "user:kim", "relation": "can-read", "object": "document:roadmap"}
 PLACES: tuple[tuple[str, dict[str, str], str], ...] = (
     ("why", {}, ".empty"),
@@ -43,3 +42,7 @@ async def visit(console: Console, name: str, parameters: dict[str, str], selecto
     await console.open(name, **parameters)
     await expect(console.page.locator(selector).first).to_be_visible()
     await expect(console.page.locator(".busy, [aria-busy=true]")).to_have_count(0)
+
+
+def model_of(service: Client) -> str:
+    return service.get("/v2/model", headers={"Accept": "text/plain"}).text

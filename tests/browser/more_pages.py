@@ -1,6 +1,8 @@
 """Page objects of the pages Tests and Service of the console, and of imports."""
 
 import re
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,3 +64,9 @@ class KeysPage:
     async def act(self, name: str, action: str, confirmation: str) -> None:
         await self.console.row(name).get_by_role("button", name=action).click()
         await self.console.dialog.get_by_role("button", name=confirmation).click()
+
+
+def run_file(path: Path) -> str:
+    """Returns the last line of the command that runs a test file."""
+    command = [sys.executable, "-m", "magistrate", "model", "test", str(path)]
+    return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[-1]

@@ -11,9 +11,10 @@ from pathlib import Path
 
 from playwright.async_api import Browser, ViewportSize
 
+from tests.browser.accessibility import SCHEMES, Scheme
 from tests.browser.chromium import MISSING, find_chromium, running_browser
 from tests.browser.console_pages import Console
-from tests.browser.console_places import DENIED, PLACES, SCHEMES, load_example, visit
+from tests.browser.console_places import DENIED, PLACES, load_example, visit
 from tests.generated_docs import ROOT
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
@@ -36,14 +37,14 @@ async def take_all(url: str, folder: Path) -> None:
                 await take(browser, url, folder, width, scheme)
 
 
-async def take(browser: Browser, url: str, folder: Path, width: int, scheme: str) -> None:
-    viewport = {"width": width, "height": 900}
-    async with await browser.new_context(viewport=viewport, color_scheme=scheme) as context:  # type: ignore[arg-type]  # one of SCHEMES
+async def take(browser: Browser, url: str, folder: Path, width: int, scheme: Scheme) -> None:
+    viewport: ViewportSize = {"width": width, "height": 900}
+    async with await browser.new_context(viewport=viewport, color_scheme=scheme) as context:
         page = await context.new_page()
         console = Console(page, url)
         await console.open()
         await page.screenshot(path=folder / f"sign-in-{width}-{scheme}.png")
-        await console.sign_in()
+        await console.start()
         for number, (name, parameters, selector) in enumerate(PLACES):
             await visit(console, name, parameters, selector)
             await page.screenshot(path=folder / f"{number}-{name}-{width}-{scheme}.png", full_page=True)

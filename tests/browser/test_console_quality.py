@@ -1,53 +1,26 @@
 """The console by the tools of its own trade: it is built from its source, typed, accessible, and fits every screen."""
 
 import json
-import os
-import shutil
-import subprocess
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
 
 import pytest
-from playwright.async_api import Browser, Page, expect
+from playwright.async_api import Browser, expect
 
+from tests.browser.accessibility import SCHEMES, Scheme, inspecting
 from tests.browser.chromium import MOST_MILLISECONDS
 from tests.browser.console_pages import Console
-from tests.browser.console_places import PLACES, SCHEMES, visit
+from tests.browser.console_places import PLACES, visit
+from tests.browser.node_tools import SOURCE, run_tool
 from tests.generated_docs import ROOT
 from tests.running import Client
 
-SOURCE = ROOT / "console"
 COMMITTED = ROOT / "src" / "magistrate" / "console_files"
-EXAMPLES = ROOT / "src" / "magistrate" / "examples"
-"""The console contains one of them."""
-DEADLINE_SECONDS = 120
-SERIOUS = ("serious", "critical")
 WIDTHS = (375, 3840)
 
 
-@pytest.fixture(scope="session")
-def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the source of the console, with its tools as package-lock.json has them."""
-    for program in ("node", "npm"):
-        if shutil.which(program) is None:
-            pytest.skip(f"{program} is not installed; building the console needs node 20.19 or newer, and npm")
-    folder = tmp_path_factory.mktemp("tools") / "console"
-    shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns("node_modules"))
-    shutil.copytree(EXAMPLES, folder.parent / EXAMPLES.relative_to(ROOT))
-    run(folder, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
-    return folder
-
-
-def run(folder: Path, *command: str, **environment: str) -> None:
-    ran = subprocess.run(
-        command, cwd=folder, env=os.environ | environment, capture_output=True, text=True, timeout=DEADLINE_SECONDS
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-
-
 def test_the_committed_files_are_those_that_the_source_builds(tools: Path, tmp_path: Path) -> None:
-    run(tools, "npm", "run", "build", CONSOLE_FILES=str(tmp_path / "built"))
+    run_tool(tools, "npm", "run", "build", CONSOLE_FILES=str(tmp_path / "built"))
 
     built = {path.name: path.read_bytes() for path in (tmp_path / "built").iterdir()}
     committed = {path.name: path.read_bytes() for path in COMMITTED.iterdir()}
@@ -56,11 +29,11 @@ def test_the_committed_files_are_those_that_the_source_builds(tools: Path, tmp_p
 
 
 def test_the_source_is_typed(tools: Path) -> None:
-    run(tools, "npm", "run", "check")
+    run_tool(tools, "npm", "run", "check")
 
 
 def test_the_logic_of_the_console_is_tested_by_its_own_tests(tools: Path) -> None:
-    run(tools, "npm", "test")
+    run_tool(tools, "npm", "test")
 
 
 def test_packages_are_pinned_and_come_from_whichever_registry_is_configured() -> None:
@@ -75,58 +48,42 @@ def test_packages_are_pinned_and_come_from_whichever_registry_is_configured() ->
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("scheme", SCHEMES)
-async def test_axe_finds_nothing_serious(
-    tools: Path, browser: Browser, service: Client, scheme: Literal["light", "dark"]
-) -> None:
-    axe = (tools / "node_modules" / "axe-core" / "axe.min.js").read_text()
-    # Only here may a script be added to the page.
-    async with await browser.new_context(color_scheme=scheme, bypass_csp=True) as context:
-        page = await context.new_page()
-        page.set_default_timeout(MOST_MILLISECONDS)
-        console = Console(page, str(service.base_url).rstrip("/"))
+async def test_axe_finds_nothing_serious(tools: Path, browser: Browser, service: Client, scheme: Scheme) -> None:
+    async with inspecting(browser, tools, str(service.base_url).rstrip("/"), scheme) as inspection:
+        console, page = inspection.console, inspection.console.page
         await console.open()
-        found = [("sign in", await list_serious(page, axe, scheme))]
+        await inspection.look("sign in")
         await console.sign_in()
         await expect(page.get_by_role("navigation", name="Pages of the console")).to_be_visible()
         for name, parameters, selector in PLACES:
             await visit(console, name, parameters, selector)
-            found.append((f"{name} {parameters}", await list_serious(page, axe, scheme)))
+            await inspection.look(f"{name} {parameters}")
         await page.get_by_role("link", name="Data").click()
         await page.get_by_role("button", name="New warrant").click()
-        found.append(("dialog", await list_serious(page, axe, scheme)))
+        await inspection.look("dialog")
         await page.get_by_role("button", name="Cancel").click()
         await page.get_by_role("button", name="look back in time").click()
         await page.get_by_role("slider").press("ArrowLeft")
         await expect(page.get_by_text("You are looking at the past")).to_be_visible()
-        found.append(("past", await list_serious(page, axe, scheme)))
+        await inspection.look("past")
         await page.get_by_role("button", name="Back to now").click()
         await console.show("Model")
         await console.write_model("version 1.0\n\ntype user\n\ntype document\n    relation viewer [group]\n")
         await expect(page.locator(".fault-list")).to_be_visible()
-        found.append(("model with errors", await list_serious(page, axe, scheme)))
+        await inspection.look("model with errors")
         await console.write_model("version 1.0\n\ntype user\n\ntype document\n    relation viewer [user]\n")
         await page.get_by_role("button", name="Review and save").click()
         await expect(console.dialog.locator(".access").first).to_be_visible()
-        found.append(("review", await list_serious(page, axe, scheme)))
+        await inspection.look("review")
         await visit(console, "service", {}, ".empty")
         await page.get_by_role("button", name="New key").click()
-        found.append(("dialog of keys", await list_serious(page, axe, scheme)))
+        await inspection.look("dialog of keys")
         await visit(console, "tests", {}, ".empty")
         await page.get_by_role("button", name="Start with an example").click()
         await expect(page.locator(".test-list")).to_be_visible()
-        found.append(("tests", await list_serious(page, axe, scheme)))
+        await inspection.look("tests")
 
-    assert [(place, serious) for place, serious in found if serious] == []
-
-
-async def list_serious(page: Page, axe: str, scheme: str) -> list[Any]:
-    """Runs all rules, but only those of colours again when the page is dark: nothing else differs."""
-    await page.evaluate(axe)
-    only = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"] if scheme == "light" else ["color-contrast"]
-    result = await page.evaluate("only => axe.run(document, {runOnly: only})", only)
-    return [
-        (one["id"], [node["html"] for node in one["nodes"]]) for one in result["violations"] if one["impact"] in SERIOUS
-    ]
+    assert inspection.serious == []
 
 
 @pytest.mark.anyio

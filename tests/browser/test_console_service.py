@@ -1,18 +1,18 @@
-"""The page Service of the console, imports of files, the completion of queries, and contexts that are tried."""
+"""The page Service of the console, imports of files, and contexts that are tried."""
 
 import json
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from tests.browser.console_pages import Console
+from tests.browser.console_places import STRANGE_ID
 from tests.browser.more_pages import KeysPage
 from tests.issuing import issue_key, wait_for_key
 from tests.running import Client
 
 pytestmark = pytest.mark.anyio
-STRANGE_ID = "$(a,b);~!&|c@d.e{}"
 
 
 @pytest.fixture
@@ -56,10 +56,29 @@ async def test_a_session_checks_what_its_user_may_do(console: Console, stored: C
     assert console.troubles == []
 
 
+async def test_the_first_reading_of_metrics_is_shown_at_once(console: Console) -> None:
+    await console.start("data")
+    asked = 0
+
+    async def answer_once(route: Route) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:  # the second one is never answered
+            await route.continue_()
+
+    await console.page.route("**/metrics", answer_once)
+    await console.open("service", show="metrics")
+
+    await expect(console.row("GET /v2/object-types")).to_be_visible()
+    await expect(console.page.get_by_text("Since the service was started")).to_be_visible()
+
+
 async def test_metrics_are_shown_as_they_change(console: Console) -> None:
     await console.start("service", show="metrics")
 
     await expect(console.page.locator(".figure").first).to_contain_text("Requests a second")
+    await expect(console.page.locator(".figure").first).to_contain_text("in all")
+    await expect(console.page.get_by_text("Every two seconds")).to_be_visible()
     await expect(console.row("GET /metrics")).to_be_visible()
 
 
@@ -69,11 +88,13 @@ def limited(stored: Client) -> str:
 
 async def test_a_key_without_the_scope_is_told_which_one_is_missing(console: Console, stored: Client) -> None:
     await console.start("service", key=limited(stored))
-    await expect(console.page.get_by_role("alert")).to_contain_text("keys")
+    await expect(console.page.get_by_text("Your key lacks the scope keys.")).to_be_visible()
 
     await console.open("service", show="metrics")
 
-    await expect(console.page.get_by_role("alert")).to_contain_text("metrics")
+    await expect(console.page.get_by_text("Your key lacks the scope metrics.")).to_be_visible()
+    needed = "magistrate keys create NAME --scope query --scope read --scope metrics"
+    await expect(console.page.get_by_text(needed)).to_be_visible()
 
 
 async def test_a_file_is_imported_and_a_wrong_line_is_named(console: Console, stored: Client, tmp_path: Path) -> None:
@@ -101,29 +122,6 @@ async def test_a_file_is_imported_and_a_wrong_line_is_named(console: Console, st
     done = console.page.get_by_text("Imported 1200 lines")
     await expect(done).to_contain_text("700 were new, 500 were there already")
     assert stored.ask(f"document:{STRANGE_ID}#viewer@user:ann").json()["result"] == "Authorized"
-    assert console.troubles == []
-
-
-async def test_queries_are_completed_word_by_word(console: Console) -> None:
-    await console.start("queries")
-    field = console.field("Query")
-    keyboard = console.page.keyboard
-
-    for typed, offered in (
-        ("sel", "select"),
-        ("select doc", "document"),
-        ("select document wh", "where"),
-        ("select document where user:bo", "user:bob"),
-        ("select document where user:bob is can-r", "can-read"),
-    ):
-        await field.fill(typed)
-        await expect(console.page.get_by_role("option", name=offered)).to_be_visible()
-    await keyboard.press("ArrowDown")
-    await keyboard.press("Enter")
-    await expect(field).to_have_value("select document where user:bob is can-read")
-    await keyboard.press("Enter")
-
-    await expect(console.row("document:roadmap")).to_be_visible()
     assert console.troubles == []
 
 

@@ -1,8 +1,6 @@
 """The page Tests of the console: checks are pinned, run live, saved, and opened again in a playground."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from tests.browser.console_pages import Console
-from tests.browser.more_pages import TestsPage
+from tests.browser.more_pages import TestsPage, run_file
 from tests.cli.test_playground import FILE, playground
 from tests.running import Client
 
@@ -21,12 +19,6 @@ MARKUP = "<img src=x onerror=window.ran=1>"
 @pytest.fixture
 async def console(page: Page, stored: Client) -> Console:
     return Console(page, str(stored.base_url).rstrip("/"))
-
-
-def run_file(path: Path) -> str:
-    """The last line of the command that runs a test file."""
-    command = [sys.executable, "-m", "magistrate", "model", "test", str(path)]
-    return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()[-1]
 
 
 async def test_pinned_checks_are_tests_wherever_they_are_run(console: Console, tmp_path: Path) -> None:

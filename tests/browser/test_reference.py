@@ -2,19 +2,16 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from tests.browser.accessibility import SCHEMES, Scheme, inspecting
 from tests.browser.chromium import MOST_MILLISECONDS
 from tests.browser.console_pages import Console
-from tests.browser.console_places import SCHEMES
-from tests.browser.test_console_quality import list_serious, tools
 from tests.running import KEY, Client
 
 pytestmark = pytest.mark.anyio
-__all__ = ["tools"]
 
 CHECK, LIST = "post_check", "get_objects"
 
@@ -115,20 +112,15 @@ async def test_without_scripts_the_plain_page_is_shown(browser: Browser, service
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 async def test_axe_finds_nothing_serious_in_the_reference(
-    tools: Path, browser: Browser, service: Client, scheme: Literal["light", "dark"]
+    tools: Path, browser: Browser, service: Client, scheme: Scheme
 ) -> None:
-    axe = (tools / "node_modules" / "axe-core" / "axe.min.js").read_text()
-    async with await browser.new_context(color_scheme=scheme, bypass_csp=True) as context:
-        page = await context.new_page()
-        page.set_default_timeout(MOST_MILLISECONDS)
-        opened = Console(page, str(service.base_url).rstrip("/"))
-        await opened.start()
-        found = []
+    async with inspecting(browser, tools, str(service.base_url).rstrip("/"), scheme) as inspection:
+        await inspection.console.start()
         for operation in ("", CHECK, LIST, "put_model"):
-            await open_reference(opened, operation)
-            found.append((operation, await list_serious(page, axe, scheme)))
+            await open_reference(inspection.console, operation)
+            await inspection.look(operation)
 
-    assert [(operation, serious) for operation, serious in found if serious] == []
+    assert inspection.serious == []
 
 
 @pytest.mark.parametrize("width", [375, 1280])

@@ -7,7 +7,7 @@ import pytest
 from magistrate.engine.check import Check
 from magistrate.engine.graph import Graph
 from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
-from tests.memory_source import Relations, model_of
+from tests.memory_source import Relations, change_of, model_of
 from tests.properties.test_graph import decided
 from tests.scenario_files import stored_warrant
 
@@ -51,7 +51,7 @@ def test_the_graph_cache_follows_changes_of_links() -> None:
     asked = Check(object_ref("document", "plan"), RelationName("can-read"), Subject(TypeName("user"), ObjectId("ann")))
 
     decisions = [decided(graph, before, asked)]
-    graph.apply([before[1].names], Revision(2))
+    graph.apply([change_of(before[1], exists=False)], Revision(2))
     decisions.append(decided(graph, after, asked))
 
     assert [decision and decision.is_authorized for decision in decisions] == [False, True]

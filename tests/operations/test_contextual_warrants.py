@@ -10,17 +10,18 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from magistrate.engine.plain_warrants import KindIds, PlainWarrants
 from magistrate.engine.query import read_query
 from magistrate.engine.query.rows import QueryRow
-from magistrate.engine.terms import TypeName
+from magistrate.engine.terms import ObjectId, RelationName, TypeName
 from magistrate.errors import BudgetExceeded, InvalidParameter
 from magistrate.operations.checks import extended_graph
-from magistrate.operations.checks.check import check
+from magistrate.operations.checks.check import PendingChecks, check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import build_contextual_warrants
+from magistrate.operations.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.operations.object_types import delete_object_type
 from magistrate.operations.paging import Wanted
 from magistrate.operations.query import QueryRequest, list_page
@@ -109,6 +110,25 @@ async def allowed(node: Node, asked: str, *contextual: str, since: Freshness = N
     added = [new(text) for text in contextual]
     found = await check(node.ctx, [question(asked)], ALL_NEEDED, since, contextual=added)
     return found.value[0].is_authorized
+
+
+async def test_a_cached_check_needs_the_ids_of_plain_contextual_warrants_alone(node: Node) -> None:
+    await node.grant("team:eng#member@user:ann", "folder:1#viewer@team:team-99#member", "team:all#member@team:7#member")
+    kind = (TypeName("team"), RelationName("member"), TypeName("user"), "")
+    names = [ObjectId(f"team-{number}") for number in range(100)]
+    plain = PlainWarrants([(kind, KindIds(names, [ObjectId("ann")] * 100))], node.ctx.now())
+    asked = [question("folder:1#viewer@user:ann")]
+    for _ in range(3):
+        pending = PendingChecks(node.ctx, asked, ALL_NEEDED, NO_DEMAND, contextual=ContextualWarrants(plain, plain.now))
+        _ = pending.decide_at_once() or await pending.decide()
+        await asyncio.sleep(0.01)  # the groups are read ahead
+    contextual = ContextualWarrants(plain, plain.now)
+
+    decided = PendingChecks(node.ctx, asked, ALL_NEEDED, NO_DEMAND, contextual=contextual).decide_at_once()
+
+    assert decided is not None
+    assert decided.value[0].is_authorized
+    assert "all_warrants" not in vars(contextual.overlay)
 
 
 MEMBER = "team:eng#member@robot:r2"

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,7 +12,7 @@ from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.errors import InvalidParameter, StoreUnavailable
-from magistrate.operations.checks.check import check, check_all
+from magistrate.operations.checks.check import PendingChecks, check, check_all
 from magistrate.operations.checks.check_batch import UNTIL_AUTHORIZED
 from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
@@ -73,6 +73,25 @@ async def test_another_write_leaves_what_is_kept_as_it_is(node: Node) -> None:
     await node.grant("folder:1#viewer@user:bob")
 
     assert await node.allowed("folder:0#viewer@user:ann")
+    assert node.ctx.graph.counts.fetches == fetches
+
+
+async def test_after_a_write_of_the_same_process_a_check_is_decided_without_waiting(node: Node) -> None:
+    asked = ("folder:0#viewer@user:ann", "folder:0#viewer@user:bob", "folder:1#viewer@user:bob")
+    await node.grant(*CHAIN, "folder:5#viewer@team:0#member", "team:0#member@user:ann", "folder:0#viewer@user:cid")
+    for one in asked:
+        await node.allowed(one)
+    fetches = node.ctx.graph.counts.fetches
+    seen = []
+    for _ in range(3):
+        for change in (node.grant, node.revoke):
+            written = await change("folder:0#viewer@user:bob")
+            for freshness in (NO_DEMAND, written):
+                pending = [PendingChecks(node.ctx, [question(one)], None, freshness) for one in asked]
+                decided = [one.decide_at_once() for one in pending]
+                seen.append([one and one.value[0].is_authorized for one in decided])
+
+    assert seen == ([[True, True, False]] * 2 + [[True, False, False]] * 2) * 3
     assert node.ctx.graph.counts.fetches == fetches
 
 
@@ -272,6 +291,52 @@ async def test_who_waits_for_the_newest_hears_that_it_cannot_be_had_and_the_next
 
     assert [isinstance(answer, StoreUnavailable) for answer in answers] == [True] * 4
     assert await asking.allowed("folder:0#viewer@user:ann", LATEST)
+
+
+class Slow(SqlStore):
+    """Returns its change log only after something else has happened."""
+
+    def __init__(self, store: SqlStore, happening: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(store.database, store.identity, store.schema_version)
+        self.happening: Callable[[], Awaitable[None]] | None = happening
+
+    async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
+        found = await super().list_warrant_changes(after, most)
+        happening, self.happening = self.happening, None
+        if happening is not None:
+            await happening()
+        return found if happening is None else await super().list_warrant_changes(after, most)
+
+
+@pytest.mark.parametrize("is_overtaken", [True, False])
+async def test_changes_that_are_applied_while_the_log_is_read_count_once(
+    nodes: tuple[Node, Node], is_overtaken: bool
+) -> None:
+    """Bob has two warrants, one of which is deleted. The log that is read meanwhile has that too, and perhaps more."""
+    other, writer = nodes
+    await other.define({"file": {"editor": {}, "viewer": {"inheritIf": "editor"}, "reader": {"inheritIf": "viewer"}}})
+    await other.grant("file:0#viewer@user:bob", "file:0#editor@user:bob", "file:1#viewer@user:bob")
+    assert isinstance(writer.ctx.store, SqlStore)
+
+    async def change() -> None:
+        await writer.revoke("file:0#editor@user:bob")
+        decided = PendingChecks(asking.ctx, [question("file:0#reader@user:bob")], None, NO_DEMAND).decide_at_once()
+        assert decided is not None
+        assert decided.value[0].is_authorized
+        if is_overtaken:
+            await other.grant("file:0#viewer@user:cid")
+
+    store = Slow(writer.ctx.store, change)
+    graph = LiveGraph(store, writer.ctx.models, 1_000, writer.ctx.now)
+    asking = Node(replace(writer.ctx, store=store, graph=graph), writer.database)
+    store.happening = None
+    assert await asking.allowed("file:0#reader@user:bob")
+    store.happening = change
+
+    assert await asking.allowed("file:0#reader@user:bob", LATEST)
+    assert await asking.allowed("file:0#reader@user:cid", LATEST) == is_overtaken
+    await writer.revoke("file:0#viewer@user:bob")
+    assert not await asking.allowed("file:0#reader@user:bob")
 
 
 async def test_very_many_warrants_on_every_object_are_not_kept_with_each(node: Node) -> None:

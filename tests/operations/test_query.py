@@ -28,15 +28,16 @@ from magistrate.errors import BudgetExceeded, InvalidParameter
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.kept_page import KEPT_PAGE_ENTRIES
+from magistrate.operations.kept_page import KEPT_PAGE_ENTRIES, StoredRow
 from magistrate.operations.listings import LEAST_ENTRIES, ListingKey, Listings, SnapshotListing
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.objects import delete_objects
 from magistrate.operations.paging import Page, Wanted, read_wanted
-from magistrate.operations.query import QUERY_LIST, ROWS_BETWEEN_CHECKPOINTS, QueryRequest, StoredRow, list_page
+from magistrate.operations.query import QUERY_LIST, ROWS_BETWEEN_CHECKPOINTS, QueryRequest, list_page
 from magistrate.operations.set_listings import SetListing
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import Slice, Snapshot
+from magistrate.store.postgres import PostgresDatabase
 from tests.memory_source import model_of
 from tests.running import settings_for
 from tests.test_check_scenarios import new
@@ -161,6 +162,11 @@ async def test_a_listing_shows_what_there_was_at_its_first_page_however_others_w
     assert ids((await page_of(ctx, SEES)).value) == []
 
 
+def reads_of_news(database: CountingDatabase) -> list[str]:
+    """Returns the reads that tell a process whether anything was written."""
+    return ["the changes"] if database.dialect is PostgresDatabase.dialect else []
+
+
 async def test_later_pages_are_cut_from_what_was_kept_and_without_it_worked_out_again(
     counted: tuple[Context, CountingDatabase],
 ) -> None:
@@ -176,7 +182,7 @@ async def test_later_pages_are_cut_from_what_was_kept_and_without_it_worked_out_
     second = await page_of(ctx, SEES, limit="5", nextCursor=first.next_cursor or "")
     assert reads() == len(["the warrants of its rows", "their meta"])
     await page_of(ctx, SEES, limit="5")
-    assert reads() == len(["the revision"])
+    assert reads() == len(reads_of_news(database))
     assert await page_of(somewhere_else(ctx), SEES, limit="5", nextCursor=first.next_cursor or "") == second
     assert reads() > 2
 
@@ -200,8 +206,8 @@ async def test_a_query_reads_as_often_for_many_objects_as_for_few(counted: tuple
     counts = []
     for documents in (5, 300):
         await fill(ctx, documents)
-        await page_of(ctx, SEES)
         for q in (SEES, VIEWERS):
+            await page_of(ctx, q)
             database.reads = 0
             await page_of(somewhere_else(ctx), q)
             counts.append(database.reads)
@@ -281,6 +287,7 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
     await fill(ctx, 3)
     for query in (SEES, SEES.replace("select", "select explicit"), VIEWERS):
         await page_of(ctx, query)
+    await page_of(ctx, VIEWERS, sortBy="createdAt")
 
     held: dict[int, object] = {}
     waiting: list[object] = [ctx.listings]
@@ -290,7 +297,7 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
             held[id(one)] = one
             waiting += gc.get_referents(one)
 
-    assert sum(isinstance(one, SetListing) for one in held.values()) == 2
+    assert sum(isinstance(one, SetListing) for one in held.values()) == 3
     assert sum(isinstance(one, SnapshotListing) for one in held.values()) == 1
     assert not [one for one in held.values() if isinstance(one, Model | ReverseIndex | Work)]
 

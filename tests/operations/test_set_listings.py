@@ -1,5 +1,6 @@
 """Lists computed with bitmaps over real stores: what is cached follows every write, and a write costs little of it."""
 
+import asyncio
 import random
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -22,7 +23,18 @@ from magistrate.operations.object_types import create_object_types
 from magistrate.operations.set_listings import MOST_ATTEMPTS, SetListing
 from tests.memory_source import PLENTY, model_of
 from tests.operations.test_graph import LATEST
-from tests.operations.test_query import DRIVE, SEES, fill, forwards, grant, ids, page_of, revoke
+from tests.operations.test_query import (
+    DRIVE,
+    SEES,
+    VIEWERS,
+    fill,
+    forwards,
+    grant,
+    ids,
+    page_of,
+    reads_of_news,
+    revoke,
+)
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -54,6 +66,13 @@ def without_listings(ctx: Context) -> Context:
     return replace(ctx, listings=Listings(1_000_000))
 
 
+async def fill_group(ctx: Context, users: int) -> None:
+    """A document in a folder, whose viewers are a group and the group within it."""
+    await grant(ctx, "document:d00#parent@folder:f", "folder:f#viewer@group:g#member", "group:g#member@group:h#member")
+    members = [f"group:{'gh'[number % 2]}#member@user:u{number:02}" for number in range(users)]
+    await grant(ctx, *members)
+
+
 def random_warrant(randomness: random.Random) -> str:
     user = randomness.choice(["user:ann", "user:bob", "user:*", "group:g#member", "group:h#member"])
     folder = randomness.choice("fgh")
@@ -82,7 +101,11 @@ async def test_lists_between_writes_are_those_of_a_search_without_the_graph(ctx:
             new = random_warrant(randomness)
             await grant(ctx, new)
             there = [*{*there, new}]
-        for q in (SEES, "select * where user:bob is *", "select explicit document, folder where user:ann is *"):
+        for q in (
+            *(SEES, "select * where user:bob is *", "select explicit document, folder where user:ann is *"),
+            *("select viewer of type user for document:d1", "select * of type user, group for document:d2"),
+            *("select explicit * of type * for folder:f", "select reader, blocked of type user for document:d3"),
+        ):
             page = (await page_of(without_listings(ctx), q, limit="100")).value
             assert [(await page_of(other, q, limit="100")).value for other in others] == [page, page], q
             seen += len(page.rows)
@@ -100,7 +123,99 @@ async def test_a_list_from_the_cache_reads_no_warrant_but_those_of_its_page(
     database.reads = 0
     await page_of(without_listings(ctx), SEES)
 
-    assert database.reads == len(["the revision", "the warrants of the rows", "their meta"])
+    assert database.reads == len([*reads_of_news(database), "the warrants of the rows", "their meta"])
+
+
+async def test_repeated_pages_take_no_statement_but_one_for_news_which_those_that_wait_share(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill(ctx, 9)
+    first = await page_of(ctx, SEES)
+    database.reads = 0
+
+    pages = await asyncio.gather(*(page_of(ctx, SEES) for _ in range(16)))
+
+    assert [*pages] == [first] * 16
+    assert database.reads == len(reads_of_news(database))
+
+
+async def test_a_kept_page_is_never_older_than_what_another_process_has_written(
+    ctx: Context, database_url: str
+) -> None:
+    seen = await fill(ctx, 3)
+    store, _ = await counting_store(database_url)
+    other = wiring.context_of(store, settings_for(database_url))
+    for number in range(5):
+        for _ in range(2):
+            assert ids((await page_of(ctx, SEES)).value) == seen
+        await grant(other, f"document:z{number}#parent@folder:f")
+        seen.append(f"z{number}")
+    await store.close()
+
+
+async def test_a_list_of_subjects_from_the_cache_reads_no_warrant_but_those_of_its_page(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill_group(ctx, 40)
+    first = (await page_of(ctx, VIEWERS)).value
+
+    database.reads = 0
+    page = (await page_of(without_listings(ctx), VIEWERS)).value
+
+    assert database.reads == len([*reads_of_news(database), "the warrants of the rows", "their meta"])
+    assert page.rows == first.rows
+    assert page.total == 40
+
+
+async def test_a_write_costs_one_statement_of_the_next_list_of_subjects_and_not_the_cache(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill_group(ctx, 40)
+    await page_of(ctx, VIEWERS)
+
+    for number in range(5):
+        await grant(ctx, f"group:h#member@user:n{number}")
+        database.reads = 0
+        page = (await page_of(ctx, VIEWERS)).value
+        assert database.reads == len(["the changes", "one entry", "the warrants of the rows", "their meta"])
+        assert page.total == 41 + number
+
+
+async def test_a_list_that_all_users_are_on_reads_their_names_once_a_revision(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill_group(ctx, 40)
+    await grant(ctx, "document:d01#reader@user:*", "document:d02#reader@user:*", "document:d02#blocked@user:u00")
+    await page_of(ctx, VIEWERS.replace("d00", "d01"))
+
+    database.reads = 0
+    page = (await page_of(ctx, VIEWERS.replace("d00", "d02"))).value
+
+    assert database.reads == len([*reads_of_news(database), "entries", "the warrants of the rows", "their meta"])
+    assert (ids(page)[0], page.total) == ("*", 40)
+    assert "u00" not in ids(page)
+
+
+async def test_an_object_with_very_many_groups_reads_the_warrants_of_its_page_only(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    groups = [f"document:d00#reader@group:g{number:04}#member" for number in range(900)]
+    await grant(ctx, *groups)
+    await grant(ctx, *[f"group:g{number:04}#member@user:u{number % 300:03}" for number in range(900)])
+    first = (await page_of(ctx, VIEWERS)).value
+
+    database.rows = 0
+    page = (await page_of(without_listings(ctx), VIEWERS)).value
+
+    assert page.rows == first.rows
+    warrants = [found.row.warrant for found in page.rows]
+    assert [one.subject_id for one in warrants if one is not None] == [f"g{number:04}" for number in range(25)]
+    assert database.rows < 4 * len(page.rows)
 
 
 async def test_a_write_costs_one_statement_of_the_next_list_and_not_the_cache(
@@ -115,7 +230,7 @@ async def test_a_write_costs_one_statement_of_the_next_list_and_not_the_cache(
         await grant(ctx, f"document:n{number}#parent@folder:g")
         database.reads = 0
         await page_of(ctx, SEES)
-        assert database.reads == len(["the revision", "changes", "one entry", "warrants of the rows", "meta"])
+        assert database.reads == len(["changes", "one entry", "warrants of the rows", "meta"])
 
 
 async def test_pages_of_a_list_go_on_whatever_is_written_and_new_ids_come_in_their_order(ctx: Context) -> None:
@@ -192,6 +307,46 @@ async def test_an_entry_of_very_many_objects_follows_writes_as_well(ctx: Context
     after = await forwards(ctx, SEES, limit="500")
 
     assert sum(map(len, before)) == sum(map(len, after)) + 1 == 2 * FEW_NUMBERS
+
+
+async def test_an_entry_of_very_many_subjects_follows_writes_as_well(ctx: Context) -> None:
+    readers = [f"document:d00#reader@user:u{number:04}" for number in range(2 * FEW_NUMBERS)]
+    await grant(ctx, *readers, "document:d00#blocked@user:u0009")
+    before = await forwards(ctx, VIEWERS, limit="500")
+    await revoke(ctx, readers[7])
+
+    page = (await page_of(ctx, VIEWERS, limit="500")).value
+
+    assert sum(map(len, before)) == 2 * FEW_NUMBERS - 1
+    assert ids(page) == [f"u{number:04}" for number in range(2 * FEW_NUMBERS) if number not in (7, 9)][:500]
+    assert {found.row.warrant.subject_id for found in page.rows if found.row.warrant} == {*ids(page)}
+
+
+async def test_subjects_without_warrants_are_bits_that_follow_writes_and_are_cleared(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await fill(ctx, 10)
+    await grant(ctx, "folder:g#parent@folder:f", "folder:x#viewer@user:bob")
+    await page_of(ctx, SEES)
+    graph = await ctx.graph.follow_to(NO_DEMAND)
+    kept = graph.warrants
+    segments = [index.entries for index in graph.adjacency._indexes.values()]
+    assert sum(len(one.empty) for one in segments) > 0
+    assert b"" not in [entry for one in segments for entry in one.young.values()]
+
+    await grant(ctx, "document:e#parent@folder:g", "folder:h#parent@folder:g", "folder:g#viewer@user:bob")
+    assert "e" in ids((await page_of(ctx, SEES)).value)
+    await grant(ctx, "document:k#parent@folder:h")
+    assert ids((await page_of(ctx, SEES)).value)[-2:] == ["e", "k"]
+
+    assert ids((await page_of(ctx, SEES.replace("ann", "bob"))).value) == ["e", "k"]
+    graph.clear(graph.revision)
+    assert graph.warrants == 0 < kept
+    assert not any(one.empty for one in segments)
+    database.reads = 0
+    assert ids((await page_of(without_listings(ctx), SEES.replace("ann", "bob"))).value) == ["e", "k"]
+    assert database.reads > 2
 
 
 async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evicted(ctx: Context) -> None:

@@ -15,7 +15,7 @@ from magistrate.operations.checks.check import FEW_CHECKS, PendingChecks, check_
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS, checkpoint, is_time_up, limit_work
 from magistrate.store.contract import Snapshot
-from tests.operations.test_check import question
+from tests.operations.test_check import define, question
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -145,4 +145,26 @@ async def test_batches_that_come_at_once_begin_in_different_iterations(
     iterations.stop()
 
     assert len(set(begun)) == TASKS
+    await store.close()
+
+
+async def test_a_batch_of_cached_decisions_waits_while_the_time_of_an_iteration_is_up(tmp_path: Path) -> None:
+    """It is answered at once otherwise, and so is a check in between."""
+    settings = settings_for(f"sqlite:///{tmp_path}/m.db")
+    wiring.migrate_store(settings)
+    store = await wiring.open_store(settings)
+    ctx = wiring.context_of(store, settings)
+    await define(ctx, {"user": {}, "paper": {"viewer": {}}})
+    batch = [question(f"paper:{number}#viewer@user:ann") for number in range(FEW_CHECKS + 1)]
+    expected = await check_all(ctx, batch, NO_DEMAND)
+    assert PendingChecks(ctx, batch, None, NO_DEMAND).decide_at_once() == expected
+
+    await asyncio.sleep(0)
+    while not is_time_up():
+        pass
+    waiting = PendingChecks(ctx, batch, None, NO_DEMAND)
+
+    assert waiting.decide_at_once() is None
+    assert PendingChecks(ctx, batch[:1], None, NO_DEMAND).decide_at_once() is not None
+    assert await waiting.decide() == expected
     await store.close()

@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
+import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import Fetch, GivenUp, Graph, Walk
+from magistrate.engine.graph import CachedWalk, Fetch, GivenUp, Graph, Walk
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from tests.memory_source import PLENTY, evaluated, model_of, rows_of
+from tests.memory_source import PLENTY, change_of, evaluated, model_of, rows_of
 from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, warrants
 
 
@@ -45,10 +46,22 @@ def read(stored: Sequence[Warrant], reads: Sequence[AnyRead], most: int) -> list
     return rows
 
 
-def decided(graph: Graph, stored: Sequence[Warrant], asked: Check) -> Decision | None:
+def check_about(warrant: Warrant) -> Check:
+    """Whether the object that the warrant names as its subject, or as a group of it, has its relation."""
+    subject = Subject(warrant.subject_type, warrant.subject_id)
+    return Check(ObjectRef(warrant.object_type, warrant.object_id), warrant.relation, subject, {"x": 1})
+
+
+class TooSmall(AssertionError):
+    """The graph evicts what is read for a check before the check is decided."""
+
+
+def decided(
+    graph: Graph, stored: Sequence[Warrant], asked: Check, kind: type[Walk] = Walk, now: int = 0
+) -> Decision | None:
     """None if the walk gives up."""
     for _ in range(100):
-        walk = Walk(graph, 0, Work(PLENTY))
+        walk = kind(graph, now, Work(PLENTY))
         try:
             found = walk.decide(asked)
         except GivenUp:
@@ -56,7 +69,7 @@ def decided(graph: Graph, stored: Sequence[Warrant], asked: Check) -> Decision |
         if found is not None:
             return found
         filled(Fetch(graph, walk.missing), stored)
-    raise AssertionError("a walk does not find what was read for it")
+    raise TooSmall("a walk does not find what was read for it")
 
 
 def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check) -> Decision | None:
@@ -86,7 +99,7 @@ def test_a_graph_that_follows_every_change_answers_like_an_evaluation(
         if all_ever:
             changed = all_ever[number % len(all_ever)]
             stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
-            graph.apply([changed.names], Revision(revision))
+            graph.apply([change_of(changed, changed in stored)], Revision(revision))
         expect(graph, drawn, all_ever, stored, before)
         expect(graph, drawn, all_ever, stored, after)
 
@@ -115,7 +128,7 @@ def test_a_graph_whose_model_changes_answers_like_an_evaluation_with_the_new_one
         if all_ever:
             changed = all_ever[number % len(all_ever)]
             stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
-            graph.apply([changed.names], Revision(revision))
+            graph.apply([change_of(changed, changed in stored)], Revision(revision))
             is_new = changed not in ever
             ever = [*ever, changed] if is_new else ever
         if is_changed:
@@ -147,6 +160,48 @@ def test_checks_that_share_warrants_are_answered_as_if_each_were_the_only_one(
 @given(
     model(),
     warrants(rarely_to_all=True),
+    st.sets(st.integers(0, 13)),
+    st.lists(st.tuples(st.integers(0, 20), question(), st.integers(0, 3), st.booleans()), min_size=2, max_size=10),
+    st.sampled_from((8, 16, 1_000)),
+    st.sampled_from((1, 2, 500)),
+)
+def test_a_cached_decision_is_what_a_walk_decides_at_any_time_and_in_any_context(
+    drawn: Types,
+    all_ever: list[Warrant],
+    limited: set[int],
+    steps: list[tuple[int, Check, int, bool]],
+    most: int,
+    most_each: int,
+) -> None:
+    """In each step a warrant may come or go, and what it grants is checked before and after. Some warrants have a time
+    limit, and the graph may be too small for what the checks need: then entries are evicted all the time."""
+    all_ever = [
+        msgspec.structs.replace(one, expires_at=5) if number in limited else one for number, one in enumerate(all_ever)
+    ]
+    graph = Graph(model_of(drawn, all_ever), Revision(1), most=most, most_each=most_each)
+    stored = all_ever[::2]
+
+    def expect_cached(asked: Check, now: int) -> None:
+        with suppress(TooSmall):
+            found = decided(graph, stored, asked, CachedWalk, now)
+            roomy = Graph(graph.model, Revision(1), most=1_000, most_each=most_each)
+            assert found in (None, decided(roomy, stored, asked, Walk, now))
+
+    for revision, (number, asked, x, is_late) in enumerate(steps, 2):
+        now = 10 if is_late else 0
+        changed = all_ever[number] if number < len(all_ever) else None
+        about = check_about(changed) if changed is not None else asked
+        expect_cached(about, now)
+        if changed is not None:
+            stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
+            graph.apply([change_of(changed, changed in stored)], Revision(revision))
+        for one in (about, asked, msgspec.structs.replace(about, context={"x": x})):
+            expect_cached(one, now)
+
+
+@given(
+    model(),
+    warrants(rarely_to_all=True),
     question(),
     st.lists(st.integers(0, 13), max_size=3),
     st.booleans(),
@@ -167,11 +222,11 @@ def test_what_changes_while_it_is_read_is_not_kept(
     for number in changes if all_ever else ():
         changed = all_ever[number % len(all_ever)]
         stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
-        touched.append(changed.names)
+        touched.append(change_of(changed, changed in stored))
     is_read_already = fetch.reads()
     if is_told:
         graph.apply(touched, Revision(2))
-        fetch.note_changes(touched)
+        fetch.note_changes([change.names for change in touched])
     else:
         graph.clear(Revision(2))
         fetch.is_in_vain = True
@@ -184,6 +239,7 @@ def test_what_changes_while_it_is_read_is_not_kept(
 
 
 def expect(graph: Graph, drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check) -> None:
-    found = decided(graph, stored, asked)
-    if found is not None:
-        assert found == by_the_book(drawn, all_ever, stored, asked)
+    for kind in (CachedWalk, CachedWalk, Walk):  # the second time, the decision may be cached
+        found = decided(graph, stored, asked, kind)
+        if found is not None:
+            assert found == by_the_book(drawn, all_ever, stored, asked)

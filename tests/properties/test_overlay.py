@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
 from magistrate.engine.graph import Fetch, GivenUp, Graph, MissingEntries, OverlaidWalk
-from magistrate.engine.overlay import FIRST_NUMBER, Overlay, warrant_key
+from magistrate.engine.overlay import Overlay, warrant_key
+from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.plans import Model
 from magistrate.engine.query import Query
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName

@@ -14,13 +14,13 @@ from magistrate.engine.query.connected_graph import ConnectedGraph, connect_grap
 from magistrate.engine.query.finding import find_targets
 from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.search import Steps, WarrantLists
-from magistrate.engine.query.set_pages import OrderedSets, SetPage, cut_page
+from magistrate.engine.query.set_pages import OrderedResult, OrderedSets, SetPage, cut_page
 from magistrate.engine.query.set_search import search_sets
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests import oracle
-from tests.memory_source import PLENTY, model_of, rows_of
+from tests.memory_source import PLENTY, change_of, model_of, rows_of
 from tests.properties.test_check import POLICIES, Types, model, types, warrants
 from tests.properties.test_query import CONTEXT, existing, facts, ids, names
 
@@ -175,7 +175,7 @@ def carry_out(steps: Steps[T], work: Work, stored: Sequence[Warrant]) -> T:
         rows = None if reads is None else [rows_of(stored, read) for read in reads]
 
 
-def page(ordered: OrderedSets, stored: Sequence[Warrant], after: QueryRow | None, limit: int, back: bool) -> SetPage:
+def page(ordered: OrderedResult, stored: Sequence[Warrant], after: QueryRow | None, limit: int, back: bool) -> SetPage:
     work = Work(PLENTY)
     boundary = None if after is None else after[:3]
     return carry_out(cut_page(ordered, boundary, limit, back, work), work, stored)
@@ -207,7 +207,7 @@ def test_lists_that_follow_every_change_have_the_rows_of_the_oracle(case: Case, 
         if ever:
             changed = ever[number % len(ever)]
             stored = [kept for kept in stored if kept != changed] if changed in stored else [*stored, changed]
-            lists.graph.apply([changed.names], Revision(revision))
+            lists.graph.apply([change_of(changed, changed in stored)], Revision(revision))
         for asked in (one, other):
             if oracle.undefined_type(drawn, asked) is None:
                 expect(lists, drawn, stored, asked)

@@ -17,7 +17,7 @@ from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests import oracle
-from tests.memory_source import PLENTY, evaluated, found, found_paths, model_of, searched
+from tests.memory_source import PLENTY, change_of, evaluated, found, found_paths, model_of, searched
 from tests.properties import test_graph, test_query
 from tests.properties.test_check import Types, model, oracle_path, oracle_value, question, values, warrants
 
@@ -136,6 +136,8 @@ def test_a_graph_decides_by_the_time_of_each_check_while_warrants_come_go_and_ar
             place = number % len(ever)
             former = next((one for one in stored if one.names == ever[place].names), None)
             stored = [one for one in stored if one is not former]
+            change = change_of(former or give_limits(ever[place], pair), exists=former is None)
             if former is None or pair != (None, None):
                 stored.append(give_limits(ever[place], pair))
-            graph.apply([ever[place].names], Revision(revision))
+                change = change if former is None else change._replace(exists=None)
+            graph.apply([change], Revision(revision))

@@ -16,7 +16,7 @@ from magistrate.engine.warrant_reader import (
     WarrantsByObject,
     WarrantsBySubject,
 )
-from magistrate.engine.warrants import Warrant, policy_digest
+from magistrate.engine.warrants import ChangedWarrant, Warrant, policy_digest
 from magistrate.errors import InvalidParameter, NotFound, RevisionUnavailable, StoreUnavailable
 from magistrate.store.contract import (
     NewObject,
@@ -511,9 +511,10 @@ async def test_changes_are_the_warrants_that_came_or_went(store: Store) -> None:
     everything = await store.list_warrant_changes(Revision(0), 10)
     since_the_object = await store.list_warrant_changes(Revision(2), 10)
 
-    assert sorted(everything.changes or ()) == sorted([plan, eng, plan])
+    with_policy = ChangedWarrant(plan, None)
+    assert everything.changes == [with_policy, ChangedWarrant(eng, exists=True), with_policy]
     assert (everything.revision, since_the_object.revision) == (3, 3)
-    assert since_the_object.changes == [plan]
+    assert since_the_object.changes == [with_policy]
     assert (await store.list_warrant_changes(Revision(3), 10)).changes == []
     assert everything.model_revision == (await store.read_model()).value.written_at
 

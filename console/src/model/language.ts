@@ -37,6 +37,17 @@ const BEHIND: Record<string, Expected> = {
   self: "nothing",
   nobody: "nothing",
 };
+/** Has the style of a word by what was expected, and what is expected behind it. */
+const READ_AS: Partial<Record<Expected, [style: string, next: Expected]>> = {
+  type: ["typeName", "nothing"],
+  relation: ["propertyName", "arrow"],
+  all: ["keyword", "relation"],
+  inherited: ["propertyName", "if"],
+  if: ["keyword", "statement"],
+  policy: ["variableName", "parameter"],
+  parameter: ["variableName", "parameterType"],
+  parameterType: ["typeName", "parameter"],
+};
 const WORD = /^[A-Za-z0-9_-]+/;
 const EXPRESSION_WORDS = new Set(["true", "false", "in", "nil", "null", "now"]);
 
@@ -68,40 +79,18 @@ function readWord(word: string, state: State): string | null {
   if (state.isInBrackets) return state.isUserset ? "propertyName" : "typeName";
   const { expected } = state;
   state.expected = "nothing";
-  switch (expected) {
-    case "statement":
-      state.expected = BEHIND[word] ?? "nothing";
-      return word in BEHIND ? "keyword" : null;
-    case "type":
-      return "typeName";
-    case "relation":
-      state.expected = "arrow";
-      return "propertyName";
-    case "arrow":
-      state.expected = word === "for" ? "all" : "nothing";
-      if (word === "on") state.expected = "relation";
-      return "keyword";
-    case "all":
-      state.expected = "relation";
-      return "keyword";
-    case "inherited":
-      state.expected = "if";
-      return "propertyName";
-    case "if":
-      state.expected = "statement";
-      return "keyword";
-    case "policy":
-      state.expected = "parameter";
-      return "variableName";
-    case "parameter":
-      state.expected = "parameterType";
-      return "variableName";
-    case "parameterType":
-      state.expected = "parameter";
-      return "typeName";
-    default:
-      return null;
+  if (expected === "statement") {
+    state.expected = BEHIND[word] ?? "nothing";
+    return word in BEHIND ? "keyword" : null;
   }
+  if (expected === "arrow") {
+    if (word === "for") state.expected = "all";
+    if (word === "on") state.expected = "relation";
+    return "keyword";
+  }
+  const [style, next] = READ_AS[expected] ?? [null, "nothing"];
+  state.expected = next;
+  return style;
 }
 
 function readMark(stream: StringStream, state: State): string {

@@ -1,20 +1,24 @@
 import { useState } from "preact/hooks";
-import { mayWrite, onlyTypes, read } from "../api";
+import { onlyTypes, read } from "../api";
 import { completeObject, completeRelation, describeMeta, type StoredObject } from "../completion";
 import { useLoaded } from "../loading";
 import { readObject, showTime, writeObject, type Warrant } from "../names";
+import { ExampleButton } from "../parts/example_button";
 import { CompletedField } from "../parts/field";
 import { Icon } from "../parts/icons";
 import { ImportFile } from "../parts/import_file";
 import { ObjectLink } from "../parts/names";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
+import { ChangeButton, Obstacle } from "../parts/permission";
+import { Table } from "../parts/table";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
-import { adjust, asOf, go, link, route } from "../route";
-import { listTypes, type Page } from "../schema";
+import { adjust, go, link, route } from "../route";
+import { listTypes, objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
+const WRITE = { scope: "write" } as const;
 const FIRST_PAGE = { next: undefined, prev: undefined };
 
 export function DataPage() {
@@ -34,17 +38,16 @@ export function DataPage() {
             Warrants
           </a>
         </nav>
-        {mayWrite.value && !asOf.value && (
-          <div class="actions">
-            <button type="button" class="quiet" onClick={() => setImporting(true)}>
-              Import a file…
-            </button>
-            <button type="button" class="primary" onClick={() => setCreating(true)}>
-              <Icon name="plus" />
-              New warrant
-            </button>
-          </div>
-        )}
+        <div class="actions">
+          <Obstacle needs={WRITE} />
+          <ChangeButton needs={WRITE} class="quiet" onClick={() => setImporting(true)}>
+            Import a file…
+          </ChangeButton>
+          <ChangeButton needs={WRITE} class="primary" onClick={() => setCreating(true)}>
+            <Icon name="plus" />
+            New warrant
+          </ChangeButton>
+        </div>
       </div>
       {done && (
         <Notice>
@@ -94,7 +97,7 @@ function Objects({ turn }: { turn: string }) {
       </form>
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
       {!loaded.value && !loaded.fault && <Busy what="Reading objects" />}
-      {loaded.value?.results.length === 0 && <NoObjects isFiltered={Boolean(type || q)} />}
+      {loaded.value?.results.length === 0 && <NoObjects isFiltered={Boolean(type || q)} onLoaded={loaded.reload} />}
       {loaded.value && loaded.value.results.length > 0 && (
         <>
           <ObjectTable objects={loaded.value.results} />
@@ -105,40 +108,39 @@ function Objects({ turn }: { turn: string }) {
   );
 }
 
-function NoObjects({ isFiltered }: { isFiltered: boolean }) {
+function NoObjects({ isFiltered, onLoaded }: { isFiltered: boolean; onLoaded: () => void }) {
   if (isFiltered) return <Empty title="No object has all of this." />;
+  if (objectTypes.value?.length === 0) {
+    return (
+      <Empty title="There are no objects yet.">
+        <p>
+          First, a <a href={link("model")}>model</a> says which types of objects there are. Write one, or start with an example:
+          documents in folders, shared with people and groups.
+        </p>
+        <ExampleButton onDone={onLoaded} />
+      </Empty>
+    );
+  }
   return (
     <Empty title="There are no objects yet.">
-      <p>A warrant creates the objects that it names. Start with a new warrant, or load an example:</p>
-      <pre>magistrate serve --example document-sharing</pre>
+      <p>A warrant creates the objects that it names. Start with a new warrant, or import a file of warrants and objects.</p>
     </Empty>
   );
 }
 
 function ObjectTable({ objects }: { objects: StoredObject[] }) {
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label="Objects">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Object</th>
-            <th scope="col">Meta</th>
-            <th scope="col">Created</th>
-          </tr>
-        </thead>
-        <tbody>
-          {objects.map((object) => (
-            <tr key={writeObject(object)}>
-              <td>
-                <ObjectLink object={object} />
-              </td>
-              <td class="meta">{describeMeta(object.meta)}</td>
-              <td class="time">{showTime(object.createdAt)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Objects" headings={["Object", "Meta", "Created"]}>
+      {objects.map((object) => (
+        <tr key={writeObject(object)}>
+          <td>
+            <ObjectLink object={object} />
+          </td>
+          <td class="meta">{describeMeta(object.meta)}</td>
+          <td class="time">{showTime(object.createdAt)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
@@ -213,7 +215,13 @@ function Warrants({ turn, onDone }: { turn: string; onDone: (message: string) =>
       {loaded.fault && <Fault fault={loaded.fault} retry={loaded.reload} />}
       {!loaded.value && !loaded.fault && <Busy what="Reading warrants" />}
       {loaded.value?.results.length === 0 && (
-        <Empty title={isFiltered ? "No warrant has all of this." : "There are no warrants yet."} />
+        <Empty title={isFiltered ? "No warrant has all of this." : "There are no warrants yet."}>
+          <p>
+            {isFiltered
+              ? "Leave a field empty to see more. This lists what is written; what rules give is under Queries."
+              : "A warrant gives a subject a relation on an object, as in: user:kim is viewer of document:roadmap."}
+          </p>
+        </Empty>
       )}
       {loaded.value && loaded.value.results.length > 0 && (
         <>

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, onlyTypes, read } from "../api";
+import { openTimeline } from "../events";
 import { useLoaded } from "../loading";
 import { showTime, writeSubject } from "../names";
 import { AccessRows, type AccessChange } from "../parts/effect";
@@ -8,7 +9,7 @@ import { ObjectLink, SubjectLink } from "../parts/names";
 import { Busy, Empty, Fault } from "../parts/notice";
 import { adjust, asOf, link, route } from "../route";
 import type { Page } from "../schema";
-import { isAccess, Timeline, VERBS, type ChangeEvent, type Revision } from "../timeline";
+import { isAccess, VERBS, type ChangeEvent, type Revision } from "../timeline";
 
 const PAGE_SIZE = 25;
 const SHOWN_EVENTS = 3;
@@ -48,7 +49,7 @@ function TypeChoice({ types, type }: { types: string[]; type: string | undefined
 }
 
 function Changes({ type }: { type: string | undefined }) {
-  const timeline = useRef(new Timeline(type));
+  const timeline = useRef(openTimeline(type));
   const [revisions, setRevisions] = useState<Revision[]>();
   const [hasMore, setMore] = useState(false);
   const [fault, setFault] = useState<Refused>();

@@ -1,18 +1,20 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { mayModel, onlyTypes, read, Refused } from "../api";
+import { read, Refused } from "../api";
 import { save } from "../export";
 import { useLoaded } from "../loading";
 import type { ModelEditor } from "../model/editor";
 import type { ModelFault, Validation } from "../model/faults";
 import { formatModel, readModel, type StoredModel } from "../model/stored";
 import { Mark } from "../parts/icons";
-import { Busy, Empty, Fault, Notice } from "../parts/notice";
+import { Busy, Fault, Notice } from "../parts/notice";
+import { ChangeButton, Obstacle } from "../parts/permission";
 import { ReviewDialog } from "../parts/review";
 import { asOf, route } from "../route";
 import { loadObjectTypes } from "../schema";
 
 const PAUSE_MS = 300;
+const MODEL = { scope: "model", ofAllTypes: true } as const;
 const START = `version 1.0
 
 type user
@@ -32,13 +34,6 @@ const draft = signal<{ text: string; base: StoredModel } | undefined>(undefined)
 export function ModelPage() {
   const loaded = useLoaded((aborted) => readModel(aborted, asOf.value), [asOf.value]);
   const [done, setDone] = useState("");
-  if (onlyTypes.value) {
-    return (
-      <Empty title="The model concerns all object types.">
-        <p>Your key is limited to {onlyTypes.value.join(", ")}. Sign in with one that is not to see the model.</p>
-      </Empty>
-    );
-  }
   return (
     <div class="wide model">
       <h1>Model</h1>
@@ -119,16 +114,14 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
   return (
     <>
       <div class="actions">
-        {mayModel.value && !isPast && (
-          <button
-            type="button"
-            class="primary"
-            disabled={!(isChanged || isEmpty) || !isSettled || !found?.valid}
-            onClick={() => setReviewing(true)}
-          >
-            Review and save…
-          </button>
-        )}
+        <ChangeButton
+          needs={MODEL}
+          class="primary"
+          disabled={!(isChanged || isEmpty) || !isSettled || !found?.valid}
+          onClick={() => setReviewing(true)}
+        >
+          Review and save…
+        </ChangeButton>
         {!isPast && (
           <button type="button" class="quiet" disabled={!isSettled || !found?.valid} onClick={format}>
             Format
@@ -142,9 +135,7 @@ function Editor({ stored, onSaved, onChange }: EditorProperties) {
         <button type="button" class="quiet" onClick={() => save("model.txt", "text/plain", text)}>
           Download
         </button>
-        {mayModel.value === false && !isPast && (
-          <span class="hint">Try changes here. Your key cannot save them: it lacks the scope model.</span>
-        )}
+        <Obstacle needs={MODEL}>, so it cannot save. Try changes here, and download them.</Obstacle>
       </div>
       {fault && <Fault fault={fault} />}
       {workbench.fault && <Fault fault={workbench.fault} />}

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { mayWrite, onlyTypes, read } from "../api";
+import { onlyTypes, read } from "../api";
 import type { StoredObject } from "../completion";
 import { useLoaded } from "../loading";
 import { quoteObject, readObject, showTime, writeObject, type ObjectName, type Warrant } from "../names";
@@ -7,6 +7,7 @@ import { Icon } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { ContextField } from "../parts/context";
 import { Pager } from "../parts/pager";
+import { ChangeButton, Obstacle, Permitted } from "../parts/permission";
 import { QueryTable } from "../parts/query_table";
 import { NewWarrant } from "../parts/warrant_form";
 import { WarrantTable } from "../parts/warrant_table";
@@ -15,6 +16,7 @@ import { asOf, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
+const WRITE = { scope: "write" } as const;
 
 const TABS = {
   who: "Who has access to it",
@@ -48,12 +50,13 @@ export function ObjectPage() {
         <h1>
           <span class="name">{name}</span>
         </h1>
-        {mayWrite.value && !asOf.value && (
-          <button type="button" class="primary" onClick={() => setCreating(true)}>
+        <div class="actions">
+          <Obstacle needs={WRITE} />
+          <ChangeButton needs={WRITE} class="primary" onClick={() => setCreating(true)}>
             <Icon name="plus" />
             New warrant
-          </button>
-        )}
+          </ChangeButton>
+        </div>
       </div>
       <Stored object={object} turn={done} />
       {done && (
@@ -69,7 +72,9 @@ export function ObjectPage() {
         ))}
       </nav>
       {shown === "who" || shown === "what" ? (
-        <Access object={object} areSubjects={shown === "who"} turn={done} />
+        <Permitted needs={{ scope: "query" }}>
+          <Access object={object} areSubjects={shown === "who"} turn={done} />
+        </Permitted>
       ) : (
         <WarrantsOf object={object} isSubject={shown === "to"} turn={done} onDone={setDone} />
       )}

@@ -2,21 +2,20 @@ import { useEffect, useState } from "preact/hooks";
 import { Refused } from "../api";
 import { save, toCsv } from "../export";
 import { useLoaded } from "../loading";
+import { ExampleButton } from "../parts/example_button";
 import { CompletedField } from "../parts/field";
 import { Busy, Empty, Fault } from "../parts/notice";
 import { Pager } from "../parts/pager";
 import { QueryTable, type QueryRow } from "../parts/query_table";
 import { runQuery } from "../query";
 import { completeQuery } from "../query_completion";
-import { go, route } from "../route";
+import { readAbout } from "../query_grammar";
+import { go, link, route } from "../route";
 import { objectTypes, type Page } from "../schema";
 
 const PAGE_SIZE = 50;
 const EXPORT_PAGE_SIZE = 1000;
 const MOST_EXPORTED = 10_000;
-
-const FOR_OBJECT = /\sfor\s+(\S.*?)\s*$/i;
-const OF_SUBJECT = /\swhere\s+(\S.*?)\s+is\s/i;
 
 export function QueriesPage() {
   const { q = "", context = "", next, prev, at } = route.value.parameters;
@@ -95,9 +94,7 @@ interface ResultsProperties {
 function Results({ page, q, context, at }: ResultsProperties) {
   const [fault, setFault] = useState<Refused>();
   const [note, setNote] = useState("");
-  const object = FOR_OBJECT.exec(q)?.[1];
-  const subject = OF_SUBJECT.exec(q)?.[1];
-  const fixed = (object ?? subject)?.replaceAll('"', "");
+  const { name, areSubjects } = readAbout(q);
 
   async function exportAs(form: "csv" | "json") {
     setFault(undefined);
@@ -131,7 +128,7 @@ function Results({ page, q, context, at }: ResultsProperties) {
         </div>
       </div>
       {fault && <Fault fault={fault} />}
-      <QueryTable rows={page.results} fixed={fixed} areSubjects={object !== undefined} context={context} />
+      <QueryTable rows={page.results} fixed={name} areSubjects={areSubjects} context={context} />
       <Pager page={page} />
     </>
   );
@@ -153,7 +150,15 @@ function Examples() {
   const type = objectTypes.value?.filter((one) => Object.keys(one.relations).length > 1).at(-1);
   const relation = type ? Object.keys(type.relations)[0] : undefined;
   if (!type || !relation) {
-    return <Empty title="There is nothing to query yet: the model has no relations." />;
+    return (
+      <Empty title="There is nothing to query yet: the model has no relations.">
+        <p>
+          Write relations into the <a href={link("model")}>model</a>, or start with an example: documents in folders, shared with
+          people and groups.
+        </p>
+        <ExampleButton />
+      </Empty>
+    );
   }
   const queries = [
     [`select ${type.type} where user:ann is *`, `which objects of type ${type.type} ann has any relation on`],

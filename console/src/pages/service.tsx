@@ -1,20 +1,22 @@
 import type { ComponentType } from "preact";
+import type { Need } from "../api";
+import { Permitted } from "../parts/permission";
 import { link, route } from "../route";
 import { Keys } from "./service_keys";
 import { LiveMetrics } from "./service_metrics";
 import { Sessions } from "./service_sessions";
 
-const PARTS: Record<string, { title: string; body: ComponentType }> = {
-  keys: { title: "Keys", body: Keys },
-  sessions: { title: "Sessions", body: Sessions },
-  metrics: { title: "Metrics", body: LiveMetrics },
+const PARTS: Record<string, { title: string; body: ComponentType; needs: Need }> = {
+  keys: { title: "Keys", body: Keys, needs: { scope: "keys", ofAllTypes: true } },
+  sessions: { title: "Sessions", body: Sessions, needs: { scope: "check", ofAllTypes: true } },
+  metrics: { title: "Metrics", body: LiveMetrics, needs: { scope: "metrics" } },
 };
 
 /** Shows what concerns the service itself: who may call it, and how it is doing. */
 export function ServicePage() {
   const { show = "keys" } = route.value.parameters;
   const shown = show in PARTS ? show : "keys";
-  const Part = PARTS[shown]?.body ?? Keys;
+  const { body: Part = Keys, needs } = PARTS[shown] ?? {};
   return (
     <div class="wide">
       <div class="heading">
@@ -27,7 +29,9 @@ export function ServicePage() {
           ))}
         </nav>
       </div>
-      <Part />
+      <Permitted needs={needs} key={shown}>
+        <Part />
+      </Permitted>
     </div>
   );
 }

@@ -7,6 +7,7 @@ import { Icon } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Pager } from "../parts/pager";
 import { Secret } from "../parts/secret";
+import { Table } from "../parts/table";
 import { route } from "../route";
 import { listTypes, type Page } from "../schema";
 
@@ -99,49 +100,35 @@ export function Keys() {
 
 function KeyTable({ keys, onOpen }: { keys: Key[]; onOpen: (open: Open) => void }) {
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label="Keys">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Name</th>
-            <th scope="col">Begins with</th>
-            <th scope="col">Scopes</th>
-            <th scope="col">Object types</th>
-            <th scope="col">Created</th>
-            <th scope="col">Last used</th>
-            <th scope="col">Expires</th>
-            <th scope="col">
-              <span class="sr">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {keys.map((one) => (
-            <tr key={one.id}>
-              <td class="name">{one.name}</td>
-              <td>
-                <code>{one.prefix}…</code>
-              </td>
-              <td>{one.scopes.join(", ")}</td>
-              <td>{one.objectTypes?.join(", ") ?? "all"}</td>
-              <td class="time">
-                {showTime(one.createdAt)} by {one.createdBy}
-              </td>
-              <td class="time">{one.lastUsedAt ? showTime(one.lastUsedAt) : "never"}</td>
-              <td class="time">{one.expiresAt ? showTime(one.expiresAt) : "never"}</td>
-              <td class="row-actions">
-                <button type="button" class="quiet" onClick={() => onOpen({ rotate: one })}>
-                  Rotate…<span class="sr"> {one.name}</span>
-                </button>
-                <button type="button" class="quiet" onClick={() => onOpen({ revoke: one })}>
-                  Revoke…<span class="sr"> {one.name}</span>
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      label="Keys"
+      headings={["Name", "Begins with", "Scopes", "Object types", "Created", "Last used", "Expires"]}
+      hasActions
+    >
+      {keys.map((one) => (
+        <tr key={one.id}>
+          <td class="name">{one.name}</td>
+          <td>
+            <code>{one.prefix}…</code>
+          </td>
+          <td>{one.scopes.join(", ")}</td>
+          <td>{one.objectTypes?.join(", ") ?? "all"}</td>
+          <td class="time">
+            {showTime(one.createdAt)} by {one.createdBy}
+          </td>
+          <td class="time">{one.lastUsedAt ? showTime(one.lastUsedAt) : "never"}</td>
+          <td class="time">{one.expiresAt ? showTime(one.expiresAt) : "never"}</td>
+          <td class="row-actions">
+            <button type="button" class="quiet" onClick={() => onOpen({ rotate: one })}>
+              Rotate…<span class="sr"> {one.name}</span>
+            </button>
+            <button type="button" class="quiet" onClick={() => onOpen({ revoke: one })}>
+              Revoke…<span class="sr"> {one.name}</span>
+            </button>
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 

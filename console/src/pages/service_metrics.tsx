@@ -1,7 +1,9 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import { Refused } from "../api";
-import { compareReadings, readMetrics, type Figures, type Reading } from "../metrics";
+import { Refused, send } from "../api";
+import { compareReadings, readSamples, type Figures, type Reading } from "../metrics";
 import { Busy, Fault } from "../parts/notice";
+import { Table } from "../parts/table";
 
 const EVERY_MS = 2000;
 const SHOWN_POINTS = 60;
@@ -21,8 +23,8 @@ export function LiveMetrics() {
       readMetrics(aborter.signal).then(
         (after) => {
           if (aborter.signal.aborted) return;
-          const compared = before && compareReadings(before, after);
-          if (compared) setFigures((present) => [...present, compared].slice(-SHOWN_POINTS));
+          const compared = compareReadings(before, after);
+          setFigures((present) => [...present.filter(isRate), compared].slice(-SHOWN_POINTS));
           before = after;
           timer = setTimeout(look, EVERY_MS);
         },
@@ -42,17 +44,23 @@ export function LiveMetrics() {
 
   if (fault) return <Fault fault={fault} retry={() => setFault(undefined)} />;
   const now = figures.at(-1);
-  if (!now) return <Busy what="Measuring for two seconds" />;
+  if (!now) return <Busy what="Reading metrics" />;
   return (
     <>
       <div class="actions">
         <button type="button" class="quiet" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
           {isPaused ? "Continue" : "Pause"}
         </button>
-        <span class="hint">Every two seconds, for all workers. The requests of this page count, too.</span>
+        <span class="hint" role="status">
+          {isRate(now)
+            ? "Every two seconds, for all workers. The requests of this page count, too."
+            : "Since the service was started, for all workers. What happens now follows in two seconds."}
+        </span>
       </div>
       <dl class="figures">
-        <Figure title="Requests a second" value={show(now.perSecond)} points={figures.map((one) => one.perSecond)} />
+        <Figure title="Requests a second" value={show(now.perSecond)} points={figures.map((one) => one.perSecond ?? 0)}>
+          {now.total.toLocaleString()} in all
+        </Figure>
         <Figure title="Half of them within" value={showMs(now.medianMs)} points={figures.map((one) => one.medianMs ?? 0)} />
         <Figure title="99 of 100 within" value={showMs(now.slowMs)} points={figures.map((one) => one.slowMs ?? 0)} />
         <Figure
@@ -60,21 +68,36 @@ export function LiveMetrics() {
           value={now.cacheHits === undefined ? "no checks" : `${Math.round(now.cacheHits * 100)} %`}
           points={figures.map((one) => one.cacheHits ?? 0)}
         />
-        <Figure title="Warrants in the cache" value={String(now.cachedWarrants)} />
+        <Figure title="Warrants in the cache" value={now.cachedWarrants.toLocaleString()} />
         <Figure title="Statements a second" value={show(now.statementsPerSecond)} />
         <Figure title="Errors (5xx) a second" value={show(now.errorsPerSecond)} />
-        <Figure title="Running, waiting, refused a second" value={`${now.running}, ${now.waiting}, ${show(now.refusedPerSecond)}`} />
+        <Figure title="Requests refused a second" value={show(now.refusedPerSecond)}>
+          {now.running} running, {now.waiting} waiting
+        </Figure>
       </dl>
       <Routes now={now} />
     </>
   );
 }
 
-function Figure({ title, value, points }: { title: string; value: string; points?: number[] }) {
+/** Returns whether these are of the last two seconds: the first ones are since the service was started. */
+function isRate(figures: Figures): boolean {
+  return figures.perSecond !== undefined;
+}
+
+interface FigureProperties {
+  title: string;
+  value: string;
+  points?: number[];
+  children?: ComponentChildren;
+}
+
+function Figure({ title, value, points, children }: FigureProperties) {
   return (
     <div class="card figure">
       <dt>{title}</dt>
       <dd>{value}</dd>
+      {children && <dd class="hint">{children}</dd>}
       {points && <Line points={points} />}
     </div>
   );
@@ -96,32 +119,27 @@ function Line({ points }: { points: number[] }) {
 
 function Routes({ now }: { now: Figures }) {
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label="Routes">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Route</th>
-            <th scope="col">Requests a second</th>
-            <th scope="col">Half within</th>
-            <th scope="col">99 of 100 within</th>
-          </tr>
-        </thead>
-        <tbody>
-          {now.routes.map((one) => (
-            <tr key={one.route}>
-              <td class="name">{one.route}</td>
-              <td>{show(one.perSecond)}</td>
-              <td>{showMs(one.medianMs)}</td>
-              <td>{showMs(one.slowMs)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Routes" headings={["Route", "Requests", "A second", "Half within", "99 of 100 within"]}>
+      {now.routes.map((one) => (
+        <tr key={one.route}>
+          <td class="name">{one.route}</td>
+          <td>{one.total.toLocaleString()}</td>
+          <td>{show(one.perSecond)}</td>
+          <td>{showMs(one.medianMs)}</td>
+          <td>{showMs(one.slowMs)}</td>
+        </tr>
+      ))}
+    </Table>
   );
 }
 
-function show(value: number): string {
+async function readMetrics(signal: AbortSignal): Promise<Reading> {
+  const text = await (await send("metrics", { accept: "text/plain", signal })).text();
+  return readSamples(text, performance.now() / 1000);
+}
+
+function show(value: number | undefined): string {
+  if (value === undefined) return "–";
   return value >= 100 ? String(Math.round(value)) : value.toFixed(1);
 }
 

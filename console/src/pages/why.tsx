@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { Refused, onlyTypes, read } from "../api";
+import { Refused, findObstacle, onlyTypes, read } from "../api";
 import { completeObject, completeRelation, completeSubject } from "../completion";
 import { listRequirements, pathLinks, type Explanation, type Requirement, type Suggestion } from "../explanation";
 import { useLoaded, type Loaded } from "../loading";
@@ -9,6 +9,7 @@ import { CompletedField } from "../parts/field";
 import { Icon, Mark } from "../parts/icons";
 import { Busy, Empty, Fault, Notice } from "../parts/notice";
 import { Path } from "../parts/path";
+import { Permitted } from "../parts/permission";
 import { Pin } from "../parts/pin";
 import { SuggestionCard } from "../parts/suggestion";
 import { Tree } from "../parts/tree";
@@ -26,7 +27,10 @@ export function WhyPage() {
   const { subject = "", relation = "", object = "", context = "", at } = route.value.parameters;
   const asked: Question = { subject, relation, object, context };
   const isAsked = Boolean(subject && relation && object);
-  const loaded = useLoaded(isAsked ? (signal) => explain(asked, at, signal) : undefined, [
+  // A key that is limited to object types learns decisions alone.
+  const needs = onlyTypes.value ? ({ scope: "check" } as const) : undefined;
+  const isRefused = needs !== undefined && findObstacle(needs) !== undefined;
+  const loaded = useLoaded(isAsked && !isRefused ? (signal) => explain(asked, at, signal) : undefined, [
     subject,
     relation,
     object,
@@ -40,23 +44,25 @@ export function WhyPage() {
   return (
     <div class="why">
       <h1>Why may somebody do something, or not?</h1>
-      <CheckForm asked={asked} />
-      {done && (
-        <Notice>
-          <p>{done}</p>
-        </Notice>
-      )}
-      {isAsked ? (
-        <Result
-          loaded={loaded}
-          onDone={() => {
-            setDone("The change was made. This is the answer now.");
-            loaded.reload();
-          }}
-        />
-      ) : (
-        <FirstSteps />
-      )}
+      <Permitted needs={needs}>
+        <CheckForm asked={asked} />
+        {done && (
+          <Notice>
+            <p>{done}</p>
+          </Notice>
+        )}
+        {isAsked ? (
+          <Result
+            loaded={loaded}
+            onDone={() => {
+              setDone("The change was made. This is the answer now.");
+              loaded.reload();
+            }}
+          />
+        ) : (
+          <FirstSteps />
+        )}
+      </Permitted>
     </div>
   );
 }

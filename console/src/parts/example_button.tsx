@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
-import { mayModel, mayWrite, Refused } from "../api";
+import { findObstacle, Refused } from "../api";
 import { loadExample } from "../example";
 import { Fault } from "./notice";
+import { GuardedButton } from "./permission";
 
 /** Loads an example by one click if the key may, and names the command otherwise. */
-export function ExampleButton() {
+export function ExampleButton({ onDone }: { onDone?: () => void }) {
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<Refused>();
 
@@ -12,6 +13,7 @@ export function ExampleButton() {
     setBusy(true);
     try {
       await loadExample();
+      onDone?.();
     } catch (refused) {
       if (!(refused instanceof Refused)) throw refused;
       setFault(refused);
@@ -19,12 +21,17 @@ export function ExampleButton() {
     setBusy(false);
   }
 
-  if (!mayModel.value || !mayWrite.value) return <pre>magistrate serve --example document-sharing</pre>;
+  const obstacle = findObstacle({ scope: "model", ofAllTypes: true }) ?? findObstacle({ scope: "write" });
   return (
     <>
-      <button type="button" class="primary" disabled={isBusy} onClick={load}>
+      <GuardedButton obstacle={obstacle} class="primary" disabled={isBusy} onClick={load}>
         Load the example
-      </button>
+      </GuardedButton>
+      {obstacle && (
+        <p class="hint">
+          {obstacle}. Whoever runs the service can load it: <code>magistrate serve --example document-sharing</code>
+        </p>
+      )}
       {fault && <Fault fault={fault} />}
     </>
   );

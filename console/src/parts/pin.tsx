@@ -1,8 +1,11 @@
 import { useEffect, useState } from "preact/hooks";
-import { Refused } from "../api";
+import { findObstacle, Refused } from "../api";
 import { pinCheck } from "../pinned";
 import { asOf, link } from "../route";
 import { readObject, readSubject } from "../names";
+import { GuardedButton } from "./permission";
+
+const EXPLAIN = { scope: "read", ofAllTypes: true } as const;
 
 interface Properties {
   subject: string;
@@ -43,9 +46,9 @@ export function Pin({ subject, relation, object, context = "" }: Properties) {
           In the tests<span class="sr"> {name}</span>
         </a>
       ) : (
-        <button type="button" class="quiet" disabled={state === "busy"} onClick={pin}>
+        <GuardedButton obstacle={findObstacle(EXPLAIN)} class="quiet" disabled={state === "busy"} onClick={pin}>
           Pin<span class="sr"> as a test {name}</span>
-        </button>
+        </GuardedButton>
       )}
       {fault && <span class="hint">{fault}</span>}
     </span>

@@ -2,6 +2,7 @@ import { writeObject, type Warrant } from "../names";
 import { link } from "../route";
 import { ObjectLink, WarrantWords } from "./names";
 import { Pin } from "./pin";
+import { Table } from "./table";
 
 export interface QueryRow {
   objectType: string;
@@ -24,60 +25,45 @@ interface Properties {
 /** Shows the rows of a query, each with the reason that the service reports. */
 export function QueryTable({ rows, fixed, areSubjects, context }: Properties) {
   return (
-    <div class="scrolled" tabIndex={0} role="region" aria-label="Results">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">{areSubjects ? "Subject" : "Object"}</th>
-            <th scope="col">Relation</th>
-            <th scope="col">How</th>
-            <th scope="col">Because</th>
-            <th scope="col">
-              <span class="sr">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={`${writeObject(row)}#${row.relation}`}>
-              <td>
-                <ObjectLink object={row} />
-              </td>
-              <td>
-                <b>{row.relation}</b>
-              </td>
-              <td>{row.isImplicit ? "by rules" : "by warrant"}</td>
-              <td>{row.warrant ? <WarrantWords warrant={row.warrant} /> : "nothing excludes it"}</td>
-              <td class="row-actions">
-                {fixed && row.objectId !== "*" && (
-                  <a
-                    href={link("why", {
-                      subject: areSubjects ? writeObject(row) : fixed,
-                      relation: row.relation,
-                      object: areSubjects ? fixed : writeObject(row),
-                      context,
-                    })}
-                  >
-                    Why
-                    <span class="sr">
-                      {" "}
-                      {writeObject(row)} {row.relation}
-                    </span>
-                  </a>
-                )}
-                {fixed && row.objectId !== "*" && (
-                  <Pin
-                    subject={areSubjects ? writeObject(row) : fixed}
-                    relation={row.relation}
-                    object={areSubjects ? fixed : writeObject(row)}
-                    context={context}
-                  />
-                )}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table label="Results" headings={[areSubjects ? "Subject" : "Object", "Relation", "How", "Because"]} hasActions>
+      {rows.map((row) => (
+        <tr key={`${writeObject(row)}#${row.relation}`}>
+          <td>
+            <ObjectLink object={row} />
+          </td>
+          <td>
+            <b>{row.relation}</b>
+          </td>
+          <td>{row.isImplicit ? "by rules" : "by warrant"}</td>
+          <td>{row.warrant ? <WarrantWords warrant={row.warrant} /> : "nothing excludes it"}</td>
+          <td class="row-actions">
+            {fixed && row.objectId !== "*" && (
+              <a
+                href={link("why", {
+                  subject: areSubjects ? writeObject(row) : fixed,
+                  relation: row.relation,
+                  object: areSubjects ? fixed : writeObject(row),
+                  context,
+                })}
+              >
+                Why
+                <span class="sr">
+                  {" "}
+                  {writeObject(row)} {row.relation}
+                </span>
+              </a>
+            )}
+            {fixed && row.objectId !== "*" && (
+              <Pin
+                subject={areSubjects ? writeObject(row) : fixed}
+                relation={row.relation}
+                object={areSubjects ? fixed : writeObject(row)}
+                context={context}
+              />
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
   );
 }

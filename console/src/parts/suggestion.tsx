@@ -1,9 +1,12 @@
 import { useState } from "preact/hooks";
-import { mayWrite, write } from "../api";
+import { write } from "../api";
 import { hasExample, listChanges, proposalOf, writeWithPolicy, type Suggestion } from "../explanation";
 import { asOf } from "../route";
 import { Confirm } from "./confirm";
 import { Effect } from "./effect";
+import { ChangeButton, Obstacle } from "./permission";
+
+const WRITE = { scope: "write" } as const;
 
 interface Properties {
   suggestion: Suggestion;
@@ -45,14 +48,12 @@ export function SuggestionCard({ suggestion, check, isFirst, onDone, onContext }
           Check with this context
         </button>
       )}
-      {isWrite && !isPast && mayWrite.value !== false && (
-        <button type="button" class={isFirst ? "primary" : "quiet"} onClick={() => setConfirming(true)}>
+      {isWrite && (
+        <ChangeButton needs={WRITE} class={isFirst ? "primary" : "quiet"} onClick={() => setConfirming(true)}>
           Make this change…
-        </button>
+        </ChangeButton>
       )}
-      {isWrite && !isPast && mayWrite.value === false && isFirst && (
-        <span class="hint">Your key cannot make this change: it lacks the scope write.</span>
-      )}
+      {isWrite && isFirst && <Obstacle needs={WRITE}>, so it cannot make this change.</Obstacle>}
     </div>
   );
   return (

@@ -1,10 +1,11 @@
 import { signal } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import { onlyTypes } from "../api";
+import { findObstacle, onlyTypes } from "../api";
+import { openTimeline } from "../events";
 import { useLoaded } from "../loading";
 import { showTime } from "../names";
 import { adjust, asOf } from "../route";
-import { describeRevision, Timeline, type Revision } from "../timeline";
+import { describeRevision, type Revision } from "../timeline";
 import { Icon } from "./icons";
 
 const MOST_REVISIONS = 60;
@@ -39,10 +40,8 @@ export function TimeBar() {
 }
 
 function OpenBar({ at }: { at: string | undefined }) {
-  const loaded = useLoaded(
-    async (aborted) => (await new Timeline(onlyTypes.value?.[0]).readMore(MOST_REVISIONS, aborted)).revisions.reverse(),
-    [],
-  );
+  const obstacle = findObstacle({ scope: "events" });
+  const loaded = useLoaded(obstacle ? undefined : readPoints, []);
   const points = loaded.value ?? [];
   const present = findPoint(at, points);
   const [moved, setMoved] = useState<number>();
@@ -95,7 +94,8 @@ function OpenBar({ at }: { at: string | undefined }) {
             </button>
           </>
         )}
-        {loaded.fault && <span class="hint">Without the scope events there is no list of changes to choose from.</span>}
+        {obstacle && <span class="hint">{obstacle}, so there is no list of changes to choose from.</span>}
+        {loaded.fault && <span class="hint">The changes cannot be read: {loaded.fault.message}.</span>}
         <TimeField key={at} />
         {at ? (
           <button type="button" class="quiet" onClick={() => moveTo(undefined)}>
@@ -109,6 +109,10 @@ function OpenBar({ at }: { at: string | undefined }) {
       </div>
     </section>
   );
+}
+
+async function readPoints(aborted: AbortSignal): Promise<Revision[]> {
+  return (await openTimeline(onlyTypes.value?.[0]).readMore(MOST_REVISIONS, aborted)).revisions.reverse();
 }
 
 function TimeField() {

@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
-import { mayWrite } from "../api";
 import { showTime, writeObject, writeWarrant, type Warrant } from "../names";
-import { asOf, link } from "../route";
+import { link } from "../route";
 import { ObjectLink, SubjectLink } from "./names";
+import { ChangeButton } from "./permission";
+import { Table } from "./table";
 import { DeleteWarrant } from "./warrant_form";
 
 interface Properties {
@@ -12,62 +13,43 @@ interface Properties {
 
 export function WarrantTable({ warrants, onDone }: Properties) {
   const [deleted, setDeleted] = useState<Warrant>();
-  const canDelete = mayWrite.value !== false && asOf.value === undefined;
   return (
     <>
-      <div class="scrolled" tabIndex={0} role="region" aria-label="Warrants">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Subject</th>
-              <th scope="col">Relation</th>
-              <th scope="col">Object</th>
-              <th scope="col">Condition</th>
-              <th scope="col">Created</th>
-              <th scope="col">
-                <span class="sr">Actions</span>
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {warrants.map((warrant) => (
-              <tr key={writeWarrant(warrant) + (warrant.policy ?? "")}>
-                <td>
-                  <SubjectLink subject={warrant.subject} />
-                </td>
-                <td>
-                  <b>{warrant.relation}</b>
-                </td>
-                <td>
-                  <ObjectLink object={warrant} />
-                </td>
-                <td>
-                  <Conditions warrant={warrant} />
-                </td>
-                <td class="time">{warrant.createdAt && showTime(warrant.createdAt)}</td>
-                <td class="row-actions">
-                  {!warrant.subject.relation && warrant.subject.objectId !== "*" && warrant.objectId !== "*" && (
-                    <a
-                      href={link("why", {
-                        subject: writeObject(warrant.subject),
-                        relation: warrant.relation,
-                        object: writeObject(warrant),
-                      })}
-                    >
-                      Why<span class="sr"> {writeWarrant(warrant)}</span>
-                    </a>
-                  )}
-                  {canDelete && (
-                    <button type="button" class="quiet" onClick={() => setDeleted(warrant)}>
-                      Delete…<span class="sr"> {writeWarrant(warrant)}</span>
-                    </button>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table label="Warrants" headings={["Subject", "Relation", "Object", "Condition", "Created"]} hasActions>
+        {warrants.map((warrant) => (
+          <tr key={writeWarrant(warrant) + (warrant.policy ?? "")}>
+            <td>
+              <SubjectLink subject={warrant.subject} />
+            </td>
+            <td>
+              <b>{warrant.relation}</b>
+            </td>
+            <td>
+              <ObjectLink object={warrant} />
+            </td>
+            <td>
+              <Conditions warrant={warrant} />
+            </td>
+            <td class="time">{warrant.createdAt && showTime(warrant.createdAt)}</td>
+            <td class="row-actions">
+              {!warrant.subject.relation && warrant.subject.objectId !== "*" && warrant.objectId !== "*" && (
+                <a
+                  href={link("why", {
+                    subject: writeObject(warrant.subject),
+                    relation: warrant.relation,
+                    object: writeObject(warrant),
+                  })}
+                >
+                  Why<span class="sr"> {writeWarrant(warrant)}</span>
+                </a>
+              )}
+              <ChangeButton needs={{ scope: "write" }} class="quiet" onClick={() => setDeleted(warrant)}>
+                Delete…<span class="sr"> {writeWarrant(warrant)}</span>
+              </ChangeButton>
+            </td>
+          </tr>
+        ))}
+      </Table>
       {deleted && <DeleteWarrant warrant={deleted} onDone={onDone} onClose={() => setDeleted(undefined)} />}
     </>
   );

@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, TypeVar, get_args
+from typing import Any, NamedTuple, TypeVar, get_args
 from urllib.parse import parse_qsl
 
 import msgspec
@@ -90,8 +90,13 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
         raise _syntax_fault(str(error), begins_at) from None
     except RecursionError:
         raise _too_deep(max_depth) from None
-    _check_nesting(body, max_depth)
+    # The value of a plain type nests as far as its type. What the body has besides, the check after it finds.
+    is_shallow = _describe_values(decoder).are_shallow(body, max_depth)
+    if not is_shallow:
+        _check_nesting(body, max_depth)
     if not _is_written_alike(body, value, decoder):
+        if is_shallow:
+            _check_nesting(body, max_depth)
         _check_members(body)
     return value
 
@@ -243,6 +248,8 @@ def _check_values(body: bytes) -> None:
 
 def _check_nesting(body: bytes, max_depth: int) -> None:
     """Raises InvalidRequest if this valid JSON nests arrays and objects too deeply."""
+    if body.count(b"{") + body.count(b"[") <= max_depth:
+        return  # each level begins with a bracket
     brackets = _find_brackets(body).translate(_AS_BRACES)
     if len(brackets) <= 2 * max_depth:
         return
@@ -267,28 +274,55 @@ def _is_written_alike(body: bytes, value: object, decoder: msgspec.json.Decoder[
     """Returns whether a body equals its decoded value, encoded again, blanks aside. No member is then repeated, because
     the value has each once. It is so for the bodies of clients that send members in the documented order and none
     without a value, and takes a quarter of the time of `_check_members`."""
-    if _has_raw_parts(decoder):
+    if _describe_values(decoder).has_raw_parts:
         return False
     _pause(body)
     again = msgspec.json.encode(value)
     return again == body or (len(again) < len(body) and again.translate(None, _BLANKS) == body.translate(None, _BLANKS))
 
 
+class _DecodedValues(NamedTuple):
+    """Describes the values of a decoder. With `has_raw_parts`, they may have parts of a body as they are, which may
+    repeat members. They nest at most `depth` levels, or without a limit if that is 0; values of `open_members`, which
+    are names and the mark that ends them, are left out of account, because they have any type."""
+
+    has_raw_parts: bool
+    depth: int
+    open_members: Sequence[bytes]
+
+    def are_shallow(self, body: bytes, max_depth: int) -> bool:
+        """Returns whether the value of this body is seen at a glance to nest no more than `max_depth` levels. The body
+        may nest deeper in members that no value has."""
+        if not 0 < self.depth <= max_depth or b"\\" in body:
+            return False
+        return not any(name in body for name in self.open_members)
+
+
 @lru_cache(maxsize=1_024)  # decoders are made at start
-def _has_raw_parts(decoder: msgspec.json.Decoder[Any]) -> bool:
-    """Returns whether values of the decoder may have parts of a body as they are, which may repeat members."""
-    known: list[object] = []
-    waiting: list[object] = [msgspec.inspect.type_info(decoder.type)]
+def _describe_values(decoder: msgspec.json.Decoder[Any]) -> _DecodedValues:
+    has_raw_parts, depth = False, 0
+    open_members: set[str] = set()
+    waiting: list[tuple[object, str, tuple[object, ...]]] = [(msgspec.inspect.type_info(decoder.type), "", ())]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, msgspec.inspect.RawType):
-            return True
+        one, member, around = waiting.pop()
         if isinstance(one, tuple):
-            waiting += one
-        if isinstance(one, _PARTS_OF_TYPES) and not any(one is other for other in known):
-            known.append(one)
-            waiting += [getattr(one, name) for name in one.__struct_fields__]
-    return False
+            waiting += [(part, member, around) for part in one]
+            continue
+        if not isinstance(one, _PARTS_OF_TYPES):
+            continue
+        is_raw = isinstance(one, msgspec.inspect.RawType)
+        is_repeated = any(one is other for other in around)  # the type contains itself
+        has_raw_parts |= is_raw
+        if is_raw or is_repeated or isinstance(one, msgspec.inspect.AnyType):
+            open_members.add(member)
+            continue
+        depth = max(depth, len(around) + 1)  # more than the levels of a value: a union is none, for example
+        member = one.encode_name if isinstance(one, msgspec.inspect.Field) else member
+        waiting += [(getattr(one, name), member, (*around, one)) for name in one.__struct_fields__]
+    is_limited = "" not in open_members
+    return _DecodedValues(
+        has_raw_parts, depth if is_limited else 0, tuple(f'{name}"'.encode() for name in open_members)
+    )
 
 
 def _check_members(body: bytes) -> None:

@@ -291,7 +291,7 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",
-        answer=QueryAnswer, not_found=True, parameters=_QUERY_LIST,
+        answer=QueryAnswer, not_found=True, parameters=_QUERY_LIST, is_fast=True,
         scope=Scope.QUERY, list_types=list_in_query,
     ),
     Route(

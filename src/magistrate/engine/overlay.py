@@ -2,7 +2,8 @@
 
 An Overlay answers the requests of warrant_reader.py as a store would in which the same changes had been made: first the
 deletions, then the creations. It does not depend on the object types: the model may be that of the store, or one made
-of other definitions. `extend_model` adds the warrant patterns that the model lacks.
+of other definitions. `extend_model` adds the warrant patterns that the model lacks. An overlay of PlainWarrants knows
+their kinds and ids without making each a Warrant.
 """
 
 from bisect import bisect_left
@@ -14,24 +15,19 @@ from operator import attrgetter
 from msgspec.structs import astuple, replace
 
 from magistrate.engine.names import WarrantNames
+from magistrate.engine.plain_warrants import KindIds, PlainWarrants, WarrantKind
 from magistrate.engine.plans import Model
 from magistrate.engine.policy import read_policy
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReverseWarrantRead, WarrantRead, WarrantsByObject
-from magistrate.engine.warrants import Warrant, WarrantPattern
+from magistrate.engine.warrants import Warrant, WarrantPattern, warrant_pattern
 from magistrate.errors import InvalidParameter
-
-FIRST_NUMBER = 1 << 63
-"""Sets the number of the first added warrant. Those of stored warrants have 63 bits, so they come before it."""
 
 WarrantKey = tuple[WarrantNames, str]
 """Identifies a warrant by its names and the text of its policy."""
 
 _KEY_LENGTH = 7
 """Counts the first columns of a warrant that identify it: its names and its policy."""
-
-WarrantKind = tuple[TypeName, RelationName, TypeName, str]
-"""Holds the object type, the relation, the subject type and the subject relation of a warrant."""
 
 _ByObject = dict[ObjectId, list[Warrant]]
 
@@ -55,12 +51,11 @@ class Overlay:
 
     def __init__(
         self,
-        added: Iterable[Warrant],
+        added: Iterable[Warrant] | PlainWarrants,
         removed: Iterable[WarrantKey] = (),
         removed_objects: Iterable[ObjectRef] = (),
     ) -> None:
-        self.added = _remove_repeated(tuple(added))
-        """Holds the added warrants in order, each once."""
+        self._given = added if isinstance(added, PlainWarrants) else tuple(added)
         self._removed = frozenset(removed)
         self._removed_objects = frozenset(removed_objects)
         self._by_object: dict[tuple[str, str, str | None], _ByObject] = {}
@@ -70,17 +65,39 @@ class Overlay:
     # that the graph cache decides needs little of it.
 
     @cached_property
+    def all_warrants(self) -> Sequence[Warrant]:
+        """Returns the added warrants as they were given: they may repeat one."""
+        return tuple(self._given.make()) if isinstance(self._given, PlainWarrants) else self._given
+
+    @cached_property
+    def warrants(self) -> Sequence[Warrant]:
+        """Returns the added warrants in order, each once."""
+        return _remove_repeated(self.all_warrants)
+
+    @property
+    def size(self) -> int:
+        """Returns how many added warrants were given."""
+        return len(self._given)
+
+    @cached_property
+    def ids_by_kind(self) -> Mapping[WarrantKind, KindIds]:
+        """Returns the ids in the added warrants of each kind, in order."""
+        if isinstance(self._given, PlainWarrants):
+            return self._given.group_ids()
+        return {kind: _list_ids(warrants) for kind, warrants in self.by_kind.items()}
+
+    @cached_property
     def _ids_of_changes(self) -> Set[tuple[ObjectId, ObjectId]]:
         """Returns the ids in all these warrants; most stored warrants have others, and need not be compared."""
         removed = {(names.object_id, names.subject_id) for names, _ in self._removed}
-        return removed | {(warrant.object_id, warrant.subject_id) for warrant in self.added}
+        return removed | {(warrant.object_id, warrant.subject_id) for warrant in self.warrants}
 
     @cached_property
     def by_kind(self) -> Mapping[WarrantKind, Sequence[Warrant]]:
         """Returns the added warrants of each kind, in order."""
         found: dict[WarrantKind, list[Warrant]] = {}
         known, alike = None, list[Warrant]()
-        for warrant in self.added:
+        for warrant in self.warrants:
             kind = _kind_of(warrant)
             if kind != known:  # most follow others of the same kind
                 known, alike = kind, found.setdefault(kind, [])
@@ -91,7 +108,7 @@ class Overlay:
     def _subjects_by_relation(self) -> Mapping[tuple[str, str, str | None], list[WarrantKind]]:
         """Maps object type, relation and subject type, or None for any userset, to the kinds that have them."""
         found: dict[tuple[str, str, str | None], list[WarrantKind]] = {}
-        for kind in self.by_kind:
+        for kind in self.ids_by_kind:
             of_type, relation, subject_type, group = kind
             found.setdefault((of_type, relation, None if group else subject_type), []).append(kind)
         return found
@@ -124,29 +141,31 @@ class Overlay:
 
     @cached_property
     def _has_limits(self) -> bool:
-        return bool([1 for warrant in self.added if warrant.starts_at or warrant.expires_at])  # faster than any()
+        if isinstance(self._given, PlainWarrants):
+            return False
+        return bool([1 for warrant in self.warrants if warrant.starts_at or warrant.expires_at])  # faster than any()
 
     def remove_limits(self, now: int) -> "Overlay | None":
         """Returns an overlay of the same warrants without their time limits, or None if one of them is not in force at
         this time: it gives nothing then, but still counts instead of a stored one. The overlay must remove nothing."""
         if not self._has_limits:
             return self
-        if not all(warrant.is_in_force(now) for warrant in self.added):
+        if not all(warrant.is_in_force(now) for warrant in self.warrants):
             return None
-        return Overlay(replace(warrant, starts_at=None, expires_at=None) for warrant in self.added)
+        return Overlay(replace(warrant, starts_at=None, expires_at=None) for warrant in self.warrants)
 
     @cached_property
     def patterns(self) -> Set[WarrantPattern]:
         """Returns the patterns of the added warrants."""
-        found: list[WarrantPattern] = []
-        for warrants in self.by_kind.values():
-            ids = {one.object_id for one in warrants}.union([one.subject_id for one in warrants])
-            if WILDCARD not in ids:
-                found.append(warrants[0].pattern())
+        found: list[WarrantNames] = []
+        for (object_type, relation, subject_type, group), ids in self.ids_by_kind.items():
+            one = WarrantNames(object_type, ObjectId(""), relation, subject_type, ObjectId(""), group)
+            if WILDCARD not in ids.object_ids and WILDCARD not in ids.subject_ids:
+                found.append(one)
                 continue
-            alike = {(one.object_id == WILDCARD, one.subject_id == WILDCARD): one for one in warrants}
-            found += [warrant.pattern() for warrant in alike.values()]
-        return frozenset(found)
+            pairs = zip(ids.object_ids, ids.subject_ids, strict=True)
+            found += [one._replace(object_id=id, subject_id=subject_id) for id, subject_id in pairs]
+        return frozenset(map(warrant_pattern, found))
 
     def extend_model(self, model: Model) -> Model:
         """Returns a model that also has the patterns of the added warrants; the same one if it has them already."""
@@ -194,7 +213,7 @@ class Overlay:
     def objects(self) -> Mapping[TypeName, Collection[ObjectId]]:
         """Returns by type the ids of the objects and subjects that the added warrants name."""
         found: dict[TypeName, dict[ObjectId, None]] = {}
-        for ref in chain.from_iterable(map(_ends, self.added)):
+        for ref in chain.from_iterable(map(_ends, self.warrants)):
             if ref.id != WILDCARD:
                 found.setdefault(ref.type, {})[ref.id] = None
         return found
@@ -202,13 +221,15 @@ class Overlay:
     def affects(self, request: WarrantsByObject) -> bool:
         """Returns whether an added warrant, on any object, matches the request by its names and its kind of subject."""
         kind = _kind_of_subjects(request)
-        return any((request.type, relation, kind) in self._subjects_by_relation for relation in request.relations)
+        known = self._subjects_by_relation
+        return bool([1 for one in request.relations if (request.type, one, kind) in known])  # faster than any()
 
     def find_objects(self, request: WarrantsByObject) -> Iterator[ObjectId]:
         """Yields the objects of those warrants, WILDCARD included; one may occur more than once."""
         kind = _kind_of_subjects(request)
         for relation in request.relations:
-            yield from self._index_by_object((request.type, relation, kind))
+            for one in self._subjects_by_relation.get((request.type, relation, kind), ()):
+                yield from self.ids_by_kind[one].object_ids
 
     def find(self, read: AnyRead) -> Iterator[Warrant]:
         """Yields the added warrants that match the read."""
@@ -244,7 +265,12 @@ class Overlay:
 _number_of = attrgetter("number")
 
 
-def _remove_repeated(warrants: tuple[Warrant, ...]) -> tuple[Warrant, ...]:
+def _list_ids(warrants: Sequence[Warrant]) -> KindIds:
+    conditional = {one.subject_id for one in warrants if one.is_conditional}
+    return KindIds([one.object_id for one in warrants], [one.subject_id for one in warrants], conditional)
+
+
+def _remove_repeated(warrants: Sequence[Warrant]) -> Sequence[Warrant]:
     """Returns each warrant once, the first with its names and its policy."""
     if len({warrant.object_id for warrant in warrants}) == len(warrants):
         return warrants  # such as the groups of one user

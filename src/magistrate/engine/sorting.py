@@ -1,7 +1,8 @@
 """Sorts long lists in steps, because other requests wait for a step."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from heapq import merge
+from itertools import islice
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -14,18 +15,20 @@ MERGING = 2
 """Counts the items that are processed otherwise in the time in which one is merged."""
 
 
-def sort_in_steps(items: list[T], key: Callable[[T], Any]) -> Generator[int, None, list[T]]:
-    """Returns the items in order; equal ones keep theirs.
+def sort_in_steps(items: Iterable[T], key: Callable[[T], Any]) -> Generator[int, None, list[T]]:
+    """Returns the items in order; equal ones keep theirs. It makes no long list at once, which the next garbage
+    collections would traverse.
 
     Yields how many items it has processed since it yielded last; merged ones count MERGING times.
     """
     branches = []
-    for start in range(0, len(items), ITEMS_SORTED_AT_ONCE):
-        branches.append(sorted(items[start : start + ITEMS_SORTED_AT_ONCE], key=key))
-        if len(branches[-1]) > ITEMS_MERGED_AT_ONCE:
-            yield len(branches[-1])
+    left = iter(items)
+    while branch := sorted(islice(left, ITEMS_SORTED_AT_ONCE), key=key):
+        branches.append(branch)
+        if len(branch) > ITEMS_MERGED_AT_ONCE:
+            yield len(branch)
     if len(branches) <= 1:
-        return branches[0] if branches else items
+        return branches[0] if branches else []
     merged: list[T] = []
     for item in merge(*branches, key=key):
         merged.append(item)

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from operator import attrgetter
-from typing import NewType
+from typing import NamedTuple, NewType
 
 import msgspec
 
@@ -69,6 +69,14 @@ class Warrant(msgspec.Struct, frozen=True, gc=False):
 
     def pattern(self) -> WarrantPattern:
         return warrant_pattern(self.names)
+
+
+class ChangedWarrant(NamedTuple):
+    """Represents a warrant that was written (`exists`) or ended. `exists` is None if the warrant may be conditional, or
+    if it is not known which of several changes of it came last."""
+
+    names: WarrantNames
+    exists: bool | None
 
 
 creation_order: Callable[[Warrant], tuple[int, int]] = attrgetter("created_at", "number")

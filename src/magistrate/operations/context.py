@@ -10,6 +10,7 @@ from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.operations.set_listings import ConnectedGraphs
+from magistrate.operations.subject_listings import SubjectLists
 from magistrate.store.contract import Once, Stamp, Store
 
 
@@ -30,6 +31,7 @@ class Context:
     listings: Listings
     graph: LiveGraph
     connected_graphs: ConnectedGraphs
+    subject_lists: SubjectLists
     session_keys: SessionKeys
     shared_reads: SharedReads = field(default_factory=SharedReads)
     decisions: DecisionLog | None = None

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import msgspec
 from msgspec.structs import replace
 
-from magistrate.engine.overlay import FIRST_NUMBER, Overlay
+from magistrate.engine.overlay import Overlay
+from magistrate.engine.plain_warrants import FIRST_NUMBER, PlainWarrants
 from magistrate.engine.plans import Model
 from magistrate.engine.warrant_faults import find_names_fault
 from magistrate.engine.warrants import Warrant
@@ -22,10 +23,13 @@ class ContextualWarrants:
     """Holds the contextual warrants of one request in their order, created at its time `now` (in microseconds since
     1970 UTC), with ascending numbers from FIRST_NUMBER on."""
 
-    def __init__(self, warrants: Sequence[Warrant], now: int) -> None:
-        self.warrants = warrants
+    def __init__(self, warrants: Sequence[Warrant] | PlainWarrants, now: int) -> None:
         self.now = now
         self.overlay = Overlay(warrants)
+
+    @property
+    def warrants(self) -> Sequence[Warrant]:
+        return self.overlay.all_warrants
 
     def date(self, now: int) -> "ContextualWarrants":
         """Returns these warrants as if they were created at another time."""

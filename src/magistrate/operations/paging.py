@@ -11,8 +11,8 @@ was damaged, made up, or made by another store or for another list or sort is re
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -87,6 +87,21 @@ class Wanted:
     now: int | None = None
 
 
+@dataclass(slots=True)
+class Rendering:
+    """Holds what a page was rendered as for callers that may use these object types, None being all."""
+
+    object_types: frozenset[str] | None = None
+    answer: Any = None
+
+    def find(self, object_types: frozenset[str] | None) -> Any:
+        """Returns the answer for such callers, or None."""
+        return self.answer if self.object_types == object_types else None
+
+    def keep(self, object_types: frozenset[str] | None, answer: object) -> None:
+        self.object_types, self.answer = object_types, answer
+
+
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
     """Holds the rows and cursors of a page. A cursor is None when nothing precedes or follows, or the list has none.
@@ -96,6 +111,7 @@ class Page(Generic[T]):
     prev_cursor: str | None
     next_cursor: str | None
     total: int | None = None
+    rendering: Rendering = field(default_factory=Rendering, compare=False, repr=False)
 
 
 def read_search(parameters: Mapping[str, str]) -> str | None:

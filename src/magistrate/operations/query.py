@@ -6,24 +6,24 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from heapq import merge
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from magistrate.engine.conditions import ALWAYS
-from magistrate.engine.overlay import FIRST_NUMBER, Overlay
+from magistrate.engine.overlay import Overlay
+from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.plans import Model
-from magistrate.engine.query import ObjectsQuery, Query
+from magistrate.engine.query import Query
 from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.rows import STEPS_FOR_A_NODE, Findings, QueryRow, RelationResult
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
-from magistrate.engine.warrant_reader import ReadResult
 from magistrate.engine.work import Work
 from magistrate.operations.checks.evaluating import complete_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import build_contextual_warrants, digest_warrants
-from magistrate.operations.kept_page import KeptPage
+from magistrate.operations.kept_page import KeptPage, StoredRow
 from magistrate.operations.listings import ListingKey, SnapshotListing, SortKey
 from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
@@ -68,15 +68,6 @@ def query_kind(contextual: Sequence[NewWarrant]) -> ListKind[QueryRow]:
     return replace(QUERY_LIST, name=f"{QUERY_LIST.name}+{digest_warrants(contextual)}")
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRow:
-    """Represents a row of the response. `stored` is the object or subject of the row; None for a row that stands for
-    all of a type."""
-
-    row: QueryRow
-    stored: StoredObject | None
-
-
 async def list_page(
     ctx: Context,
     request: QueryRequest,
@@ -88,14 +79,26 @@ async def list_page(
 
     Raises NotFound if a type in the query is not defined, BudgetExceeded, InvalidParameter if a contextual warrant
     could not be written, and what `read_page` raises."""
-    page_read = _PageRead(ctx, request)
-    found = await read_page(
-        kind or query_kind(request.contextual), wanted, freshness, ctx.store.identity, page_read.read_slice
-    )
-    page = found.value
-    stored = await page_read.read_stored(wanted.slice, page.rows, found.revision)
-    rows = [StoredRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
-    return Snapshot(found.revision, Page(rows, page.prev_cursor, page.next_cursor, page_read.total))
+    page_read, kind = _PageRead(ctx, request), kind or query_kind(request.contextual)
+    if wanted.at is None:
+        newest = await page_read.find_newest()
+        known = page_read.find_kept_page(kind, wanted, freshness, newest.revision)
+        if known is not None:
+            return known
+    found = await read_page(kind, wanted, freshness, ctx.store.identity, page_read.read_slice)
+    stored = await _read_stored(ctx, found.value.rows, found.revision)
+    return Snapshot(found.revision, page_read.complete_page(kind, wanted, found.value, stored))
+
+
+def find_kept_page(
+    ctx: Context, request: QueryRequest, wanted: Wanted, freshness: Freshness
+) -> Snapshot[Page[StoredRow]] | None:
+    """Returns the page if it is kept, and it is known without waiting that nothing was written since. Raises
+    InvalidParameter if the token is from the future, StoreUnavailable."""
+    graph = ctx.graph.find_newest() if wanted.at is None and not request.contextual else None
+    if graph is None:
+        return None
+    return _PageRead(ctx, request).find_kept_page(QUERY_LIST, wanted, freshness, graph.revision)
 
 
 async def read_slice(
@@ -103,6 +106,13 @@ async def read_slice(
 ) -> Snapshot[PageSlice[QueryRow]]:
     """Returns a slice of the rows at this revision, or at the newest. Raises like `list_page`."""
     return await _PageRead(ctx, request).read_slice(wanted, at=at)
+
+
+class _Newest(NamedTuple):
+    """Holds a revision, and the one that last changed the model, then or later."""
+
+    revision: Revision
+    model_revision: Revision
 
 
 class _PageRead:
@@ -115,19 +125,43 @@ class _PageRead:
         context = [request.context, request.now, request.reads is not None]
         encoded = msgspec.json.encode(context, order="deterministic")
         self._digest = hashlib.blake2b(encoded, digest_size=16).digest()
+        self._newest: _Newest | None = None
         self._kept_page: KeptPage | None = None
-        self.total: int | None = None
-        """Counts the rows of all pages, once a slice was read."""
+        self._total = 0
+
+    async def find_newest(self) -> _Newest:
+        """Returns the newest revision, which the page is read at."""
+        if self._ctx.graph.is_enabled:
+            graph = await self._ctx.graph.follow_to_newest()
+            self._newest = _Newest(graph.revision, graph.model.revision)
+        else:
+            self._newest = await self._find_revision(None)
+        return self._newest
+
+    async def _find_revision(self, at: Revision | None) -> _Newest:
+        """Raises RevisionUnavailable."""
+        read = await self._ctx.store.read_warrants((), at, 1)
+        return _Newest(read.revision, read.model_revision)
+
+    def find_kept_page(
+        self, kind: ListKind[QueryRow], wanted: Wanted, freshness: Freshness, newest: Revision
+    ) -> Snapshot[Page[StoredRow]] | None:
+        """Returns the page if it is kept. Raises InvalidParameter if the token is from the future."""
+        known = self._find_known(newest, wanted.slice.sort)
+        page = None if known is None else known.kept_page.find_page(wanted.slice, kind.name)
+        if page is None:
+            return None
+        freshness.demand(newest)
+        return Snapshot(newest, page)
 
     async def read_slice(self, wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[QueryRow]]:
-        ctx = self._ctx
         if at is not None:
             known = self._find_known(at, wanted.sort)
             if isinstance(known, SetListing) and known.kept_page.find(wanted) is None:
                 page = await self._cut(known, wanted)
                 if page.rows:  # reading the warrants on their objects has shown that `at` is retained
                     return Snapshot(at, page)
-        newest = await ctx.store.read_warrants((), at, 1)
+        newest = await self._find_revision(at) if at is not None else self._newest or await self.find_newest()
         listing, evicted = await self._find_listing(wanted.sort, newest, is_pinned=at is not None)
         revision = listing.revision if isinstance(listing, SetListing) else newest.revision
         page = await self._cut(listing, wanted)
@@ -135,19 +169,23 @@ class _PageRead:
             release_run(one)
         return Snapshot(revision, page)
 
-    async def read_stored(
-        self, wanted: Slice, rows: Sequence[QueryRow], at: Revision
-    ) -> Mapping[ObjectRef, StoredObject]:
-        """Returns the stored objects of the rows of the slice that was read."""
+    def complete_page(
+        self,
+        kind: ListKind[QueryRow],
+        wanted: Wanted,
+        page: Page[QueryRow],
+        stored: Mapping[ObjectRef, StoredObject],
+    ) -> Page[StoredRow]:
+        """Returns the page of the slice that was read, with the stored objects of its rows."""
         assert self._kept_page is not None
-        stored = self._kept_page.find_stored(wanted)
-        if stored is None:
-            stored = await _read_stored(self._ctx, rows, at)
-            self._kept_page.keep_stored(wanted, stored)
-        return stored
+        rows = [StoredRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
+        completed = Page(rows, page.prev_cursor, page.next_cursor, self._total)
+        self._kept_page.keep_page(wanted.slice, kind.name, completed)
+        return completed
 
     async def _cut(self, listing: SnapshotListing | SetListing, wanted: Slice) -> PageSlice[QueryRow]:
-        self._kept_page, self.total = listing.kept_page, listing.count_rows()
+        # A listing that is not kept is released before the page is complete.
+        self._kept_page, self._total = listing.kept_page, listing.count_rows()
         if isinstance(listing, SnapshotListing):
             return listing.slice(wanted)
         return await listing.read_slice(wanted, self._ctx.store, limit_work(self._ctx.max_query_work))
@@ -160,7 +198,7 @@ class _PageRead:
         return at, sort, self._request.query, self._digest
 
     async def _find_listing(
-        self, sort: str, newest: ReadResult, is_pinned: bool
+        self, sort: str, newest: _Newest, is_pinned: bool
     ) -> tuple[SnapshotListing | SetListing, Sequence[SnapshotListing | SetListing]]:
         """Returns the listing at the revision of `newest` or, unless it `is_pinned`, at a later one; and those that are
         to be released when it has been used."""
@@ -176,12 +214,10 @@ class _PageRead:
 
     async def _find_set_listing(self, sort: str, least: Revision, is_pinned: bool) -> SetListing | None:
         ctx, query, is_past = self._ctx, self._request.query, self._request.now is not None
-        if not isinstance(query, ObjectsQuery) or sort != "id" or is_past or self._request.contextual:
-            return None
-        if not ctx.graph.is_enabled:
+        if sort != "id" or is_past or self._request.contextual or not ctx.graph.is_enabled:
             return None
         wanted = SetQuery(query, self._request.context, self._now, ctx.max_query_work, least, is_pinned)
-        return await find_set_listing(ctx.graph, ctx.connected_graphs, ctx.store, wanted)
+        return await find_set_listing(ctx.graph, ctx.connected_graphs, ctx.subject_lists, ctx.store, wanted)
 
 
 def _key(sort: str, row: QueryRow) -> SortKey:
@@ -196,7 +232,7 @@ def _creation(row: QueryRow) -> int:
     return row.warrant.created_at if row.warrant.number < FIRST_NUMBER else AFTER_ALL_STORED
 
 
-async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: ReadResult, now: int) -> SnapshotListing:
+async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: _Newest, now: int) -> SnapshotListing:
     search = await _begin(ctx, request, newest, now)
     findings = await search.find()
     if findings.itself is not None and not await search.exists(findings.itself):
@@ -217,7 +253,7 @@ async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: Rea
     return SnapshotListing(await _sort_keys(keys), results_by_name, size, valid_until)
 
 
-async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult, now: int) -> "_QuerySearch":
+async def _begin(ctx: Context, request: QueryRequest, newest: _Newest, now: int) -> "_QuerySearch":
     """Raises InvalidParameter for a contextual warrant that could not be written."""
     work, at = limit_work(ctx.max_query_work), newest.revision
     model = await ctx.models.at(at, newest.model_revision)
@@ -225,7 +261,7 @@ async def _begin(ctx: Context, request: QueryRequest, newest: ReadResult, now: i
         return _QuerySearch(ctx.store, request, model, now, work, at)
     contextual = build_contextual_warrants(request.contextual, now)
     extended = contextual.extend_model(model)
-    work.spend(len(contextual.overlay.added))
+    work.spend(contextual.overlay.size)
     return _QuerySearch(ctx.store, request, extended, now, work, at, contextual.overlay)
 
 

@@ -6,22 +6,24 @@ that was cached meanwhile. After some attempts the query is answered without the
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from cachetools import LRUCache
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.graph import GivenUp
 from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
+from magistrate.engine.graph.subject_fetch import SubjectFetch
 from magistrate.engine.plans import Model
-from magistrate.engine.query import ObjectsQuery
+from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.query.connected_graph import ConnectedGraph, connect_graph
 from magistrate.engine.query.finding import demand_types, find_targets
 from magistrate.engine.query.reverse_graph import Target
 from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.search import Search
 from magistrate.engine.query.set_pages import OrderedSets, cut_page
-from magistrate.engine.query.set_search import ObjectSets, search_sets
+from magistrate.engine.query.set_search import search_sets
+from magistrate.engine.query.subject_pages import OrderedSubjects
 from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.work import Work
 from magistrate.operations.checks.evaluating import complete_steps
@@ -29,7 +31,10 @@ from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.kept_page import KEPT_PAGE_ENTRIES, KeptPage
 from magistrate.operations.scheduling import limit_work, take_checkpoint
+from magistrate.operations.subject_listings import SubjectLists
 from magistrate.store.contract import PageSlice, Slice, Store
+
+T = TypeVar("T")
 
 MOST_ATTEMPTS = 3
 MOST_GRAPHS = 200
@@ -45,7 +50,7 @@ class SetListing:
     """Holds all rows at one revision as bitmaps. `valid_until` is like that of a SnapshotListing, `numbering` that of
     the adjacency."""
 
-    ordered: OrderedSets
+    ordered: OrderedSets | OrderedSubjects
     revision: Revision
     valid_until: int
     numbering: object
@@ -54,7 +59,7 @@ class SetListing:
     @property
     def entries(self) -> int:
         """Returns how much is held in memory, in entries of one or two hundred bytes."""
-        return LEAST_SET_ENTRIES + KEPT_PAGE_ENTRIES + self.ordered.sets.count_numbers() // NUMBERS_FOR_AN_ENTRY
+        return LEAST_SET_ENTRIES + KEPT_PAGE_ENTRIES + self.ordered.weigh() // NUMBERS_FOR_AN_ENTRY
 
     def release(self) -> Iterator[int]:
         """Yields nothing: bitmaps are freed at once."""
@@ -119,7 +124,7 @@ class ConnectedGraphs:
 class SetQuery:
     """Holds a query that may be answered with bitmaps; `least` is the revision that the rows must have at least."""
 
-    query: ObjectsQuery
+    query: Query
     context: Mapping[str, Any]
     now: int
     budget: int
@@ -128,7 +133,7 @@ class SetQuery:
 
 
 async def find_set_listing(
-    live: LiveGraph, graphs: ConnectedGraphs, store: Store, wanted: SetQuery
+    live: LiveGraph, graphs: ConnectedGraphs, lists: SubjectLists, store: Store, wanted: SetQuery
 ) -> SetListing | None:
     """Returns the rows of the query at the revision of the graph, which is `least` or, unless `only` that will do, a
     later one. Returns None if it has to be answered without bitmaps. Raises NotFound and BudgetExceeded."""
@@ -137,27 +142,57 @@ async def find_set_listing(
         if wanted.only and graph.revision != wanted.least:
             return None
         graph.limit_adjacency()
-        fetch = AdjacencyFetch(graph)
+        fetch = AdjacencyFetch(graph) if isinstance(wanted.query, ObjectsQuery) else SubjectFetch(graph)
+        work = limit_work(wanted.budget)
+        conditions = PolicyEvaluator(wanted.context, wanted.now, work, graph.model.policies)
+        ordered: OrderedSets | OrderedSubjects | None
         with live.noting_changes(fetch):
             try:
-                found = await _search(graphs, fetch, store, wanted)
+                if isinstance(wanted.query, ObjectsQuery):
+                    ordered = await _search_objects(graphs, fetch, store, wanted.query, conditions, work)
+                else:
+                    assert isinstance(fetch, SubjectFetch)
+                    ordered = await _search_subjects(lists, fetch, store, wanted.query, conditions, work)
             except GivenUp:
                 return None
-        if found is not None:
-            return SetListing(OrderedSets(found), fetch.revision, found.valid_until, fetch.adjacency.numbering)
+        if ordered is not None:
+            return SetListing(ordered, fetch.revision, ordered.sets.valid_until, fetch.adjacency.numbering)
     return None
 
 
-async def _search(graphs: ConnectedGraphs, fetch: AdjacencyFetch, store: Store, wanted: SetQuery) -> ObjectSets | None:
-    """Returns the result, or None if the graph has changed meanwhile. Raises GivenUp."""
-    work, model = limit_work(wanted.budget), fetch.model
-    connected = await graphs.connect(model, wanted.query, store, work)
+async def _search_objects(
+    graphs: ConnectedGraphs,
+    fetch: AdjacencyFetch,
+    store: Store,
+    query: ObjectsQuery,
+    conditions: PolicyEvaluator,
+    work: Work,
+) -> OrderedSets | None:
+    """Returns the rows, or None if the graph has changed meanwhile. Raises GivenUp."""
+    connected = await graphs.connect(fetch.model, query, store, work)
     if connected is None:
         raise GivenUp
-    conditions = PolicyEvaluator(wanted.context, wanted.now, work, model.policies)
-    search: Search[ObjectSets] = Search(
-        model, work, search_sets(connected, fetch, wanted.query.subject, conditions, work)
-    )
+    steps = search_sets(connected, fetch, query.subject, conditions, work)
+    found = await _complete(Search(fetch.model, work, steps), fetch, store)
+    return None if found is None else OrderedSets(found)
+
+
+async def _search_subjects(
+    lists: SubjectLists,
+    fetch: SubjectFetch,
+    store: Store,
+    query: SubjectsQuery,
+    conditions: PolicyEvaluator,
+    work: Work,
+) -> OrderedSubjects | None:
+    """Returns the rows, or None if the graph has changed meanwhile. Raises GivenUp."""
+    found = await _complete(lists.begin(fetch, query, conditions, work), fetch, store)
+    return None if found is None else await lists.order(fetch, store, found, work)
+
+
+async def _complete(search: Search[T], fetch: AdjacencyFetch, store: Store) -> T | None:
+    """Returns the result of a search, or None if the graph has changed meanwhile."""
+    work = search.work
     while fetch.is_current:
         reads = search.advance()
         if (found := search.outcome()) is not None:

@@ -7,7 +7,7 @@ statement, one text for both databases. `versioned.py`, `objects.py`, `object_ty
 are writes, as generators of statements. `batch_reads.py` builds the one statement that answers a batch of reads,
 `event_listing.py` the one that lists events. `sqlite.py` and `postgres.py` open a database, read it, and execute the
 generators. `filters.py`, `table_listings.py` and `warrant_numbers.py` hold values that these share; `database_clock.py`
-follows the clock of PostgreSQL. `sqlite_probe.py` tests whether a SQLite file is readable; `postgres_migrating.py`
-prepares a PostgreSQL database, and `postgres_statements.py` writes statements as it takes them; `sealing.py` encrypts
-signing keys.
+follows the clock of PostgreSQL. `recent_changes.py` keeps what the last groups of writes there changed.
+`sqlite_probe.py` tests whether a SQLite file is readable; `postgres_migrating.py` prepares a PostgreSQL database, and
+`postgres_statements.py` writes statements as it takes them; `sealing.py` encrypts signing keys.
 """

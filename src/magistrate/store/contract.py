@@ -312,8 +312,19 @@ class Store(WarrantReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, H
         StoreUnavailable."""
         ...
 
+    def is_newest(self, mark: Mark) -> bool:
+        """Returns whether no process has made a revision since the mark; false as well if that cannot be known without
+        a statement. Takes no longer than `mark`. Raises StoreUnavailable."""
+        ...
+
     async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
         """Lists the warrants that began or ended after a revision."""
+        ...
+
+    def find_warrant_changes(self, after: Revision, most: int) -> tuple[Mark, WarrantChanges] | None:
+        """Returns the same, and a mark that was taken before, if that takes no waiting, otherwise None. On SQLite it
+        reads the change log, which takes some ten microseconds. On PostgreSQL it has the changes that only this process
+        has made. Raises StoreUnavailable."""
         ...
 
     async def collect(self, before: int, most: int) -> int:

@@ -115,6 +115,14 @@ class Database(Protocol):
         """Implements Store.staleness."""
         ...
 
+    def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
+        """Returns a mark, and what LIST_WARRANT_CHANGES then returns for these values, if that takes no waiting."""
+        ...
+
+    def is_newest(self, mark: Mark) -> bool:
+        """Implements Store.is_newest."""
+        ...
+
     def now(self) -> int:
         """Implements Store.now."""
         ...

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import Revision
+from magistrate.engine.warrants import ChangedWarrant
 
 STALE_MS = 50
 """Limits how far a check on PostgreSQL may lag behind the writes of other processes."""
@@ -30,11 +30,11 @@ class Staleness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WarrantChanges:
-    """Holds the warrants that began or ended up to `revision`, in no particular order.
+    """Holds the warrants that began or ended up to `revision`, in the order of the log.
 
     `changes` is None if there are more than requested, or if the answer is unknown because the requested changes are
     deleted. `model_revision` is the one that last changed the model."""
 
     revision: Revision
     model_revision: Revision
-    changes: Sequence[WarrantNames] | None
+    changes: Sequence[ChangedWarrant] | None

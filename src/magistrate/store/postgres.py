@@ -134,6 +134,13 @@ class PostgresDatabase:
             return Staleness.STALE
         return Staleness.AGING if now - marked_at > AGING_MS / 1_000 else Staleness.CURRENT
 
+    def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
+        return self._writer.recent.find(after, most, self._writer.revisions)
+
+    def is_newest(self, mark: Mark) -> bool:
+        """Returns false: other processes may have written."""
+        return False
+
     async def schema_version(self) -> int:
         [(version,)] = await self.read(migrate.READ_VERSION, ())
         return int(version)

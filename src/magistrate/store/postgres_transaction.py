@@ -13,14 +13,15 @@ import msgspec
 
 from magistrate.engine.terms import Revision
 from magistrate.store import sql
-from magistrate.store.database import Compute, Execute, Find, FindTogether, Observer, Rows, Script, Select, Step
+from magistrate.store.database import Compute, Execute, Find, FindTogether, Observer, Row, Rows, Script, Select, Step
+from magistrate.store.following import Mark
 from magistrate.store.postgres_pipeline import STATEMENTS_AT_ONCE, Statement, StatementPipeline
 from magistrate.store.postgres_statements import find_each, insert_rows
+from magistrate.store.recent_changes import MOST_ROWS, GroupChanges
 from magistrate.store.script_runs import LookupMemo, ScriptRun, finds_of
 
 # Said with each BEGIN: a stricter default of the database would make writers that wait for the head fail.
 BEGIN_TRANSACTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
-LOCK_HEAD = sql.READ_HEAD + " FOR UPDATE"
 
 SAVEPOINT, ROLL_BACK, RELEASE = "SAVEPOINT one_write", "ROLLBACK TO SAVEPOINT one_write", "RELEASE SAVEPOINT one_write"
 
@@ -35,7 +36,7 @@ ROWS_AT_ONCE = 32
 SECONDS_AT_ONCE = 0.002
 """Limits how long scripts run before other requests may."""
 
-_CONTROL = frozenset((BEGIN_TRANSACTION, LOCK_HEAD, SAVEPOINT, ROLL_BACK, RELEASE, "COMMIT"))
+_CONTROL = frozenset((BEGIN_TRANSACTION, sql.LOCK_HEAD, SAVEPOINT, ROLL_BACK, RELEASE, "COMMIT"))
 
 
 @dataclass(slots=True, eq=False)
@@ -78,6 +79,8 @@ class GroupTransaction:
         self._sent_head = Revision(0)
         self.head = Revision(0)
         """Is the newest revision, as this transaction sees it."""
+        self._head_before = self._model_revision = Revision(0)
+        self._logged: list[Row] | None = []
         self._keys = 0
         self._yielded_at = time.monotonic()
         self.statements = 0
@@ -87,8 +90,11 @@ class GroupTransaction:
         """Begins the transaction, and looks up in the same round trip what these writes look up first. `expected` is
         likely to be the newest revision."""
         await self._run_ahead(writes, expected)
-        _, [(head, _)] = await self._look_up(self._ahead.values(), [(BEGIN_TRANSACTION, ()), (LOCK_HEAD, ())])
-        self.head = self._sent_head = Revision(head)
+        _, [(head, _, model)] = await self._look_up(
+            self._ahead.values(), [(BEGIN_TRANSACTION, ()), (sql.LOCK_HEAD, ())]
+        )
+        self.head = self._sent_head = self._head_before = Revision(head)
+        self._model_revision = Revision(model)
 
     async def run(self, writes: Sequence[QueuedWrite]) -> list[WriteResult]:
         """Runs the writes, or as many of the first as one transaction takes, each after the newest revision that those
@@ -105,6 +111,11 @@ class GroupTransaction:
 
     async def commit(self) -> None:
         await self._send([("COMMIT", ())])
+
+    def list_changes(self, mark: Mark) -> GroupChanges:
+        """Returns what the transaction changes, given a mark that was taken while it was open."""
+        logged = self._logged if self._logged is None or len(self._logged) <= MOST_ROWS else None
+        return GroupChanges(self._head_before, self.head, self._model_revision, logged, mark)
 
     async def roll_back(self) -> None:
         await self._pipeline.run([("ROLLBACK", ())])
@@ -159,6 +170,9 @@ class GroupTransaction:
         self._unsent += _statements_of(run.executes)
         self.head = run.next_head
         self._memo.invalidate(run.changed)
+        if self._logged is not None:
+            is_all = not (run.moves_model or run.may_change_all)
+            self._logged = [*self._logged, *run.logged] if is_all else None
         if run.may_change_all:
             self._memo.invalidate_all()
             [[(head, _)]] = await self._send([(sql.READ_HEAD, ())])

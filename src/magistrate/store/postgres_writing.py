@@ -5,6 +5,7 @@ first. A group is taken once the lock is held, so that whatever came meanwhile i
 docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,6 +19,7 @@ from magistrate.store.database import Observer, Script
 from magistrate.store.postgres_connections import ConnectionPool, ConnectionUse, translate_error
 from magistrate.store.postgres_pipeline import Connection, pipeline_of
 from magistrate.store.postgres_transaction import GroupTransaction, QueuedWrite, WriteResult
+from magistrate.store.recent_changes import RecentChanges
 
 T = TypeVar("T")
 
@@ -36,6 +38,7 @@ class GroupWriter:
         self.statements = 0
         self.revisions = 0
         """Counts the writes that may have made a revision."""
+        self.recent = RecentChanges()
         self._pool = pool
         self._timeout = timeout_seconds
         self._observer = observer
@@ -153,8 +156,11 @@ class GroupWriter:
             return None if any(write.was_refused for write in self._group) else results
         self._observer("COMMIT")
         self._is_committing = True
+        changes = transaction.list_changes((time.monotonic(), self.revisions + 1))
         await transaction.commit()
         self._head = transaction.head
+        if any(write.makes_revision for write in self._group):
+            self.recent.add(changes)
         return results
 
     def _put_back(self, accepted: int) -> None:

@@ -83,6 +83,9 @@ class ScriptRun(Generic[T]):
         """Is the revision that the script made, or `head`."""
         self.changed: set[Place] = set()
         self.may_change_all = False
+        self.logged: list[Row] = []
+        """Has the rows on warrants that the script adds to the change log."""
+        self.moves_model = False
         self.head = head
         self._memo = memo
         self._resets = memo.resets
@@ -155,6 +158,9 @@ class ScriptRun(Generic[T]):
             self.next_head = Revision(int(step.values[-1][0] or 0))
             return
         self.executes.append(step)
+        if step.sql in (sql.INSERT_CHANGE, sql.INSERT_LIMITED_CHANGE):
+            self.logged += [row for row in step.values if row[3] == "warrant"]
+        self.moves_model |= step.sql == sql.MOVE_MODEL
         if step.changes is None:
             self.may_change_all = True
         else:

@@ -23,6 +23,8 @@ from magistrate.store.table_listings import TableListing as TableListing
 Parameter = str | int | None
 
 READ_HEAD = "SELECT revision, horizon FROM head"
+LOCK_HEAD = "SELECT revision, horizon, model_revision FROM head FOR UPDATE"
+"""Is for databases that lock rows."""
 READ_IDENTITY = "SELECT store_id, cursor_key FROM head"
 MAKE_HEAD = "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon) VALUES (1, ?, ?, 0, 1)"
 MOVE_HEAD = "UPDATE head SET revision = ?"
@@ -52,8 +54,10 @@ INSERT INTO change (revision, position, action, kind, key, before, after, starts
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 # A subquery limits the changes: for a join, SQLite would build an index of the whole log each time.
 LIST_WARRANT_CHANGES = """
-SELECT h.revision, h.changes_forgotten, h.model_revision, found.key FROM head h
-LEFT JOIN (SELECT key FROM change WHERE revision > ? AND kind = 'warrant' LIMIT ?) found ON true"""
+SELECT h.revision, h.changes_forgotten, h.model_revision, found.* FROM head h LEFT JOIN (
+    SELECT revision, position, key, action, starts_at, expires_at FROM change
+    WHERE revision > ? AND kind = 'warrant' ORDER BY revision, position LIMIT ?
+) found ON true"""
 
 # Row values are compared as a range of the primary key.
 LIST_CHANGES = """

@@ -309,11 +309,16 @@ class SqlStore(SqlKeys, SqlHistory):
     def staleness(self, mark: Mark) -> Staleness:
         return self.database.staleness(mark)
 
+    def is_newest(self, mark: Mark) -> bool:
+        return self.database.is_newest(mark)
+
     async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
         rows = await self.database.read(sql.LIST_WARRANT_CHANGES, (after, most + 1))
-        is_all = len(rows) <= most and after >= rows[0][1]
-        changes = [warrants.read_changed_names(row[3]) for row in rows if row[3] is not None] if is_all else None
-        return WarrantChanges(Revision(rows[0][0]), Revision(rows[0][2]), changes)
+        return warrants.build_changes(rows, after, most)
+
+    def find_warrant_changes(self, after: Revision, most: int) -> tuple[Mark, WarrantChanges] | None:
+        found = self.database.find_changes(after, most + 1)
+        return None if found is None else (found[0], warrants.build_changes(found[1], after, most))
 
     async def collect(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.collect(before, most), makes_revision=False)

@@ -151,7 +151,18 @@ class SqliteDatabase:
         return 0.0, self._newest_revision()
 
     def staleness(self, mark: Mark) -> Staleness:
-        return Staleness.CURRENT if mark[1] == self._newest_revision() else Staleness.STALE
+        return Staleness.CURRENT if self.is_newest(mark) else Staleness.STALE
+
+    def is_newest(self, mark: Mark) -> bool:
+        return mark[1] == self._newest_revision()
+
+    def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
+        mark = self.mark()
+        self.statements += 1
+        try:
+            return mark, self._reader.execute(sql.LIST_WARRANT_CHANGES, (after, most)).fetchall()
+        except apsw.Error as error:
+            self._raise_translated(error)
 
     def _newest_revision(self) -> int:
         """Returns the newest revision, which is read only if anything was committed since the last call. That is

@@ -6,6 +6,7 @@ time limits is ended, and written again."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from operator import itemgetter
 from typing import Literal
 
 import msgspec
@@ -13,11 +14,12 @@ import msgspec
 from magistrate.engine.names import WarrantNames, warrant_names
 from magistrate.engine.policy import may_read_clock
 from magistrate.engine.terms import WILDCARD, Revision
-from magistrate.engine.warrants import Warrant, policy_digest, warrant_pattern
+from magistrate.engine.warrants import ChangedWarrant, Warrant, policy_digest, warrant_pattern
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
 from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
+from magistrate.store.following import WarrantChanges
 from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, index_rows, put, write
 from magistrate.store.warrant_numbers import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE
@@ -36,11 +38,23 @@ def build_warrant_of_page(row: Row) -> Warrant:
     return Warrant(*columns)
 
 
-def read_changed_names(key: str) -> WarrantNames:
-    """Returns the names of the warrant that the key of a change identifies."""
-    *names, _ = msgspec.json.decode(key, type=tuple[str, ...])
-    return warrant_names(*names)
+def build_changes(rows: Rows, after: Revision, most: int) -> WarrantChanges:
+    """Builds the changes after a revision from rows of LIST_WARRANT_CHANGES."""
+    is_all = len(rows) <= most and after >= rows[0][1]
+    # A join need not keep the order of its parts.
+    in_order = sorted(rows, key=itemgetter(3, 4)) if len(rows) > 1 else rows
+    changes = [read_change(*row[5:]) for row in in_order if row[5] is not None] if is_all else None
+    return WarrantChanges(Revision(rows[0][0]), Revision(rows[0][2]), changes)
 
+
+def read_change(key: str, action: str, starts_at: int | None, expires_at: int | None) -> ChangedWarrant:
+    """Returns the change that a row of the change log describes."""
+    *names, digest = _KEY.decode(key)
+    is_known = not (digest or starts_at or expires_at) and action in ("created", "deleted")
+    return ChangedWarrant(warrant_names(*names), action == "created" if is_known else None)
+
+
+_KEY = msgspec.json.Decoder(tuple[str, ...])
 
 WARRANTS: Versioned[Warrant] = Versioned(
     kind="warrant",

@@ -14,6 +14,7 @@ from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.operations.set_listings import ConnectedGraphs
+from magistrate.operations.subject_listings import SubjectLists
 from magistrate.store.contract import Store
 from magistrate.wiring.stores import open_store
 
@@ -28,6 +29,7 @@ def context_of(store: Store, settings: Settings) -> Context:
         models=models,
         graph=LiveGraph(store, models, settings.graph_warrants, store.now),
         connected_graphs=ConnectedGraphs(),
+        subject_lists=SubjectLists(),
         now=store.now,
         new_id=lambda: str(uuid7()),
         max_meta_bytes=settings.max_meta_bytes,

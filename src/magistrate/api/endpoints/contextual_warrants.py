@@ -1,6 +1,7 @@
 """Reads the contextual warrants of requests (docs/api.md#contextual-warrants)."""
 
 from collections.abc import Sequence
+from itertools import chain
 
 import msgspec
 
@@ -11,10 +12,9 @@ from magistrate.api.endpoints.warrants import (
     read_warrant,
 )
 from magistrate.api.parse import decode_body
-from magistrate.engine.overlay import FIRST_NUMBER
+from magistrate.engine.plain_warrants import KindIds, PlainWarrants, WarrantKind
 from magistrate.engine.policy import is_kept
-from magistrate.engine.terms import are_object_ids, relation_name, type_name
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.terms import ObjectId, are_object_ids, relation_name, type_name
 from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.contextual_warrants import (
     CONTEXTUAL_WARRANTS,
@@ -46,26 +46,22 @@ def read_plain_warrants(bodies: Sequence[WarrantBody], now: int) -> ContextualWa
     if len(bodies) > MAX_CONTEXTUAL_WARRANTS:
         return None
     known: tuple[str | None, ...] = ()
-    warrants: list[Warrant] = []
-    for number, body in enumerate(bodies, FIRST_NUMBER):
+    object_ids, subject_ids = list[ObjectId](), list[ObjectId]()
+    runs: list[tuple[WarrantKind, KindIds]] = []
+    for body in bodies:
         subject = body.subject
         if subject is None or body.policy or body.context or body.starts_at is not None or body.expires_at is not None:
             return None
-        names = of_type, relation, member_type, group = (
-            *(body.object_type, body.relation),
-            *(subject.object_type, subject.relation),
-        )
+        names = (body.object_type, body.relation, subject.object_type, subject.relation)
         if names != known:
-            if not _are_names(of_type, relation, member_type, group):
+            if not _are_names(*names):
                 return None
-            known = names
-        object_id, subject_id = body.object_id, subject.object_id
-        warrants.append(
-            Warrant(of_type, object_id, relation, member_type, subject_id, group or "", "", now, number)  # type: ignore[arg-type]  # checked
-        )
-    ids: set[str | None] = {one.object_id for one in warrants}
-    ids.update([one.subject_id for one in warrants])
-    return ContextualWarrants(warrants, now) if are_object_ids(ids) else None
+            known, object_ids, subject_ids = names, [], []
+            runs.append(((*names[:3], names[3] or ""), KindIds(object_ids, subject_ids)))  # type: ignore[arg-type]  # checked
+        object_ids.append(body.object_id)  # type: ignore[arg-type]  # checked below
+        subject_ids.append(subject.object_id)  # type: ignore[arg-type]  # checked below
+    ids: set[str | None] = set().union(*(chain(one.object_ids, one.subject_ids) for _, one in runs))
+    return ContextualWarrants(PlainWarrants(runs, now), now) if are_object_ids(ids) else None
 
 
 def _are_names(of_type: str | None, relation: str | None, member_type: str | None, group: str | None) -> bool:

@@ -1,9 +1,9 @@
 """Defines the bodies and handlers of /v2/query and /v1/query (docs/compatibility.md#query)."""
 
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import msgspec
 
@@ -16,7 +16,7 @@ from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.policy_context import check_context_size, read_context
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
 from magistrate.api.parse import read_boolean
-from magistrate.api.service import Answer, Call
+from magistrate.api.service import Answer, Call, answer_call
 from magistrate.api.v1 import query as legacy_query
 from magistrate.engine.query import MAX_QUERY_LENGTH, Query, SubjectsQuery, read_query
 from magistrate.errors import InvalidParameter
@@ -25,9 +25,11 @@ from magistrate.operations.as_of import AsOf, read_as_of
 from magistrate.operations.callers import Caller
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, build_contextual_warrants
 from magistrate.operations.history import pin_page
-from magistrate.operations.paging import MAX_LIMIT, Wanted, read_wanted
-from magistrate.operations.query import QueryRequest, StoredRow, query_kind
+from magistrate.operations.kept_page import StoredRow
+from magistrate.operations.paging import MAX_LIMIT, Page, Wanted, read_wanted
+from magistrate.operations.query import QueryRequest, query_kind
 from magistrate.operations.strict import UsedName, require_defined_names
+from magistrate.store.contract import NewWarrant, Snapshot
 
 V1_CURSORS = ("afterId", "lastId")
 TOTAL = "total"
@@ -76,16 +78,45 @@ class QueryBody(msgspec.Struct, rename="camel", frozen=True):
     total: Annotated[bool | None, msgspec.Meta(description="whether the rows of all pages are counted")] = None
 
 
-async def list_page(call: Call[None]) -> Answer:
-    limit = call.context.max_context_bytes
+class _WantedPage(NamedTuple):
+    """Holds the page that a request asks for, and how it is to be answered."""
+
+    query: QueryRequest
+    wanted: Wanted
+    as_of: AsOf | None
+    is_strict: bool
+    is_counted: bool
+
+
+def list_page(call: Call[None]) -> Answer | Coroutine[Any, Any, Answer]:
+    """Answers at once with a page that is kept and rendered."""
     parsed = read_query(call.parameters.get("q", ""))
+    if CONTEXTUAL_WARRANTS in call.parameters:
+        return _list_with_contextual_warrants(call, parsed)
+    wanted_page = _read_wanted_page(call, parsed, ())
+    return _answer_kept_page(call, wanted_page) or _answer_query(call, wanted_page)
+
+
+async def _list_with_contextual_warrants(call: Call[None], parsed: Query) -> Answer:
     bodies = decode_contextual_warrants(call.parameters.get(CONTEXTUAL_WARRANTS))
-    contextual = await judge_contextual_warrants(bodies)
+    return await _answer_query(call, _read_wanted_page(call, parsed, await judge_contextual_warrants(bodies)))
+
+
+def _read_wanted_page(call: Call[None], parsed: Query, contextual: Sequence[NewWarrant]) -> _WantedPage:
     wanted = read_wanted(query_kind(contextual), call.parameters, call.context.store.identity)
-    context = read_context(call.parameters.get("context"), limit)
+    context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
     is_counted = read_boolean(call.parameters, TOTAL)
-    request = QueryRequest(parsed, context, contextual)
-    return await _answer_query(call, request, wanted, call.as_of, call.is_strict, is_counted)
+    return _WantedPage(QueryRequest(parsed, context, contextual), wanted, call.as_of, call.is_strict, is_counted)
+
+
+def _answer_kept_page(call: Call[None], wanted_page: _WantedPage) -> Answer | None:
+    if wanted_page.as_of is not None:
+        return None
+    found = query.find_kept_page(call.context, wanted_page.query, wanted_page.wanted, call.freshness)
+    if found is None or (wanted_page.is_strict and not found.value.rows):
+        return None
+    rendered = found.value.rendering.find(call.caller.object_types)
+    return None if rendered is None else _build_answer(found, rendered, wanted_page)
 
 
 async def list_page_of_body(call: Call[QueryBody]) -> Answer:
@@ -106,21 +137,29 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer:
     is_strict = call.context.is_strict if body.strict is None else body.strict
     as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)
     request = QueryRequest(parsed, context, contextual)
-    return await _answer_query(call, request, wanted, as_of, is_strict, bool(body.total))
+    return await _answer_query(call, _WantedPage(request, wanted, as_of, is_strict, bool(body.total)))
 
 
-async def _answer_query(
-    call: Call[Any], request: QueryRequest, wanted: Wanted, as_of: AsOf | None, is_strict: bool, is_counted: bool
-) -> Answer:
-    wanted = await pin_page(call.context, wanted, as_of, call.freshness)
+async def _answer_query(call: Call[Any], wanted_page: _WantedPage) -> Answer:
+    request = wanted_page.query
+    wanted = await pin_page(call.context, wanted_page.wanted, wanted_page.as_of, call.freshness)
     found = await query.list_page(call.context, replace(request, now=wanted.now), wanted, call.freshness)
-    if is_strict and not found.value.rows:
+    if wanted_page.is_strict and not found.value.rows:
         names, is_past = _collect_names(request.query), wanted.now is not None
         overlay = build_contextual_warrants(request.contextual, call.context.now()).overlay
         await require_defined_names(call.context, names, found.revision, overlay, is_past)
-    page = await render_page(found.value, partial(_render_row, call.caller))
-    total = found.value.total if is_counted else None
-    return Answer(QueryAnswer(page.results, page.prev_cursor, page.next_cursor, total), found.revision)
+    rendering, types = found.value.rendering, call.caller.object_types
+    if (rendered := rendering.find(types)) is None:
+        rendered = await render_page(found.value, partial(_render_row, call.caller))
+        rendering.keep(types, rendered)
+    return _build_answer(found, rendered, wanted_page)
+
+
+def _build_answer(
+    found: Snapshot[Page[StoredRow]], rendered: ListAnswer[QueryRowAnswer], wanted_page: _WantedPage
+) -> Answer:
+    total = found.value.total if wanted_page.is_counted else None
+    return Answer(QueryAnswer(rendered.results, rendered.prev_cursor, rendered.next_cursor, total), found.revision)
 
 
 def _collect_names(parsed: Query) -> Iterator[UsedName]:
@@ -143,7 +182,7 @@ async def list_page_v1(call: Call[None]) -> Answer:
         return await legacy_query.list_page(call)
     given = next((name for name in V1_CURSORS if name in call.parameters), None)
     try:
-        answer = await list_page(call if given is None else _translate_cursor(call, given))
+        answer = await answer_call(list_page, call if given is None else _translate_cursor(call, given))
     except InvalidParameter as error:
         if given is not None and error.parameter == "nextCursor":
             raise InvalidParameter(given, f"invalid {given}") from None

@@ -17,7 +17,7 @@ from magistrate.api.early_answers import RETRY_AFTER_SECONDS
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.error_table import error_body
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
-from magistrate.api.parse import decode_body, require_json_type
+from magistrate.api.parse import decode_body, read_parameters, require_json_type
 from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.render import render_json
 from magistrate.api.route import Route
@@ -79,7 +79,7 @@ class FastPath:
         self._watched = watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
         self._routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
-                route, msgspec.json.Decoder(route.body), {**watched, **_list_headers(route)}, {}
+                route, msgspec.json.Decoder(route.body or Any), {**watched, **_list_headers(route)}, {}
             )
             for route in routes
             if route.is_fast
@@ -94,10 +94,18 @@ class FastPath:
         """Returns a pending request if a head qualifies for the fast path: the key is valid for the route and the
         stated length is within the limits. Returns None otherwise. A pending request counts towards the rate limit of
         its caller."""
-        fast = self._routes.get((method, url))
+        path, _, query = url.partition(b"?") if method == b"GET" else (url, b"", b"")
+        fast = self._routes.get((method, path))
         if fast is None:
             return self._find_refusal(method.decode("latin-1"), url.decode("latin-1").partition("?")[0], headers)
-        read = _read_headers(headers, fast.watched)
+        if fast.route.body is None and (refusal := self._find_refusal("GET", fast.route.path, headers)) is not None:
+            return refusal
+        return self._begin(fast, query, headers)
+
+    def _begin(self, fast: FastRoute, query: bytes, headers: RawHeaders) -> "PendingRequest | None":
+        if fast.route.body is None and not self._is_newest_known():
+            return None
+        read = _read_headers(headers, fast.watched, has_body=fast.route.body is not None)
         if read is None:
             return None
         key, length, given = read
@@ -113,11 +121,19 @@ class FastPath:
             return None
         if length > MOST_BYTES or length > service.limits.max_body_bytes:
             return None
-        if service.rate_limit is not None and not service.rate_limit.admit(caller):
+        rate_limit = service.rate_limit
+        if rate_limit is not None and not rate_limit.admit(caller):
             return None
         if caller.object_types is not None:
             fast = fast.narrowed.get(caller.object_types) or fast.restrict(caller.object_types)
-        return PendingRequest(fast, service, caller, given, echoed)
+        return PendingRequest(fast, service, caller, given, echoed, query)
+
+    def _is_newest_known(self) -> bool:
+        """Returns whether a list, which is at the newest revision, need not wait to know it."""
+        try:
+            return self._service().context.graph.find_newest() is not None
+        except MagistrateError:
+            return False
 
     def _find_refusal(self, method: str, path: str, headers: RawHeaders) -> "PendingRefusal | None":
         """Returns a refusal if the service has more requests of this kind than it can answer. Its key is not read."""
@@ -149,12 +165,15 @@ class FastPath:
         (route, decoder, _, _, is_narrow), context = pending.fast, pending.service.context
         identity = context.store.identity
         freshness = read_freshness(identity, pending.given) if pending.given else NO_DEMAND
-        value = decode_body(body, decoder, pending.service.limits.max_json_depth)
+        value = None if route.body is None else decode_body(body, decoder, pending.service.limits.max_json_depth)
+        parameters = read_parameters(pending.query) if pending.query else {}
         caller = pending.caller
         request_id = str(uuid7())
-        call = Call(context, {}, {}, value, caller, freshness, None, request_id=request_id)
+        call = Call(context, {}, parameters, value, caller, freshness, None, request_id=request_id)
         if caller.object_types is not None and not is_narrow:
             caller.require_types(route.list_types(call))
+        if parameters:
+            route.check_parameters(call)
         answer = route.handler(call)
         if not isinstance(answer, Answer):
             answer.close()
@@ -200,6 +219,7 @@ class PendingRequest(msgspec.Struct, frozen=True):
     """Holds the headers that contain consistency tokens."""
     echoed: str | None = None
     """Holds the id that the client gave the request, if it comes back."""
+    query: bytes = b""
 
 
 class PendingRefusal(msgspec.Struct, frozen=True):
@@ -212,11 +232,11 @@ class PendingRefusal(msgspec.Struct, frozen=True):
 
 
 def _read_headers(
-    headers: RawHeaders, watched: Mapping[bytes, str | None]
+    headers: RawHeaders, watched: Mapping[bytes, str | None], has_body: bool
 ) -> tuple[str | None, int, dict[str, str]] | None:
     """Returns the key, the length of the body and the headers that are watched, or None if a header is repeated, the
-    length is not stated, or there is a header that `watched` maps to None."""
-    key, length = None, None
+    length of a body is not stated, or there is a header that `watched` maps to None."""
+    key, length = None, None if has_body else 0
     given: dict[str, str] = {}
     for name, value in headers:
         if name == b"authorization":

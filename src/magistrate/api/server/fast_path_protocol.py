@@ -22,6 +22,8 @@ class FastPathProtocol(BoundedProtocol):
     _pending: PendingRequest | PendingRefusal | None = None
     _refusal: PendingRefusal | None = None
     _pieces: tuple[bytes, ...] = ()
+    _is_counted = False
+    """Says that the request was counted towards the rate limit of its caller."""
 
     def connection_made(self, transport: BaseTransport) -> None:
         self._fast_path = self.app.fast_path  # the application must be an Application
@@ -106,6 +108,12 @@ class FastPathProtocol(BoundedProtocol):
         else:
             self._pending, self._pieces = pending, ()
 
+    def _make_scope(self) -> None:
+        super()._make_scope()
+        if self._is_counted:
+            self.scope |= {COUNTED: True}  # type: ignore[misc]  # servers may add entries
+            self._is_counted = False
+
     def _is_late(self) -> None:
         if self._pending is not None:
             self._release()
@@ -115,10 +123,8 @@ class FastPathProtocol(BoundedProtocol):
     def _release(self) -> None:
         """Releases the held request to the web framework."""
         if self._pending is not None and not self.transport.is_closing():
-            is_counted = isinstance(self._pending, PendingRequest)
+            self._is_counted = isinstance(self._pending, PendingRequest)
             self._pending = None
             self._stop_deadline()
-            if is_counted:
-                self.scope |= {COUNTED: True}  # type: ignore[misc]  # servers may add entries
             super()._start()
             super().on_body(b"".join(self._pieces))

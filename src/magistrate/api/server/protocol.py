@@ -126,7 +126,7 @@ class BoundedProtocol(SlicingProtocol):
         head = self._head
         head.began_behind_request = head.is_behind_request
         head.hosts, head.coding = 0, b""
-        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = b"", [], False  # the scope is made in `_start`
 
     def on_header(self, name: bytes, value: bytes) -> None:
         if self._position is StreamPosition.BODY:
@@ -262,9 +262,17 @@ class BoundedProtocol(SlicingProtocol):
         """Starts a request whose head is complete. Until all of a long body has arrived, the answer says that it is the
         last of the connection, because a request may be answered without its body being read, and the rest of a long
         body is not waited for."""
+        self._make_scope()
         super().on_headers_complete()
         if self.cycle.keep_alive and self._has_long_body():
             self._last_answer = LastAnswer(self.cycle, is_for_body=True)
+
+    def _make_scope(self) -> None:
+        """Makes the ASGI scope, as uvicorn does when a request begins; the fast path needs none."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expects
+        self.headers += headers
 
     def _has_long_body(self) -> bool:
         """Returns whether the body may be larger than what is discarded between two requests."""

@@ -51,10 +51,10 @@ class RateLimit:
         slot = self._slot
         if caller is not self._caller or slot[0] != self._fingerprint:
             slot = self._find_slot(caller, now)
-        full_at = slot[1]
-        if full_at <= now:
+        if slot[1] <= now:
             slot[1] = now + self._interval
             return True
+        full_at = slot[1]
         if full_at - now > self._allowance:
             return False
         slot[1] = full_at + self._interval

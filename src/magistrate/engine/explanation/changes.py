@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.names import WarrantNames
-from magistrate.engine.overlay import FIRST_NUMBER, Overlay, WarrantKey, warrant_key
+from magistrate.engine.overlay import Overlay, WarrantKey, warrant_key
+from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.warrants import Warrant
 
 MOST_CHANGES = 6

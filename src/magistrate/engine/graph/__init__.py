@@ -7,10 +7,13 @@ one subject in steps, and `memberships.py` keeps the closures and recomputes tho
 next used. `segments.py` bounds memory, `reachability.py` finds which plans can lead to a subject type. `walk.py`
 decides a check, or reports what is missing (`missing.py`); `fetching.py` names the reads for that and caches their
 rows. `overlaid_walk.py` decides checks with warrants that are not stored, which `overlaid_views.py` merges into the
-entries. What a walk cannot decide, an Evaluation does. For lists, `adjacency.py` caches the objects of the warrants to
-one subject, as numbers that `id_table.py` assigns and keeps in order; `adjacency_fetch.py` caches what was read for it.
+entries. `cached_walk.py` caches decisions as well (`decision_cache.py`). What a walk cannot decide, an Evaluation does.
+For lists, `adjacency.py` caches the objects of the warrants to one subject, as numbers that `id_table.py` assigns and
+keeps in order; `adjacency_fetch.py` caches what was read for it. `subject_adjacency.py` and `subject_fetch.py` do the
+same for the subjects of the warrants on one object.
 """
 
+from magistrate.engine.graph.cached_walk import CachedWalk
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.fetching import Fetch
 from magistrate.engine.graph.graph import Graph
@@ -19,4 +22,14 @@ from magistrate.engine.graph.overlaid_walk import OverlaidWalk
 from magistrate.engine.graph.reachability import group_names
 from magistrate.engine.graph.walk import GivenUp, Walk
 
-__all__ = ["CheckpointNeeded", "Fetch", "GivenUp", "Graph", "MissingEntries", "OverlaidWalk", "Walk", "group_names"]
+__all__ = [
+    "CachedWalk",
+    "CheckpointNeeded",
+    "Fetch",
+    "GivenUp",
+    "Graph",
+    "MissingEntries",
+    "OverlaidWalk",
+    "Walk",
+    "group_names",
+]

@@ -7,14 +7,14 @@ first needs it, and evicted when a warrant to this subject begins or ends, like 
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, cast
 
 import msgspec
 from pyroaring import BitMap
 
 from magistrate.engine.graph.id_table import IdTable
-from magistrate.engine.graph.segments import CacheSegment, Capacity
+from magistrate.engine.graph.segments import CacheSegment, Capacity, Key
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import ObjectId, RelationName, TypeName
 from magistrate.engine.warrants import Warrant
@@ -40,6 +40,8 @@ class ConditionalObjects(msgspec.Struct, frozen=True, gc=False):
     warrants: tuple[Warrant, ...]
 
 
+_PACKED = frozenset({bytes})
+
 AdjacentObjects = bytes | BitMap | ConditionalObjects
 """Holds the objects of the warrants to one subject: packed numbers, or a bitmap if there are many."""
 
@@ -53,6 +55,36 @@ def weigh_objects(entry: AdjacentObjects) -> int:
     return len(entry)
 
 
+class EntrySegment(CacheSegment[AdjacentObjects]):
+    """Holds entries by the number of the subject. Those of subjects without warrants, which are most in many indexes,
+    are bits of `empty`: they take no capacity, and stay when others are evicted because of it."""
+
+    __slots__ = ("empty",)
+
+    def __init__(self, capacity: Capacity) -> None:
+        super().__init__(capacity, weigh_objects)
+        self.empty = BitMap()
+
+    def find(self, key: Key) -> AdjacentObjects | None:
+        return b"" if cast(int, key) in self.empty else super().find(key)
+
+    def keep(self, key: Key, value: AdjacentObjects) -> None:
+        if value == b"":
+            self.evict(key)
+            self.empty.add(cast(int, key))
+        else:
+            super().keep(key, value)
+
+    def evict(self, key: Key) -> bool:
+        was_empty = cast(int, key) in self.empty
+        self.empty.discard(cast(int, key))
+        return super().evict(key) or was_empty
+
+    def clear(self) -> None:
+        super().clear()
+        self.empty = BitMap()
+
+
 class ReachedObjects:
     """Holds what the entries of some subjects have together. `missing` are the subjects whose entries have to be
     read."""
@@ -64,6 +96,14 @@ class ReachedObjects:
         self._bitmaps: list[BitMap] = []
         self.conditional: list[Warrant] = []
         self.missing: list[int] = []
+
+    def add_packed(self, entries: Sequence[AdjacentObjects | None]) -> bool:
+        """Adds all entries if they are packed numbers, which takes a fraction of the time, and returns whether they
+        are."""
+        if not _PACKED.issuperset(map(type, entries)):
+            return False
+        self._packed += cast(Sequence[bytes], entries)
+        return True
 
     def add(self, entry: AdjacentObjects) -> None:
         if isinstance(entry, bytes):
@@ -96,23 +136,23 @@ class AdjacencyIndex:
         self.key = key
         self.objects = objects
         self.subjects = subjects
-        self.entries: CacheSegment[AdjacentObjects] = CacheSegment(capacity, weigh_objects)
+        self.entries = EntrySegment(capacity)
 
-    def collect(self, numbers: Iterable[int], read: Mapping[int, AdjacentObjects]) -> ReachedObjects:
+    def collect(self, numbers: Sequence[int], read: Mapping[int, AdjacentObjects]) -> ReachedObjects:
         """Returns what the entries of these subjects have; `read` has further entries."""
-        young, find, reached = self.entries.young, self.entries.find, ReachedObjects()
-        add, miss = reached.add, reached.missing.append
-        for number in numbers:
-            entry = young.get(number)
-            if entry is None:
-                entry = find(number)
+        found, reached = [*map(self.entries.young.get, numbers)], ReachedObjects()
+        if not reached.add_packed(found):
+            for number, young in zip(numbers, found, strict=True):
+                entry = self._find(number, read) if young is None else young
                 if entry is None:
-                    entry = read.get(number)
-                    if entry is None:
-                        miss(number)
-                        continue
-            add(entry)
+                    reached.missing.append(number)
+                else:
+                    reached.add(entry)
         return reached
+
+    def _find(self, number: int, read: Mapping[int, AdjacentObjects]) -> AdjacentObjects | None:
+        entry = self.entries.find(number)
+        return read.get(number) if entry is None else entry
 
 
 class EntryDraft:

@@ -4,17 +4,17 @@ It is computed in steps, because callers may nest any number of groups: it stops
 has not been read yet, and later continues from there. No group is expanded twice.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
-from magistrate.engine.graph.entries import EitherNames, join_names, together
-from magistrate.engine.graph.kinds import UNUSABLE, Groups, Kind
+from magistrate.engine.graph.entries import EitherNames, join_names, state_name, together
+from magistrate.engine.graph.kinds import UNUSABLE, Kind
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.work import Work
 
 Member = tuple[Kind, ObjectId]
 
 ListMembers = Callable[[Iterable[str]], list[Member]]
-"""Returns the members of other groups that some groups are; those that can be in no group are left out."""
+"""Returns the members of other groups that some groups are; those that are known to be in no group are left out."""
 
 MOST_GROUPS_ALTOGETHER = 5_000
 """Limits the groups in a closure that is used."""
@@ -36,7 +36,6 @@ class MembershipClosure:
     """
 
     __slots__ = (
-        "_added",
         "_collected",
         "_waiting",
         "changes",
@@ -52,7 +51,6 @@ class MembershipClosure:
     def __init__(self, subject_id: ObjectId, members: Sequence[Member], changes: int) -> None:
         self.subject_id = subject_id
         self.changes = changes
-        self._added: Mapping[Member, Groups] = {}
         self._collected: set[str] = set()
         self.names: Container[str] = self._collected
         self.missing: list[Member] = []
@@ -70,7 +68,10 @@ class MembershipClosure:
     @property
     def is_blocked(self) -> bool:
         """Returns whether it cannot continue because the groups it needs next have not been read."""
-        return not self._waiting and bool(self.missing) and self._groups_of(self.missing[0]) is None
+        if self._waiting or not self.missing:
+            return False
+        kind, id = self.missing[0]
+        return kind.find(id) is None
 
     def grow(self, list_members: ListMembers, work: Work) -> None:
         """Continues until the time slice is over or only groups that have to be read are left. Raises BudgetExceeded;
@@ -88,14 +89,12 @@ class MembershipClosure:
     def _expand_some(self, list_members: ListMembers) -> int:
         """Finds the groups of some members, and returns the work that it took."""
         cost, found = 0, dict[str, None]()
-        if len(self._collected) > MOST_GROUPS_ALTOGETHER:
-            self._stop()
         while self._waiting and cost < WORK_AT_ONCE:
             member = self._waiting.pop()
             kind, id = member
-            groups = None if self._added else kind.groups.young.get(id)  # a call less for almost every member
+            groups = kind.groups.young.get(id)  # a call less for almost every member
             if groups is None:
-                groups = self._groups_of(member)
+                groups = kind.find(id)
             if groups is None:
                 self.missing.append(member)
             elif groups is UNUSABLE:
@@ -107,6 +106,8 @@ class MembershipClosure:
                 cost += 1
         if found and self.is_usable:
             self._add(found, list_members)
+            if len(self._collected) > MOST_GROUPS_ALTOGETHER:
+                self._stop()
         return cost
 
     def _stop(self) -> None:
@@ -120,46 +121,80 @@ class MembershipClosure:
         self.weight += len(new)
         self._waiting += list_members(new)
 
-    def _groups_of(self, member: Member) -> Groups | None:
-        kind, id = member
-        return kind.find(id)
+
+GivenIds = Sequence[tuple[int, Sequence[ObjectId]]]
+"""Holds the groups that a member is in by warrants that are not stored: numbers of views, each with ids."""
+
+CONDITIONAL: GivenIds = ((-1, ()),)
+"""Marks members with such a warrant that does not count always; see UNUSABLE."""
+
+ListAlike = Callable[[int, Iterable[ObjectId]], list[Member]]
+"""Does what ListMembers does for groups of one view, given its number and their ids."""
 
 
 class ExtendedClosure(MembershipClosure):
     """Holds the groups of `closure`, which is complete, and those that follow from memberships that are not stored.
 
-    `members` are members of groups in `added`, and the subject is each of them. `closure` has their other groups.
+    The subject is each of `members`; `added` has the groups of these, and of the other members. `closure` has the
+    groups that follow from what is stored.
     """
 
-    __slots__ = ("_begun", "_known")
+    __slots__ = ("_begun", "_known", "_list_alike", "_others")
 
-    def __init__(self, closure: MembershipClosure, members: Sequence[Member], added: Mapping[Member, Groups]) -> None:
+    def __init__(
+        self,
+        closure: MembershipClosure,
+        members: Sequence[Member],
+        added: Mapping[Member, GivenIds],
+        list_alike: ListAlike,
+    ) -> None:
         super().__init__(closure.subject_id, (), closure.changes)
         self._begun = [added[member] for member in members]
-        self._added = {member: groups for member, groups in added.items() if member not in members}
+        self._others = {
+            state_name((number, id)): added[kind, id]
+            for kind, id in added
+            if (kind, id) not in members
+            for number in kind.own
+        }
+        self._list_alike = list_alike
         self._known = closure.names
         self.names = EitherNames(self._known, self._collected)
 
     def grow(self, list_members: ListMembers, work: Work) -> None:
-        while self._begun:
-            groups = self._begun.pop()
-            if groups is UNUSABLE:
-                self._begun = []
-                self._stop()
-            else:
-                self._add(groups, list_members)
-            work.spend(1 + len(groups) // GROUPS_FOR_A_NODE)
+        if self._begun:
+            self._begin_groups()
+            work.spend(1 + self.weight // GROUPS_FOR_A_NODE)
         super().grow(list_members, work)
         if not self.is_open:
             self.names = join_names(self._known, self.names)
 
-    def _add(self, groups: Iterable[str], list_members: ListMembers) -> None:
-        super()._add([name for name in groups if name not in self._known], list_members)
+    def _begin_groups(self) -> None:
+        while self._begun:
+            given = self._begun.pop()
+            if given is CONDITIONAL:
+                self._begun = []
+                self._stop()
+            else:
+                for number, ids in given:
+                    self._add_alike(number, ids)
 
-    def _groups_of(self, member: Member) -> Groups | None:
-        kind, id = member
-        groups = kind.find(id)
-        if not self._added or groups is None:
-            return groups
-        more = self._added.get(member, ())
-        return UNUSABLE if groups is UNUSABLE or more is UNUSABLE else groups + more
+    def _add_alike(self, number: int, ids: Sequence[ObjectId]) -> None:
+        """Adds the groups of one view that are not known yet."""
+        known, collected = self._known, self._collected
+        names = {f" {number}:{id} ": id for id in ids}  # as state_name: a call less for each
+        new = {name: id for name, id in names.items() if name not in known and name not in collected}
+        self._take(new)
+        self._waiting += self._list_alike(number, new.values())
+
+    def _add(self, groups: Iterable[str], list_members: ListMembers) -> None:
+        new = [name for name in groups if name not in self._known and name not in self._collected]
+        self._take(new)
+        self._waiting += list_members(new)
+        self._begin_groups()
+
+    def _take(self, new: Collection[str]) -> None:
+        """Collects groups; those that are members of others by warrants that are not stored begin next."""
+        self._collected.update(new)
+        self.weight += len(new)
+        if self._others:
+            self._begun += [self._others[name] for name in new if name in self._others]

@@ -122,6 +122,41 @@ class Surroundings(Protocol):
         ...
 
 
+def add_subject(entry: Entry, name: str, is_own: bool) -> Entry | None:
+    """Returns the entry with one more unconditional warrant, to a subject of this name; None if that is not known."""
+    direct = _add_name(entry.direct, name)
+    own = _add_name(entry.own, name) if is_own else entry.own
+    if direct is None or own is None:
+        return None
+    return msgspec.structs.replace(entry, direct=direct, own=direct if own == direct else own, size=entry.size + 1)
+
+
+def remove_subject(entry: Entry, name: str, is_own: bool) -> Entry | None:
+    """Returns the entry without one of its warrants, to a subject of this name; None if that is not known: the warrant
+    may be conditional, or others in a set of names may name the same subject."""
+    if entry.conditioned:
+        return None
+    direct = _remove_name(entry.direct, name, entry.size)
+    own = _remove_name(entry.own, name, entry.size) if is_own else entry.own
+    if direct is None or own is None:
+        return None
+    return msgspec.structs.replace(entry, direct=direct, own=direct if own == direct else own, size=entry.size - 1)
+
+
+def _add_name(names: Container[str] | None, name: str) -> Container[str] | None:
+    if isinstance(names, str):
+        return names + name if names.count(" ") < 2 * FEW_NAMES else None
+    return names | {name} if isinstance(names, frozenset) and name not in names else None
+
+
+def _remove_name(names: Container[str] | None, name: str, size: int) -> Container[str] | None:
+    """Returns the names of `size` warrants without one of them; a text has the name of a subject as often as warrants
+    name it."""
+    if isinstance(names, str):
+        return names.replace(name, "", 1) if name in names else None
+    return names - {name} if isinstance(names, frozenset) and name in names and len(names) == size else None
+
+
 def read_entry(
     plan: Plan, subject_type: TypeName, warrants: Iterable[Warrant], around: Surroundings, is_whole: bool
 ) -> Entry:

@@ -13,16 +13,18 @@ from collections.abc import Iterable, Sequence
 from magistrate.engine.expansion import ArrowBranch, Branch, Operation, Plan, UsersetBranch
 from magistrate.engine.graph.adjacency import Adjacency
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
+from magistrate.engine.graph.decision_cache import DecisionCache
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
 from magistrate.engine.graph.reachability import PlanKey, ReachabilitySearch, find_closed_plans
 from magistrate.engine.graph.segments import Capacity
+from magistrate.engine.graph.subject_adjacency import SubjectAdjacency
 from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import RelationName, Revision, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import ChangedWarrant, Warrant
 from magistrate.engine.work import Work
 
 MOST_EACH = 500
@@ -49,6 +51,8 @@ class Graph:
         self._most = most
         self._capacity = Capacity(most)
         self._adjacency = Adjacency(self._capacity)
+        self.decisions = DecisionCache(self._capacity, most)
+        self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
         self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
         self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
@@ -70,19 +74,37 @@ class Graph:
         """Returns about how many warrants are cached; an entry without any counts as one."""
         return self._capacity.size
 
-    def apply(self, changes: Iterable[WarrantNames], revision: Revision) -> None:
-        """Applies the only changes up to this revision, and is as of it from then on."""
-        self.invalidate(changes)
+    def apply(self, changes: Iterable[ChangedWarrant], revision: Revision) -> None:
+        """Applies the only changes up to this revision, in their order, and is as of it from then on."""
+        is_used = False
+        for change in changes:
+            names = change.names
+            for view in self._views_by_relation.get((names.object_type, names.relation), ()):
+                is_used |= view.apply(change)
+            is_used |= self._invalidate_other_entries(names)
+        if is_used:
+            self.decisions.clear()
         self.revision = revision
 
     def invalidate(self, changes: Iterable[WarrantNames]) -> None:
-        """Invalidates the entries that contain these warrants."""
+        """Invalidates the entries that contain these warrants, and all decisions if there are any such entries."""
+        is_used = False
         for change in changes:
             for view in self._views_by_relation.get((change.object_type, change.relation), ()):
-                view.invalidate(change)
-            for memberships in self._memberships.values():
-                memberships.invalidate(change)
-            self._adjacency.invalidate(change)
+                is_used |= view.invalidate(change)
+            is_used |= self._invalidate_other_entries(change)
+        if is_used:
+            self.decisions.clear()
+
+    def _invalidate_other_entries(self, change: WarrantNames) -> bool:
+        """Invalidates the memberships, and the entries for lists, that contain this warrant. Returns false if it makes
+        nobody a member."""
+        self._adjacency.invalidate(change)
+        self._subject_adjacency.invalidate(change)
+        is_used = False
+        for memberships in self._memberships.values():
+            is_used |= memberships.invalidate(change)
+        return is_used
 
     def change_model(self, model: Model, revision: Revision) -> None:
         """Replaces the model by that of this revision, up to which no warrant was written or deleted.
@@ -91,6 +113,7 @@ class Graph:
         """
         if model.stranded != self.model.stranded:
             self._replace_adjacency()
+        self.decisions.clear()
         self._use(model)
         self.revision = revision
         self._evict_unused_views()
@@ -109,6 +132,11 @@ class Graph:
         """Returns the objects of warrants by subject, for lists."""
         return self._adjacency
 
+    @property
+    def subject_adjacency(self) -> SubjectAdjacency:
+        """Returns the subjects of warrants by object, for lists. Its numbers are those of `adjacency`."""
+        return self._subject_adjacency
+
     def limit_adjacency(self) -> None:
         """Replaces the adjacency by an empty one when it has numbers for more ids than warrants may be cached. Ids are
         not evicted with the entries that name them."""
@@ -117,7 +145,9 @@ class Graph:
 
     def _replace_adjacency(self) -> None:
         self._adjacency.release()
+        self._subject_adjacency.release()
         self._adjacency = Adjacency(self._capacity)
+        self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
 
     def find_view(
         self, object_type: TypeName, relation: RelationName, subject_type: TypeName, work: Work
@@ -210,7 +240,7 @@ class Graph:
         is_closed = plan in self._closed
         if number is None:
             number = self._numbers[key] = len(self.views)
-            view = PlanView(number, key, self._capacity, plan, self.model, is_closed)
+            view = PlanView(number, key, self._capacity, plan, self.model, is_closed, self.most_each)
             self.views.append(view)
         else:
             self._outdated.remove(number)

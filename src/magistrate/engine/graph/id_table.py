@@ -21,7 +21,7 @@ IDS_FOR_A_NODE = 50
 """Count the blocks that are skipped, and the ids that are tested, in the time of one unit of work."""
 
 WILDCARD_NUMBER = 0
-"""Stands for `*`, which has no place in the order."""
+"""Stands for `*`, which has its place in the order like an id."""
 
 
 class _Block:
@@ -42,7 +42,7 @@ class IdTable:
 
     def __init__(self) -> None:
         self.ids: list[ObjectId] = [WILDCARD]
-        self._blocks = [_Block([], array("I"))]
+        self._blocks = [_Block([WILDCARD], array("I", [WILDCARD_NUMBER]))]
         self._firsts: list[str] = [""]
         """Has for each block a text that is at most its least id, and greater than every id of the block before."""
 

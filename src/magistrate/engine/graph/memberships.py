@@ -10,15 +10,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from magistrate.engine.expansion import Plan
-from magistrate.engine.graph.closures import ExtendedClosure, Member, MembershipClosure
+from magistrate.engine.graph.closures import CONDITIONAL, ExtendedClosure, GivenIds, Member, MembershipClosure
 from magistrate.engine.graph.entries import state_name
-from magistrate.engine.graph.kinds import Groups, Kind
+from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
-from magistrate.engine.overlay import WarrantKind
+from magistrate.engine.plain_warrants import KindIds, WarrantKind
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
-from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 CHANGES_REMEMBERED = 200
@@ -98,11 +97,11 @@ class Memberships:
                 self._closures.keep(id, closure)
         return closure
 
-    def extend_closure(self, closure: MembershipClosure, added: Mapping[Member, Groups]) -> MembershipClosure:
+    def extend_closure(self, closure: MembershipClosure, added: Mapping[Member, GivenIds]) -> MembershipClosure:
         """Returns the complete closure with these groups of members as well; nothing of it is cached. `grow` then
         grows it."""
         members = [member for member in added if self._is_in(closure, member)]
-        return ExtendedClosure(closure, members, added) if members else closure
+        return ExtendedClosure(closure, members, added, self._list_alike) if members else closure
 
     def grow(self, closure: MembershipClosure, work: Work) -> None:
         """Grows a closure that is not cached, as far as is possible now. Raises BudgetExceeded."""
@@ -116,20 +115,21 @@ class Memberships:
             return id in (closure.subject_id, WILDCARD)
         return any(state_name((number, id)) in closure.names for number in kind.own)
 
-    def find_groups(self, warrants: Mapping[WarrantKind, Sequence[Warrant]]) -> Mapping[Member, Groups]:
-        """Returns the groups that these warrants alone give to their members; most kinds of warrants make no
+    def find_groups(self, added: Mapping[WarrantKind, KindIds]) -> Mapping[Member, GivenIds]:
+        """Returns the groups that warrants with these ids alone give to their members; most kinds of warrants make no
         members."""
-        given: dict[Kind, dict[ObjectId, list[Warrant]]] = {}
-        for (object_type, relation, member_type, group), alike in warrants.items():
+        given: dict[Member, GivenIds] = {}
+        for (object_type, relation, member_type, group), ids in added.items():
             kind = self._kinds_by_names.get((member_type, group))
-            if kind is None or (object_type, relation) not in kind.views:
+            numbers = () if kind is None else kind.views.get((object_type, relation), ())
+            if kind is None or not numbers:
                 continue
-            by_member = given.setdefault(kind, {})
-            for warrant in alike:
-                by_member.setdefault(warrant.subject_id, []).append(warrant)
-        return {
-            (kind, id): kind.name_groups(found) for kind, by_member in given.items() for id, found in by_member.items()
-        }
+            for id, group_ids in _group_by_member(ids):
+                former = given.get((kind, id), ())
+                is_certain = former is not CONDITIONAL and id not in ids.conditional
+                more = [(number, group_ids) for number in numbers]
+                given[kind, id] = [*former, *more] if is_certain else CONDITIONAL
+        return given
 
     def _is_current(self, closure: MembershipClosure) -> bool:
         """Returns whether no member that the closure was computed from has joined or left a group since."""
@@ -143,22 +143,35 @@ class Memberships:
         return True
 
     def _list_members(self, names: Iterable[str]) -> list[Member]:
-        """Returns the members of other groups that these groups are; those that can be in no group are left out."""
+        """Returns the members of other groups that these groups are; those that are known to be in no group are left
+        out."""
         members: list[Member] = []
         for name in names:
             number, _, id = name[1:-1].partition(":")  # as parse_state, which would convert the number
             kind = self._kinds_by_view.get(number)
-            if kind is not None:
+            if kind is not None and kind.groups.young.get(id) != ():
                 members.append((kind, ObjectId(id)))
         return members
 
-    def invalidate(self, change: WarrantNames) -> None:
+    def _list_alike(self, number: int, ids: Iterable[ObjectId]) -> list[Member]:
+        """Does what `_list_members` does for the groups of one view with these ids."""
+        kind = self._kinds_by_view.get(str(number))
+        if kind is None:
+            return []
+        young = kind.groups.young
+        return [(kind, id) for id in ids if young.get(id) != ()]
+
+    def invalidate(self, change: WarrantNames) -> bool:
+        """Evicts the groups of the member that this warrant names. Returns false if it makes nobody a member. Whether
+        closures contain it is not looked up: they may have outlived the groups that they were computed from."""
         kind = self._kinds_by_names.get((change.subject_type, change.subject_relation))
-        if kind is not None and (change.object_type, change.relation) in kind.views:
-            id = ObjectId(change.subject_id)
-            kind.groups.evict(id)
-            self._changes += 1
-            self._changed.append((kind, id))
+        if kind is None or (change.object_type, change.relation) not in kind.views:
+            return False
+        id = ObjectId(change.subject_id)
+        kind.groups.evict(id)
+        self._changes += 1
+        self._changed.append((kind, id))
+        return True
 
     def adopt(self, former: "Memberships") -> "Memberships":
         """Returns the memberships to use after the model has changed.
@@ -190,3 +203,14 @@ class Memberships:
 
 def _plan_names(plan: Plan) -> tuple[str, str]:
     return plan.type, plan.relation or ""
+
+
+def _group_by_member(ids: KindIds) -> Iterable[tuple[ObjectId, Sequence[ObjectId]]]:
+    """Returns the object ids that each subject id occurs with."""
+    first = ids.subject_ids[0]
+    if ids.subject_ids.count(first) == len(ids.subject_ids):  # such as the groups of one user
+        return [(first, ids.object_ids)]
+    by_member: dict[ObjectId, list[ObjectId]] = {}
+    for id, subject_id in zip(ids.object_ids, ids.subject_ids, strict=True):
+        by_member.setdefault(subject_id, []).append(id)
+    return by_member.items()

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
-from magistrate.engine.graph.closures import Member, MembershipClosure
+from magistrate.engine.graph.closures import GivenIds, Member, MembershipClosure
 from magistrate.engine.graph.graph import Graph
-from magistrate.engine.graph.kinds import Groups
 from magistrate.engine.graph.overlaid_views import OverlaidViews
 from magistrate.engine.graph.walk import GivenUp, Walk
 from magistrate.engine.overlay import Overlay
@@ -35,7 +34,7 @@ class OverlaidWalk(Walk):
         self._is_possible = in_force is not None and overlay.patterns <= graph.model.patterns
         self._overlay = in_force or overlay
         self._views = OverlaidViews(graph, self._overlay)
-        self._added_groups: dict[TypeName, Mapping[Member, Groups]] = {}
+        self._added_groups: dict[TypeName, Mapping[Member, GivenIds]] = {}
         self._closures: dict[tuple[TypeName, ObjectId], MembershipClosure] = {}
 
     def decide(self, check: Check) -> Decision | None:
@@ -50,7 +49,7 @@ class OverlaidWalk(Walk):
             return stored  # the walk then expands groups from the object's side, with the added warrants
         memberships = self._graph.memberships(of_type)
         if of_type not in self._added_groups:
-            self._added_groups[of_type] = memberships.find_groups(self._overlay.by_kind)
+            self._added_groups[of_type] = memberships.find_groups(self._overlay.ids_by_kind)
         added = self._added_groups[of_type]
         if not added:
             return stored

@@ -5,11 +5,20 @@ entry therefore costs one lookup in a dict, with no order to maintain.
 """
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 E = TypeVar("E")
 
 Key = tuple[str, str] | str | int
+
+
+class Aging(Protocol):
+    """Represents what is evicted along with the entries of a capacity: `age` is called when the old generation of all
+    segments is evicted, `clear` when everything is."""
+
+    def age(self) -> None: ...
+
+    def clear(self) -> None: ...
 
 
 class Capacity:
@@ -19,13 +28,13 @@ class Capacity:
         self._most = most
         self._young = 0
         self._old = 0
-        self._segments: list[CacheSegment[object]] = []
+        self._segments: list[Aging] = []
 
     @property
     def size(self) -> int:
         return self._young + self._old
 
-    def add(self, segment: "CacheSegment[object]") -> None:
+    def add(self, segment: Aging) -> None:
         self._segments.append(segment)
 
     def remove(self, segment: "CacheSegment[E]") -> None:
@@ -66,7 +75,7 @@ class CacheSegment(Generic[E]):
         self._old: dict[Key, E] = {}
         self._capacity = capacity
         self._weight = weight
-        capacity.add(self)  # type: ignore[arg-type]  # capacity never reads the entries of a segment
+        capacity.add(self)
 
     def find(self, key: Key) -> E | None:
         """Returns an entry of the old generation, which moves into the young one."""
@@ -81,10 +90,13 @@ class CacheSegment(Generic[E]):
         self.young[key] = value
         self._capacity.take(self._weight(value))
 
-    def evict(self, key: Key) -> None:
+    def evict(self, key: Key) -> bool:
+        """Evicts an entry, and returns whether there was one."""
         young, old = self.young.pop(key, None), self._old.pop(key, None)
         if young is not None or old is not None:
             self._capacity.free(self._weigh(young), self._weigh(old))
+            return True
+        return False
 
     def evict_all(self) -> None:
         self._capacity.free(sum(map(self._weight, self.young.values())), sum(map(self._weight, self._old.values())))

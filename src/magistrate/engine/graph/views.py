@@ -3,13 +3,14 @@
 from typing import NamedTuple
 
 from magistrate.engine.expansion import Plan
-from magistrate.engine.graph.entries import Entry, weight
+from magistrate.engine.graph.entries import Entry, add_subject, remove_subject, subject_name, weight
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.terms import WILDCARD, RelationName, TypeName
 from magistrate.engine.warrant_reader import WarrantsByObject
+from magistrate.engine.warrants import ChangedWarrant
 
 
 class ViewKey(NamedTuple):
@@ -46,13 +47,15 @@ class PlanView:
     - `is_simple` is true when there is neither, and the type is defined.
     - `is_closed` is true when memberships give the same result.
     - `is_empty` is true when no warrant matters, and `has_own` when one of the plan's own relation can name a subject.
+    - `most_each` limits the subjects that the entry of an object has.
     - `signature` has all that the entries depend on; entries stay valid as long as it is equal.
     """
 
     def __init__(
-        self, number: int, key: ViewKey, capacity: Capacity, plan: Plan, model: Model, is_closed: bool
+        self, number: int, key: ViewKey, capacity: Capacity, plan: Plan, model: Model, is_closed: bool, most_each: int
     ) -> None:
         self.number = number
+        self.most_each = most_each
         self.key = key
         self.subject_type = key.subject_type
         self.entries: CacheSegment[Entry] = CacheSegment(capacity, weight)
@@ -101,17 +104,47 @@ class PlanView:
         """Returns the relations whose warrants are in the entries, each with its object type."""
         return {(request.type, relation) for request in self.requests for relation in request.relations}
 
-    def invalidate(self, change: WarrantNames) -> None:
+    def invalidate(self, change: WarrantNames) -> bool:
+        """Evicts the entries that contain this warrant. Returns false if there were none."""
         if change.object_id == WILDCARD:
             self.entries.evict_all()
             self.points.evict_all()
-            return
+            return True
+        is_used = self.points.evict((change.object_id, change.subject_id))
         if change.subject_id == WILDCARD:
             self.points.evict_all()
-        self.points.evict((change.object_id, change.subject_id))
+            is_used = True
         entry = self.entries.young.get(change.object_id) or self.entries.find(change.object_id)
         if entry is not None and (entry.direct is not None or self._reaches(change)):
             self.entries.evict(change.object_id)
+            is_used = True
+        return is_used
+
+    def apply(self, change: ChangedWarrant) -> bool:
+        """Makes the entry of the object what it is after the change, if that is known, and otherwise evicts it. Returns
+        false if there was nothing to change."""
+        names = change.names
+        entry = self.entries.young.get(names.object_id) or self.entries.find(names.object_id)
+        changed = None if entry is None else self._change_subjects(entry, change)
+        if changed is None:
+            return self.invalidate(names)
+        self.points.evict((names.object_id, names.subject_id))
+        self.entries.keep(names.object_id, changed)
+        return True
+
+    def _change_subjects(self, entry: Entry, change: ChangedWarrant) -> Entry | None:
+        """Returns the entry of an object after a change of a warrant that names one subject, and leads nowhere else;
+        None for any other, and if the entry would have too many subjects."""
+        names, exists = change
+        if exists is None or WILDCARD in (names.object_id, names.subject_id) or self.stranded:
+            return None
+        names_subject = names.subject_type == self.subject_type and self.plan.names_subject(names)
+        if not names_subject or self.plan.expand(names):
+            return None
+        name, is_own = subject_name(names.subject_id), names.relation == self.plan.relation
+        if not exists:
+            return remove_subject(entry, name, is_own)
+        return add_subject(entry, name, is_own) if entry.size < self.most_each else None
 
     def _reaches(self, change: WarrantNames) -> bool:
         return change.subject_relation != "" or bool(self.plan.expand(change))

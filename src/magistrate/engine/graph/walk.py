@@ -129,8 +129,7 @@ class Walk:
         self._check = check
         found = self._results.get(check.subject)
         if found is None or found.context != check.context:
-            conditions = PolicyEvaluator(check.context, self._now, self.work, self._graph.model.policies)
-            found = self._results[check.subject] = WalkFindings(check.context, conditions)
+            found = self._results[check.subject] = WalkFindings(check.context)
         self._shared, self._closure = found, found.closure
         self._conditions, self._values, self._decided = found.conditions, found.values, found.decided
 
@@ -364,6 +363,8 @@ class Walk:
             assert self._check is not None
             policies = self._graph.model.policies
             self._conditions = PolicyEvaluator(self._check.context, self._now, self.work, policies)
+            if self._shared is not None:
+                self._shared.conditions = self._conditions
         return self._conditions
 
     def _entry(self, view: PlanView, id: ObjectId, is_bare: bool = False) -> Entry | None:

@@ -24,14 +24,14 @@ class WalkFindings:
     """Holds the results for one subject with one context.
 
     `values` maps states to values, None where something is missing; `decided` does so for combinations, by number and
-    object. `closure` is None until it is needed.
+    object. `closure` and `conditions` are None until they are needed.
     """
 
     __slots__ = ("closure", "conditions", "context", "decided", "values")
 
-    def __init__(self, context: Mapping[str, Any], conditions: PolicyEvaluator) -> None:
+    def __init__(self, context: Mapping[str, Any]) -> None:
         self.context = context
-        self.conditions = conditions
+        self.conditions: PolicyEvaluator | None = None
         self.values: dict[State, Truth | None] = {}
         self.decided: dict[tuple[int, ObjectId], Truth | InProgress | None] = {}
         self.closure: MembershipClosure | None = None

@@ -34,7 +34,7 @@ def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work:
         graph = ReverseGraph(examined, query.subject.type, work)
         steps = find_objects(graph, find_targets(model, query), query.subject, conditions, work)
         return Search(model, work, steps, graph.remains)
-    types, relations = _subject_types(model, query), _relations(model, query)
+    types, relations = list_subject_types(model, query), list_relations(model, query)
     search = SubjectSearch(examined, types, query.types is None, conditions, work)
     return Search(model, work, search.steps(query.object, relations), search.remains)
 
@@ -57,8 +57,8 @@ def check_each(
         return Search(model, work, check_candidates(model, candidates, warrant_on_object, now, work))
     candidates = [
         _subject_candidates(query, of_type, relation, existing.get(of_type, ()), context)
-        for of_type in dict.fromkeys([*_subject_types(model, query), *existing])
-        for relation in _relations(model, query)
+        for of_type in dict.fromkeys([*list_subject_types(model, query), *existing])
+        for relation in list_relations(model, query)
     ]
     return Search(model, work, check_candidates(model, candidates, warrant_that_settles, now, work))
 
@@ -70,7 +70,7 @@ def find_row_types(model: Model, query: Query) -> set[TypeName | None]:
     return {of_type for of_type, _ in find_targets(model, query)}
 
 
-def _subject_types(model: Model, query: SubjectsQuery) -> list[TypeName]:
+def list_subject_types(model: Model, query: SubjectsQuery) -> list[TypeName]:
     """Returns the subject types of the query; `*` stands for the defined types and those that warrants name."""
     if query.types is not None:
         return list(query.types)
@@ -98,7 +98,7 @@ def find_targets(model: Model, query: ObjectsQuery) -> list[Target]:
     ]
 
 
-def _relations(model: Model, query: SubjectsQuery) -> list[RelationName]:
+def list_relations(model: Model, query: SubjectsQuery) -> list[RelationName]:
     defined = model.types[query.object.type].relations
     return [relation for relation in defined if query.relations is None or relation in query.relations]
 

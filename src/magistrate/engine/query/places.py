@@ -1,6 +1,7 @@
 """Holds what an expansion from one object reaches: plans and operations on objects, and the edges between them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 from magistrate.engine.dismantling import Container, Linked
@@ -26,7 +27,11 @@ class PlaceEdge(NamedTuple):
 class PlanOnObject(Linked):
     """Represents a plan or a gate on one object; WILDCARD: on any object. `given` has the warrants to subjects
     themselves, by their type. `floor` is the value that a quantifier begins with. `result_set` is over the subjects of
-    the type that is currently solved."""
+    the type that is currently solved.
+
+    There may be tens of thousands, so `given` and `targets` are filled and emptied, never replaced: containers that are
+    made while as many others are freed put off the next garbage collection, which then traverses all of them at once
+    (wiring/garbage.py)."""
 
     __slots__ = ("floor", "given", "id", "plan", "result_set", "targets")
 
@@ -38,9 +43,12 @@ class PlanOnObject(Linked):
         self.floor = FALSE
         self.result_set = ResultSet()
 
-    def children(self) -> "list[PlanOnObject]":
-        return [targets.place for targets in self.targets]
+    def children(self) -> "Iterator[PlanOnObject]":
+        """Returns the places that it has edges to."""
+        return map(_place_of, self.targets)
 
     def unlink(self) -> Sequence[Container]:
-        targets, self.targets = self.targets, []
-        return (targets,)
+        return (self.targets,)
+
+
+_place_of: Callable[[PlaceEdge], PlanOnObject] = attrgetter("place")

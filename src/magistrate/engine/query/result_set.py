@@ -1,9 +1,10 @@
 """Holds the value of one relation for many ids at once: for every subject of a type, or on every object of a type."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Final, NamedTuple, Protocol
+
+import msgspec
 
 from magistrate.engine.expansion import Expansion, Plan
 from magistrate.engine.query.search import Checkpoints
@@ -54,15 +55,16 @@ class Valued(Protocol):
     default: ListValue
 
 
-@dataclass(slots=True)
-class ResultSet:
+# A search replaces tens of thousands of them by others, which would be one young generation; see PlanOnObject. They
+# have no cycles, and their dicts are collected by themselves.
+class ResultSet(msgspec.Struct, gc=False):
     """Implements Valued. `reports` and `default_report` are the warrants to be reported where it holds; None where
     there can be none."""
 
     default: ListValue = FALSE
-    exceptions: dict[ObjectId, ListValue] = field(default_factory=dict)
+    exceptions: dict[ObjectId, ListValue] = msgspec.field(default_factory=dict)
     default_report: Warrant | None = None
-    reports: dict[ObjectId, Warrant | None] = field(default_factory=dict)
+    reports: dict[ObjectId, Warrant | None] = msgspec.field(default_factory=dict)
 
     def value(self, id: ObjectId) -> ListValue:
         return self.exceptions.get(id, self.default)

@@ -7,11 +7,12 @@ its object, which are read for the rows of a page only.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from pyroaring import BitMap
 
 from magistrate.engine.expansion import Operation, Plan
+from magistrate.engine.graph.id_table import IdTable
 from magistrate.engine.query.reports import PlacedWarrant, find_report, note_reports
 from magistrate.engine.query.result_set import EXPLICIT, ListValue
 from magistrate.engine.query.reverse_graph import ReverseEdge, ReverseNode, Target
@@ -35,14 +36,26 @@ _Kind = tuple[TypeName, RelationName, TypeName, str]
 _EMPTY = ObjectSet()
 
 
-class OrderedSets:
-    """Holds the rows of a result in order."""
+class OrderedResult(Protocol):
+    """Represents the rows of a result in order."""
 
-    def __init__(self, sets: ObjectSets) -> None:
-        self.sets = sets
+    def list_entries(self, boundary: Entry | None, most: int, descending: bool, work: Work) -> Checkpoints[list[Entry]]:
+        """Returns up to `most` rows in order, from the first, or those behind the boundary, which need not be a row."""
+        ...
+
+    def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
+        """Returns the row of each of these entries. Raises BudgetExceeded."""
+        ...
+
+
+class OrderedNumbers:
+    """Holds the numbers of rows by type and relation, from which they are listed in order."""
+
+    def __init__(self, tables: Mapping[TypeName, IdTable], results: Iterable[tuple[Target, BitMap]]) -> None:
+        self._tables = tables
         self._relations: dict[TypeName, list[tuple[RelationName, BitMap]]] = defaultdict(list)
-        for (of_type, relation), root in sorted(sets.graph.roots.items(), key=_target):
-            self._relations[of_type].append((relation, sets.sets.get(root, _EMPTY).numbers))
+        for (of_type, relation), numbers in sorted(results, key=_target):
+            self._relations[of_type].append((relation, numbers))
         self._numbers = {
             of_type: BitMap.union(*(numbers for _, numbers in relations))
             for of_type, relations in self._relations.items()
@@ -53,7 +66,7 @@ class OrderedSets:
         return sum(len(numbers) for relations in self._relations.values() for _, numbers in relations)
 
     def list_entries(self, boundary: Entry | None, most: int, descending: bool, work: Work) -> Checkpoints[list[Entry]]:
-        """Returns up to `most` rows in order, from the first, or those behind the boundary, which need not be a row."""
+        """Implements OrderedResult."""
         found: list[Entry] = []
         for of_type in sorted(self._relations, reverse=descending):
             if boundary is not None and (of_type > boundary[0] if descending else of_type < boundary[0]):
@@ -61,9 +74,7 @@ class OrderedSets:
             start = boundary[1] if boundary is not None and boundary[0] == of_type else None
             relations = self._relations[of_type][:: -1 if descending else 1]
             # One more id than rows are wanted: the object of the boundary may have no row after the boundary.
-            ids = self.sets.tables[of_type].list_ids(
-                self._numbers[of_type], start, most + 1 - len(found), descending, work
-            )
+            ids = self._tables[of_type].list_ids(self._numbers[of_type], start, most + 1 - len(found), descending, work)
             for one in ids:
                 if one is None:
                     yield None
@@ -76,7 +87,23 @@ class OrderedSets:
         return found[:most]
 
 
-def _target(root: tuple[Target, ReverseNode]) -> Target:
+class OrderedSets(OrderedNumbers):
+    """Holds the rows of a list of objects in order."""
+
+    def __init__(self, sets: ObjectSets) -> None:
+        self.sets = sets
+        roots = sets.graph.roots.items()
+        super().__init__(sets.tables, ((target, sets.sets.get(root, _EMPTY).numbers) for target, root in roots))
+
+    def weigh(self) -> int:
+        """Returns how many numbers are held in memory."""
+        return self.sets.count_numbers()
+
+    def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
+        return find_reports(self.sets, entries, work)
+
+
+def _target(root: tuple[Target, BitMap]) -> Target:
     return root[0]
 
 
@@ -107,7 +134,9 @@ class SetPage(NamedTuple):
     has_above: bool = False
 
 
-def cut_page(ordered: OrderedSets, boundary: Entry | None, limit: int, descending: bool, work: Work) -> Steps[SetPage]:
+def cut_page(
+    ordered: OrderedResult, boundary: Entry | None, limit: int, descending: bool, work: Work
+) -> Steps[SetPage]:
     """Returns up to `limit` rows on one side of a boundary, the nearest ones: those above it or, with `descending`,
     those below it. Without a boundary these are the first rows or the last."""
     entries = yield from ordered.list_entries(boundary, limit + 1, descending, work)
@@ -117,7 +146,7 @@ def cut_page(ordered: OrderedSets, boundary: Entry | None, limit: int, descendin
     others: Sequence[Entry] = ()
     if boundary is not None:
         others = yield from ordered.list_entries(entries[0], 1, not descending, work)
-    results = yield from find_reports(ordered.sets, entries, work)
+    results = yield from ordered.find_reports(entries, work)
     if descending:
         return SetPage(results[::-1], goes_on, bool(others))
     return SetPage(results, bool(others), goes_on)

@@ -157,11 +157,13 @@ class _SetSearch:
 
     def _follow(self, outgoing: OutgoingEdges, numbers: BitMap, is_explicit: bool) -> Checkpoints[None]:
         """Propagates to the objects of the warrants to these subjects."""
-        waiting = iter(numbers)
+        index = self._adjacency.index(outgoing.key)
+        remaining = numbers - index.entries.empty
+        if not outgoing.names_wildcard:
+            remaining.discard(WILDCARD_NUMBER)
+        self._work.spend(1 + len(numbers) // NUMBERS_FOR_A_NODE)
+        waiting = iter(remaining)
         while some := [*islice(waiting, SUBJECTS_AT_ONCE)]:
-            if not outgoing.names_wildcard and some[0] == WILDCARD_NUMBER:
-                del some[0]
-            index = self._adjacency.index(outgoing.key)
             reached = index.collect(some, self._read[index])
             if reached.missing:
                 self._missing[outgoing, is_explicit] += reached.missing

@@ -5,7 +5,7 @@ on the same object. Then each of these places gets its result set over the subje
 rests on. Places on a cycle are computed in rounds until none gains anything (a fixpoint)."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from magistrate.engine.components import find_components
@@ -179,9 +179,9 @@ class SubjectSearch:
         if warrants is None or any(warrants is None for _, warrants in given):
             return False
         yield from self._model.prepare_expansion(plan, warrants, self._work)
-        place.given = {of_type: warrants for of_type, warrants in given if warrants}
+        place.given.update({of_type: warrants for of_type, warrants in given if warrants})
         self._given_types |= place.given.keys()
-        place.targets = [self._to_branch(branch, place, plan.positions[branch]) for branch in plan.branches]
+        place.targets[:] = [self._to_branch(branch, place, plan.positions[branch]) for branch in plan.branches]
         for warrant, branch in plan.expand_warrants(warrants):
             yield from self._conditions.evaluate_each((warrant,))
             place.targets.append(self._to_expanded(plan, branch, warrant))
@@ -192,7 +192,7 @@ class SubjectSearch:
     def _expand_operation(self, place: PlanOnObject, plan: Operation) -> Checkpoints[bool]:
         while not self._model.prepare_following(plan, self._work):
             yield None
-        place.targets = [self._to_branch(branch, place, number) for number, branch in enumerate(plan.branches)]
+        place.targets[:] = [self._to_branch(branch, place, number) for number, branch in enumerate(plan.branches)]
         if plan.rule.leaf is not None:
             self._given_types.add(plan.type)
             ref = ObjectRef(plan.type, place.id)
@@ -204,8 +204,8 @@ class SubjectSearch:
         warrants = self._facts.find_all(link.requests, place.id)
         if warrants is None:
             return False
-        linked = [*link.select(chain.from_iterable(warrants))]
-        linked = yield from take_steps(sort_in_steps(linked, creation_order), self._work)
+        selected = link.select(chain.from_iterable(warrants))
+        linked = yield from take_steps(sort_in_steps(selected, creation_order), self._work)
         yield from self._conditions.evaluate_each(linked)
         limits = [self._conditions.value(warrant) for warrant in linked]
         wildcard_limits = [limit for one, limit in zip(linked, limits, strict=True) if one.subject_id == WILDCARD]
@@ -332,12 +332,12 @@ class SubjectSearch:
         """Returns every alternative, in order. Subjects that are named one after another share one result set."""
         given = place.given.get(of_type, ()) if of_type else ()
         yield from self._conditions.evaluate_each(given)
-        entries: list[Warrant | PlaceEdge] = [*place.targets, *given]
+        written: Iterable[Warrant | PlaceEdge] = chain(place.targets, given)
 
         def order(entry: Warrant | PlaceEdge) -> PlaceOrder:
             return entry.order if isinstance(entry, PlaceEdge) else _order(plan, entry)
 
-        entries = yield from take_steps(sort_in_steps(entries, order), self._work)
+        entries = yield from take_steps(sort_in_steps(written, order), self._work)
         shares: list[Share] = []
         exceptions: ResultSet | None = None
         for number, entry in enumerate(entries):

@@ -18,7 +18,7 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.operations.overlaid_reader import OverlaidReader
-from magistrate.operations.scheduling import checkpoint, limit_work, take_checkpoint
+from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint
 from magistrate.store.contract import NewWarrant, Snapshot
 
 MOST_WALKS = 40
@@ -84,25 +84,36 @@ class PendingChecks:
         now = ctx.now() if contextual is None else contextual.now
         self._patterns = NO_PATTERNS if contextual is None else contextual.overlay.patterns
         self._batch = CheckBatch(checks, stop_at, now, ctx.max_check_work, with_path, contextual, denies_undefined)
-        self._work = limit_work(min(ctx.max_check_work, WORK + WORK_FOR_A_CHECK * len(checks)))
         self._rounds: GraphRounds | None = None
 
     def decide_at_once(self) -> Decisions | None:
         """Returns the decisions if the graph cache has all they need, otherwise None. Raises StoreUnavailable."""
-        graph = None if self._batch.with_path else self._ctx.graph.current_graph(self._freshness, self._patterns)
-        if graph is None:
+        batch, live = self._batch, self._ctx.graph
+        graph = None if batch.with_path else live.current_graph(self._freshness, self._patterns)
+        has_time = len(batch.checks) <= FEW_CHECKS or not is_time_up()
+        if graph is not None and batch.contextual is None and has_time:
+            known = graph.decisions.find(batch.checks, batch.stop_at)
+            if known is not None:
+                return self._finish(Snapshot(graph.revision, known))
+        self._work = limit_work(min(batch.most_work, WORK + WORK_FOR_A_CHECK * len(batch.checks)))
+        if graph is None or not has_time:
             return None
         rounds = self._rounds = GraphRounds(graph, self._batch, self._work)
         try:
             decided = rounds.outcome() if rounds.walk(stops_when_open=True) else None
         except (GivenUp, BudgetExceeded):
             return None  # `decide` meets the same again
-        if decided is not None:
-            self._ctx.graph.counts.hits += 1
-            if rounds.missing.groups:
-                self._ctx.graph.read_ahead(graph, rounds.missing)
-            if self._log is not None:
-                self._note(self._log, decided)
+        if decided is None:
+            return None
+        if rounds.missing.groups:
+            live.read_ahead(graph, rounds.missing)
+        return self._finish(decided)
+
+    def _finish(self, decided: Decisions) -> Decisions:
+        """Counts decisions that were made in memory alone, and logs them."""
+        self._ctx.graph.counts.hits += 1
+        if self._log is not None:
+            self._note(self._log, decided)
         return decided
 
     async def decide(self) -> Decisions:

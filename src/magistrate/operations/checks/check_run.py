@@ -37,7 +37,7 @@ class CheckRun:
         self.take = evaluation.take
         self.release = evaluation.release
         if batch.contextual is not None:
-            self.work.spend(len(batch.contextual.overlay.added))
+            self.work.spend(batch.contextual.overlay.size)
 
     def advance(self) -> Sequence[AnyRead] | None:
         checks, nodes = self._batch.checks, self._nodes

@@ -27,6 +27,8 @@ from magistrate.store.following import Mark, Staleness, WarrantChanges
 
 MOST_CHANGES = 2_000
 """Limits the changes that are applied one by one; when there are more at once, the cache is cleared."""
+MOST_CHANGES_AT_ONCE = 100
+"""Limits the changes that are applied before a check that does not wait."""
 WORK_AHEAD = 2_000
 """Limits the units of work of a read that no check waits for."""
 
@@ -73,6 +75,7 @@ class LiveGraph:
         self._mark: Mark = (0.0, 0)
         self._following_ahead: asyncio.Task[None] | None = None
         self._fetching_ahead: asyncio.Task[None] | None = None
+        self._following_next: asyncio.Task[Graph] | None = None
         self._begun = 0
         self._done = 0
         """These count how often the store was followed: how many attempts have begun, and the number of the last that
@@ -119,6 +122,20 @@ class LiveGraph:
         """Returns the graph if it is at this revision."""
         return self._graph if self._graph is not None and self._graph.revision == at else None
 
+    def find_newest(self) -> Graph | None:
+        """Returns the graph if it is known to be at the newest revision of the store. Raises StoreUnavailable."""
+        return self._graph if self._graph is not None and self._store.is_newest(self._mark) else None
+
+    async def follow_to_newest(self) -> Graph:
+        """Returns the graph at a revision that was the newest after this was called. Where that takes a statement, all
+        that wait share it. Raises StoreUnavailable."""
+        if (graph := self.find_newest()) is not None:
+            return graph
+        if self._following_next is None:
+            self._following_next = asyncio.create_task(self._follow_next())
+            self._following_next.add_done_callback(self._end_following_next)
+        return await asyncio.shield(self._following_next)  # it goes on for the others if one of them is cancelled
+
     async def follow_to(self, freshness: Freshness, patterns: Set[WarrantPattern] = NO_PATTERNS) -> Graph:
         """Returns a graph whose model has these patterns, as fresh as required. Raises InvalidParameter if the token is
         from the future, StoreUnavailable."""
@@ -162,12 +179,28 @@ class LiveGraph:
     def _is_fresh(self, graph: Graph, freshness: Freshness) -> bool:
         """Returns whether the graph is as fresh as required. Starts following the store in the background when it is
         aging."""
-        if freshness.newest or freshness.revision > graph.revision:
+        if freshness.newest:
             return False
         staleness = self._store.staleness(self._mark)
+        if staleness == Staleness.STALE:
+            self._follow_at_once(graph)
+            staleness = self._store.staleness(self._mark)
+        if freshness.revision > graph.revision:
+            return False
         if staleness == Staleness.AGING and self._following_ahead is None:
             self._following_ahead = asyncio.create_task(self._follow_ahead())
         return staleness != Staleness.STALE
+
+    def _follow_at_once(self, graph: Graph) -> None:
+        """Applies the changes since the graph was brought up to date, if they are few and known without waiting."""
+        began_at = self._now()
+        found = self._store.find_warrant_changes(graph.revision, MOST_CHANGES_AT_ONCE)
+        if found is None:
+            return
+        mark, news = found
+        if news.changes is not None and news.model_revision == graph.model.revision:
+            self._bring_forward(graph, graph.model, news)
+            self._mark, self._followed_at = mark, began_at
 
     async def _follow_store(self, freshness: Freshness) -> Graph:
         """Returns the graph after following the store from now on; unless the newest revision is required, a result
@@ -180,6 +213,22 @@ class LiveGraph:
                 await self._follow()
             assert self._graph is not None
             return self._graph
+
+    async def _follow_next(self) -> Graph:
+        """Follows the store once no other task does; whoever comes after it has begun needs another one."""
+        async with self._following.acquire():
+            self._following_next = None
+            await self._follow()
+        assert self._graph is not None
+        return self._graph
+
+    def _end_following_next(self, ended: asyncio.Task[Graph]) -> None:
+        """Forgets a task that failed before it could begin. Its error is retrieved: if all that waited for it were
+        cancelled, asyncio would log that nobody did."""
+        if self._following_next is ended:
+            self._following_next = None
+        if not ended.cancelled():
+            ended.exception()
 
     async def _follow_ahead(self) -> None:
         """Follows the store ahead of time, so that no request has to wait for it."""
@@ -195,19 +244,23 @@ class LiveGraph:
         self._begun += 1
         number, began_at = self._begun, self._now()
         mark, graph = self._store.mark(), self._graph
-        news = await self._store.list_warrant_changes(
-            graph.revision if graph is not None else Revision(0), MOST_CHANGES
-        )
+        since = graph.revision if graph is not None else Revision(0)
+        news = await self._store.list_warrant_changes(since, MOST_CHANGES)
         if graph is None or graph.model.revision != news.model_revision:
             model = await self._models.at(news.revision, news.model_revision)
             await compile_groups(model)
         else:
             model = graph.model
+        self._done = number
         if graph is None:
             self._graph = Graph(model, news.revision, self._most_rows)
-        else:
+        elif graph.revision == since:
             self._bring_forward(graph, model, news)
-        self._mark, self._followed_at, self._done = mark, began_at, number
+        elif graph.revision < news.revision:
+            self._bring_forward(graph, model, _as_unknown(news))  # some of them are applied already
+        else:
+            return
+        self._mark, self._followed_at = mark, began_at
 
     def _bring_forward(self, graph: Graph, model: Model, news: WarrantChanges) -> None:
         self._extended.bring_forward(model, graph.model, news)
@@ -222,7 +275,7 @@ class LiveGraph:
             if news.changes is None or fetch.graph.model is not fetch.model:
                 fetch.is_in_vain = True
             else:
-                fetch.note_changes(news.changes)
+                fetch.note_changes([change.names for change in news.changes])
 
     async def _fetch_ahead(self, fetch: Fetch) -> None:
         try:
@@ -246,6 +299,12 @@ class LiveGraph:
                     if is_time_up():
                         await checkpoint()
                 work.spend(sum(map(len, warrants)))
+
+
+def _as_unknown(news: WarrantChanges) -> WarrantChanges:
+    """Returns the changes as ones that evict what they affect, so that it does not matter if some are applied twice."""
+    changes = None if news.changes is None else [change._replace(exists=None) for change in news.changes]
+    return replace(news, changes=changes)
 
 
 async def compile_groups(model: Model) -> None:

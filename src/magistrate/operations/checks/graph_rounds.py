@@ -2,7 +2,7 @@
 warrants read since."""
 
 from magistrate.engine.decision import Decision
-from magistrate.engine.graph import CheckpointNeeded, Graph, MissingEntries, OverlaidWalk, Walk
+from magistrate.engine.graph import CachedWalk, CheckpointNeeded, Graph, MissingEntries, OverlaidWalk, Walk
 from magistrate.engine.work import Work
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions
 from magistrate.store.contract import Snapshot
@@ -34,7 +34,7 @@ class GraphRounds:
         self._decisions: list[Decision | None] = [None] * len(batch.checks)
         if batch.contextual is not None:
             batch.contextual.require_defined(graph.model)
-            work.spend(len(batch.contextual.overlay.added))
+            work.spend(batch.contextual.overlay.size)
         self._begin_round(list(range(len(batch.checks))))
 
     def is_at(self, graph: Graph) -> bool:
@@ -49,7 +49,7 @@ class GraphRounds:
         self._left = left
         batch, shares = self._batch, len(self._decisions) > 1
         if batch.contextual is None:
-            self._walk = Walk(self._graph, batch.now, self._work, shares)
+            self._walk: Walk = CachedWalk(self._graph, batch.now, self._work, shares)
         else:
             self._walk = OverlaidWalk(self._graph, batch.now, self._work, shares, batch.contextual.overlay)
         self.missing: MissingEntries = self._walk.missing

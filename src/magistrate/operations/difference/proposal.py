@@ -13,7 +13,8 @@ from magistrate.engine.difference.comparing import Existence
 from magistrate.engine.difference.origins import WarrantChange
 from magistrate.engine.model import ObjectType
 from magistrate.engine.named_policy import NamedPolicy
-from magistrate.engine.overlay import FIRST_NUMBER, Overlay, WarrantKey, warrant_key
+from magistrate.engine.overlay import Overlay, WarrantKey, warrant_key
+from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.plans import Model
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, PolicyName, Revision, TypeName

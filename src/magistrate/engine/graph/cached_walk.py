@@ -1,0 +1,27 @@
+"""Decides checks from the decisions that the graph has cached, and from its entries where there is none."""
+
+from magistrate.engine.decision import Decision
+from magistrate.engine.evaluation import Check
+from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.walk import Walk
+from magistrate.engine.work import Work
+
+
+class CachedWalk(Walk):
+    """Decides checks like a walk, and caches the decisions that depend neither on the time nor on a context."""
+
+    __slots__ = ("_cached",)
+
+    def __init__(self, graph: Graph, now: int, work: Work, shares: bool = False) -> None:
+        super().__init__(graph, now, work, shares)
+        self._cached = graph.decisions
+
+    def decide(self, check: Check) -> Decision | None:
+        known = self._cached.find((check,))
+        if known is not None:
+            self.work.spend(1)
+            return known[0]
+        decision = super().decide(check)
+        if decision is not None and self._conditions is None:
+            self._cached.keep(check, decision)
+        return decision

@@ -1,0 +1,188 @@
+"""Caches which subjects the warrants on one object are to, as sets of numbers: the adjacency from the object's side.
+
+There is one index for each relation on objects of one type, and each kind of subjects, like those of adjacency.py. An
+entry has all such warrants on one object, in the order in which they were created. It is evicted when a warrant on this
+object begins or ends. The entry of number 0 has the warrants that are on every object.
+"""
+
+from array import array
+from collections.abc import Collection, Iterable, Iterator
+
+import msgspec
+from pyroaring import BitMap
+
+from magistrate.engine.graph.adjacency import FEW_NUMBERS, Adjacency, AdjacencyKey, read_key, unpack_numbers
+from magistrate.engine.graph.id_table import IdTable
+from magistrate.engine.graph.segments import CacheSegment, Capacity
+from magistrate.engine.names import WarrantNames
+from magistrate.engine.terms import ObjectId
+from magistrate.engine.warrants import Warrant
+
+NUMBERS_AT_ONCE = 20_000
+"""Limits the numbers that are added to a bitmap before the time slice may end; about a millisecond."""
+
+
+class SubjectEntry(msgspec.Struct, frozen=True, gc=False):
+    """Holds the packed numbers of the subjects of unconditional warrants, oldest first, and the conditional warrants.
+    `bitmap` has the same numbers if they are many, None otherwise."""
+
+    packed: bytes
+    bitmap: BitMap | None
+    warrants: tuple[Warrant, ...]
+
+
+AdjacentSubjects = bytes | SubjectEntry
+"""Holds the subjects of the warrants on one object. Packed numbers alone stand for a SubjectEntry with nothing else."""
+
+
+def weigh_subjects(entry: AdjacentSubjects) -> int:
+    """Returns the number of warrants, at least 1."""
+    if isinstance(entry, bytes):
+        return len(entry) // 4 or 1
+    return len(entry.packed) // 4 + len(entry.warrants)
+
+
+def pack_subjects(entry: AdjacentSubjects) -> bytes:
+    """Returns the packed numbers of an entry."""
+    return entry if isinstance(entry, bytes) else entry.packed
+
+
+def list_conditional(entry: AdjacentSubjects) -> tuple[Warrant, ...]:
+    return () if isinstance(entry, bytes) else entry.warrants
+
+
+class ReachedSubjects:
+    """Holds what the entries of some objects have together. `missing` are the objects whose entries have to be
+    read."""
+
+    __slots__ = ("_bitmaps", "_packed", "conditional", "missing")
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+        self._bitmaps: list[BitMap] = []
+        self.conditional: list[Warrant] = []
+        self.missing: list[int] = []
+
+    def add(self, entry: SubjectEntry) -> None:
+        self.conditional += entry.warrants
+        if entry.bitmap is None:
+            self._packed.append(entry.packed)
+        else:
+            self._bitmaps.append(entry.bitmap)
+
+    def add_packed(self, packed: bytes) -> None:
+        self._packed.append(packed)
+
+    def unite(self) -> BitMap:
+        """Returns the numbers of the subjects of unconditional warrants."""
+        joined = BitMap(unpack_numbers(b"".join(self._packed)))
+        return BitMap.union(joined, *self._bitmaps) if self._bitmaps else joined
+
+
+class SubjectIndex:
+    """Holds the entries of one key by the number of the object."""
+
+    __slots__ = ("entries", "key", "objects", "subjects")
+
+    def __init__(self, key: AdjacencyKey, objects: IdTable, subjects: IdTable, capacity: Capacity) -> None:
+        self.key = key
+        self.objects = objects
+        self.subjects = subjects
+        self.entries: CacheSegment[AdjacentSubjects] = CacheSegment(capacity, weigh_subjects)
+
+    def collect(self, numbers: Iterable[int], known: dict[int, AdjacentSubjects]) -> ReachedSubjects:
+        """Returns what the entries of these objects have. Adds the entries to `known`, where they are looked up
+        first."""
+        young, find, reached = self.entries.young, self.entries.find, ReachedSubjects()
+        for number in numbers:
+            entry = known.get(number)
+            if entry is None:
+                entry = young.get(number)
+                if entry is None:
+                    entry = find(number)
+                    if entry is None:
+                        reached.missing.append(number)
+                        continue
+                known[number] = entry
+            if isinstance(entry, bytes):
+                reached.add_packed(entry)
+            else:
+                reached.add(entry)
+        return reached
+
+
+class SubjectDrafts:
+    """Collects the warrants of one index, oldest first, from which the entries of objects are made."""
+
+    __slots__ = ("_conditional", "_numbers", "_table")
+
+    def __init__(self, index: SubjectIndex) -> None:
+        self._table = index.subjects
+        # Arrays are no concern of the garbage collector, of which there may be tens of thousands here.
+        self._numbers: dict[ObjectId, array[int]] = {}
+        self._conditional: dict[ObjectId, list[Warrant]] = {}
+
+    def add(self, warrant: Warrant) -> None:
+        if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
+            self._conditional.setdefault(warrant.object_id, []).append(warrant)
+            return
+        number, known = self._table.assign(warrant.subject_id), self._numbers.get(warrant.object_id)
+        if known is None:
+            self._numbers[warrant.object_id] = array("I", (number,))
+        else:
+            known.append(number)
+
+    def build(self, id: ObjectId) -> Iterator[AdjacentSubjects | None]:
+        """Yields None after every NUMBERS_AT_ONCE, and the entry at last."""
+        numbers, conditional = self._numbers.get(id), tuple(self._conditional.get(id, ()))
+        packed = b"" if numbers is None else numbers.tobytes()
+        if numbers is None or len(numbers) <= FEW_NUMBERS:
+            yield SubjectEntry(packed, None, conditional) if conditional else packed
+            return
+        bitmap = BitMap()
+        for start in range(0, len(numbers), NUMBERS_AT_ONCE):
+            bitmap |= BitMap(numbers[start : start + NUMBERS_AT_ONCE])
+            yield None
+        yield SubjectEntry(packed, bitmap, conditional)
+
+
+def select_subjects(entry: AdjacentSubjects, wanted: Collection[int]) -> list[int]:
+    """Returns those of the wanted numbers that an entry has, in any order."""
+    if isinstance(entry, SubjectEntry) and entry.bitmap is not None:
+        return [number for number in wanted if number in entry.bitmap]
+    return [number for number in unpack_numbers(pack_subjects(entry)) if number in wanted]
+
+
+def select_in_order(entry: AdjacentSubjects, wanted: Collection[int]) -> Iterator[list[int]]:
+    """Yields those of the wanted numbers that an entry has, oldest first, after every NUMBERS_AT_ONCE that it has."""
+    numbers = unpack_numbers(pack_subjects(entry))
+    for start in range(0, len(numbers), NUMBERS_AT_ONCE):
+        yield [number for number in numbers[start : start + NUMBERS_AT_ONCE] if number in wanted]
+
+
+class SubjectAdjacency:
+    """Holds all indexes of a graph. Their numbers are those of the tables of an Adjacency."""
+
+    def __init__(self, adjacency: Adjacency, capacity: Capacity) -> None:
+        self._adjacency = adjacency
+        self._capacity = capacity
+        self._indexes: dict[AdjacencyKey, SubjectIndex] = {}
+
+    def index(self, key: AdjacencyKey) -> SubjectIndex:
+        index = self._indexes.get(key)
+        if index is None:
+            objects, subjects = self._adjacency.table(key.object_type), self._adjacency.table(key.subject_type)
+            index = self._indexes[key] = SubjectIndex(key, objects, subjects, self._capacity)
+        return index
+
+    def invalidate(self, change: WarrantNames) -> None:
+        """Evicts the entry that has this warrant."""
+        index = self._indexes.get(read_key(change))
+        number = None if index is None else index.objects.find(ObjectId(change.object_id))
+        if index is not None and number is not None:
+            index.entries.evict(number)
+
+    def release(self) -> None:
+        """Evicts everything, and releases the capacity that it used."""
+        for index in self._indexes.values():
+            self._capacity.remove(index.entries)

@@ -1,0 +1,322 @@
+"""Finds the subjects that have relations on one object with bitmaps, from the subject adjacency in the graph cache.
+
+It computes what `subjects.py` computes, in the same order. A *union* has a plan on an object, with everything that
+grants it there by alternatives alone: groups, links, relations on the same object. It needs no set for each of these
+places: all groups that were reached are expanded together, and all their subjects are united. Only combinations have
+sets of their own, which are computed from those of their parts, each a union again.
+
+The policies and time limits of the warrants that are met are evaluated. GivenUp is raised, and `subjects.py` answers,
+where one of them is unknown below an exclusion, where a warrant names the usersets of all objects of a type, for rows
+that rest on an exclusion alone, for quantifiers, `self` and named policies, and where relations rest on their own
+negation.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from pyroaring import BitMap
+
+from magistrate.engine.components import find_components
+from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.expansion import Operation, Plan
+from magistrate.engine.graph.id_table import WILDCARD_NUMBER
+from magistrate.engine.graph.subject_adjacency import AdjacentSubjects, ReachedSubjects, SubjectIndex
+from magistrate.engine.graph.subject_fetch import SubjectFetch
+from magistrate.engine.graph.walk import GivenUp
+from magistrate.engine.plans import Model
+from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge, list_edges
+from magistrate.engine.query.reverse_graph import IDS_AT_ONCE
+from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants, prepare_plans
+from magistrate.engine.query.subject_nodes import Node, OperationNode, SolvedSubjects, SubjectSet, UnionNode
+from magistrate.engine.rules.rule_operator import RuleOperator
+from magistrate.engine.terms import ObjectRef, RelationName, TypeName
+from magistrate.engine.truth import FALSE, TRUE
+from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+
+OBJECTS_AT_ONCE = 1_000
+"""Limits the objects whose entries are looked up before the time slice may end; some tenths of a millisecond."""
+OBJECTS_FOR_A_NODE = 10
+NUMBERS_FOR_A_NODE = 1_000
+"""Count the objects that are looked up, and the numbers of a bitmap, in the time of one unit of work."""
+WARRANTS_KEPT_FOR_A_NODE = 4
+"""Counts the warrants that are sorted and made into entries in the time of one unit of work."""
+MOST_NODES = 2_000
+"""Limits the unions and combinations of one search. With more of them, the places that they share are expanded too
+often."""
+
+
+def search_subjects(
+    model: Model,
+    known_edges: dict[Plan, PlanEdges],
+    fetch: SubjectFetch,
+    types: Sequence[TypeName],
+    conditions: PolicyEvaluator,
+    work: Work,
+    root: tuple[ObjectRef, Sequence[RelationName]],
+) -> Steps[SolvedSubjects]:
+    """Returns the subjects that have each of the relations on the object. `known_edges` are of the same model, and get
+    more. The entries that are read are cached by `fetch`. Raises GivenUp and BudgetExceeded."""
+    return (yield from _SubjectSetSearch(model, known_edges, fetch, types, conditions, work).steps(*root))
+
+
+class _SubjectSetSearch:
+    def __init__(
+        self,
+        model: Model,
+        known_edges: dict[Plan, PlanEdges],
+        fetch: SubjectFetch,
+        types: Sequence[TypeName],
+        conditions: PolicyEvaluator,
+        work: Work,
+    ) -> None:
+        self._model = model
+        self._edges = known_edges
+        self._fetch = fetch
+        self._types = types
+        self._type_names = {*types}
+        self._conditions = conditions
+        self._work = work
+        self._unions: dict[tuple[Plan, int, bool], UnionNode] = {}
+        self._operations: dict[tuple[Operation, int, bool], OperationNode] = {}
+        self._busy: dict[UnionNode, None] = {}
+        self._missing: dict[tuple[UnionNode, SubjectEdge], list[int]] = defaultdict(list)
+        self._known: dict[SubjectIndex, dict[int, AdjacentSubjects]] = defaultdict(dict)
+
+    def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[SolvedSubjects]:
+        adjacency = self._fetch.adjacency
+        number, roots = adjacency.table(object.type).assign(object.id), {}
+        for relation in relations:
+            yield from prepare_plans(self._model, [(object.type, relation)], self._work)
+            plan = roots[relation] = self._model.plan(object.type, relation)
+            self._union(plan, number, is_exact=False)
+        yield from self._propagate()
+        while self._missing:
+            yield from self._read_missing()
+            yield from self._propagate()
+        entries = {index.key: known for index, known in self._known.items()}
+        names = {object.type, *self._types, *(key.subject_type for key in entries)}
+        found = SolvedSubjects(
+            object,
+            number,
+            roots,
+            self._unions,
+            self._operations,
+            self._edges,
+            entries,
+            {name: adjacency.table(name) for name in names},
+            self._conditions.values,
+            self._conditions.valid_until,
+        )
+        yield from self._solve(found)
+        return found
+
+    def _union(self, plan: Plan, number: int, is_exact: bool) -> UnionNode:
+        key = (plan, number, is_exact)
+        union = self._unions.get(key)
+        if union is None:
+            self._charge_node()
+            union = self._unions[key] = UnionNode(is_exact)
+            self._add(union, plan, BitMap([number]))
+        return union
+
+    def _operation(self, operation: Operation, number: int, is_exact: bool) -> Checkpoints[OperationNode]:
+        """Returns the node of a combination, and makes those of all combinations nested in it."""
+        made: list[tuple[OperationNode, bool]] = []
+        waiting = [(operation, is_exact)]
+        for one, exact in waiting:  # grows during the loop
+            if (one, number, exact) in self._operations:
+                continue
+            if not isinstance(one.rule, RuleOperator):
+                raise GivenUp
+            self._charge_node()
+            while not self._model.prepare_following(one, self._work):
+                yield None
+            branches = [self._model.branch(one.type, branch) for branch in one.branches]
+            node = self._operations[one, number, exact] = OperationNode(one.rule, branches)
+            below = exact or not one.rule.is_monotone
+            made.append((node, below))
+            waiting += ((branch, below) for branch in branches if isinstance(branch, Operation))
+        for node, below in made:
+            node.branches = [
+                self._union(branch, number, below)
+                if isinstance(branch, Plan)
+                else self._operations[branch, number, below]
+                for branch in node.plans
+            ]
+        return self._operations[operation, number, is_exact]
+
+    def _charge_node(self) -> None:
+        self._work.spend(1)
+        if len(self._unions) + len(self._operations) >= MOST_NODES:
+            raise GivenUp
+
+    def _add(self, union: UnionNode, plan: Plan, numbers: BitMap) -> None:
+        """Adds objects on which the plan grants what the union has."""
+        if WILDCARD_NUMBER in numbers or (union.is_exact and not plan.is_defined):
+            raise GivenUp
+        reached = union.reached.get(plan)
+        new = numbers if reached is None else numbers - reached
+        if not new:
+            return
+        union.reached[plan] = new if reached is None else reached | new
+        pending = union.pending.get(plan)
+        union.pending[plan] = new if pending is None else pending | new
+        self._busy[union] = None
+        self._work.spend(1 + len(numbers) // NUMBERS_FOR_A_NODE)
+
+    def _propagate(self) -> Checkpoints[None]:
+        """Expands what was reached until it takes reads to go on."""
+        while self._busy:
+            union = next(iter(self._busy))
+            del self._busy[union]
+            while union.pending:
+                plan, numbers = union.pending.popitem()
+                if plan not in self._edges:
+                    self._edges[plan] = yield from list_edges(self._model, plan, self._work)
+                yield from self._expand(union, self._edges[plan], numbers)
+
+    def _expand(self, union: UnionNode, edges: PlanEdges, numbers: BitMap) -> Checkpoints[None]:
+        for _, branch in edges.same:
+            if isinstance(branch, Plan):
+                self._add(union, branch, numbers)
+                continue
+            for number in numbers:
+                node = yield from self._operation(branch, number, union.is_exact)
+                union.operations[node] = None
+                if self._work.needs_checkpoint:
+                    yield None
+        for edge in edges.followed:
+            yield from self._follow(union, edge, numbers)
+        for edge in edges.direct:
+            if edge.key.subject_type in self._type_names:
+                yield from self._follow(union, edge, numbers)
+
+    def _follow(self, union: UnionNode, edge: SubjectEdge, numbers: BitMap) -> Checkpoints[None]:
+        index = self._fetch.subject_adjacency.index(edge.key)
+        waiting = iter(numbers | BitMap([WILDCARD_NUMBER]) if edge.names_any_object else numbers)
+        while some := [*islice(waiting, OBJECTS_AT_ONCE)]:
+            reached = index.collect(some, self._known[index])
+            if reached.missing:
+                self._missing[union, edge] += reached.missing
+            self._work.spend(1 + len(some) // OBJECTS_FOR_A_NODE)
+            yield from self._apply(union, edge, index, reached)
+            if self._work.needs_checkpoint:
+                yield None
+
+    def _apply(
+        self, union: UnionNode, edge: SubjectEdge, index: SubjectIndex, reached: ReachedSubjects
+    ) -> Checkpoints[None]:
+        numbers = reached.unite()
+        if reached.conditional:
+            numbers |= yield from self._evaluate(union, index, reached.conditional)
+        if not numbers:
+            return
+        if edge.target is not None:
+            self._add(union, edge.target, numbers)
+            return
+        known = union.direct.get(edge.key.subject_type)
+        union.direct[edge.key.subject_type] = numbers if known is None else known | numbers
+        self._work.spend(len(numbers) // NUMBERS_FOR_A_NODE)
+
+    def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
+        """Returns the subjects of the warrants that count."""
+        yield from self._conditions.evaluate_each(warrants)
+        numbers = BitMap()
+        for warrant in warrants:
+            value = self._conditions.value(warrant)
+            if value is TRUE:
+                numbers.add(index.subjects.assign(warrant.subject_id))
+            elif value is not FALSE and union.is_exact:
+                raise GivenUp
+        self._work.spend(len(warrants))
+        return numbers
+
+    def _read_missing(self) -> Steps[None]:
+        """Reads the entries that are missing, and goes on with them."""
+        pending, self._missing = self._missing, defaultdict(list)
+        numbers_by_index: dict[SubjectIndex, dict[int, None]] = defaultdict(dict)
+        for (_, edge), numbers in pending.items():
+            numbers_by_index[self._fetch.subject_adjacency.index(edge.key)].update(dict.fromkeys(numbers))
+            self._work.hasten_checkpoint(len(numbers) // OBJECTS_FOR_A_NODE)
+            if self._work.needs_checkpoint:
+                yield None
+        lookups = list(_group_lookups(numbers_by_index))
+        if self._work.needs_checkpoint:
+            yield None
+        matching = yield from fetch_warrants([lookup.build_read() for lookup in lookups])
+        self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
+        for lookup, found in zip(lookups, matching, strict=True):
+            for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, found, self._known):
+                self._work.hasten_checkpoint(cost // WARRANTS_KEPT_FOR_A_NODE)
+                if self._work.needs_checkpoint:
+                    yield None
+        for (union, edge), numbers in pending.items():
+            yield from self._follow(union, edge, BitMap(numbers))
+
+    def _solve(self, found: SolvedSubjects) -> Checkpoints[None]:
+        """Computes the sets of all nodes, and the rows."""
+        nodes: list[Node] = [*self._unions.values(), *self._operations.values()]
+        components = yield from find_components(nodes, _list_dependencies, self._work)
+        for component in components:
+            if len(component) > 1 and any(
+                isinstance(node, OperationNode) and not node.rule.is_monotone for node in component
+            ):
+                raise GivenUp
+        yield from self._solve_components(components, None)
+        roots = self._roots(found)
+        if any(root.set.is_complement for root in roots):  # rows would rest on an exclusion alone
+            raise GivenUp
+        for of_type in self._types:
+            yield from self._solve_components(components, of_type)
+            found.solved[of_type] = {node: node.set for node in self._operations.values()}
+            for relation, root in zip(found.roots, roots, strict=True):
+                found.results[of_type, relation] = root.set
+
+    def _roots(self, found: SolvedSubjects) -> list[UnionNode]:
+        return [self._unions[plan, found.number, False] for plan in found.roots.values()]
+
+    def _solve_components(self, components: Sequence[Sequence[Node]], of_type: TypeName | None) -> Checkpoints[None]:
+        for component in components:
+            for node in component:
+                node.set = SubjectSet(BitMap())
+            gains = True
+            while gains:
+                gains = False
+                for node in component:
+                    known, node.set = node.set, node.compute(of_type)
+                    gains = gains or (len(component) > 1 and node.set != known)
+                    self._work.spend(1 + len(node.set.numbers) // NUMBERS_FOR_A_NODE)
+                    if self._work.needs_checkpoint:
+                        yield None
+
+
+def _list_dependencies(node: Node) -> Sequence[Node]:
+    return node.dependencies()
+
+
+class _SubjectLookup(NamedTuple):
+    """Reads the entries of the same objects in indexes whose warrants one request has."""
+
+    indexes: Sequence[SubjectIndex]
+    numbers: Sequence[int]
+
+    def build_read(self) -> WarrantRead:
+        key, ids = self.indexes[0].key, self.indexes[0].objects.ids
+        relations = tuple(dict.fromkeys(index.key.relation for index in self.indexes))
+        subjects = None if key.subject_relation else key.subject_type
+        request = WarrantsByObject(key.object_type, relations, subjects, False, False)
+        return WarrantRead(request, tuple(ids[number] for number in self.numbers))
+
+
+def _group_lookups(numbers_by_index: Mapping[SubjectIndex, Mapping[int, None]]) -> Iterator[_SubjectLookup]:
+    groups: dict[tuple[TypeName, TypeName | None, tuple[int, ...]], list[SubjectIndex]] = defaultdict(list)
+    for index, wanted in numbers_by_index.items():
+        subjects = None if index.key.subject_relation else index.key.subject_type
+        groups[index.key.object_type, subjects, tuple(wanted)].append(index)
+    for (*_, numbers), indexes in groups.items():
+        for start in range(0, len(numbers), IDS_AT_ONCE):
+            yield _SubjectLookup(indexes, numbers[start : start + IDS_AT_ONCE])

@@ -1,0 +1,64 @@
+"""Keeps the changes of warrants that the last writes of this process made, so that those who follow the change log need
+not read them."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from magistrate.engine.terms import Revision
+from magistrate.store.database import Row, Rows
+from magistrate.store.following import Mark
+
+MOST_GROUPS = 64
+MOST_ROWS = 100
+"""Limits the changes of one group; followers read those of a larger group from the log."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChanges:
+    """Holds what a group of writes changed between two revisions, with nothing else in between. `changes` are the rows
+    on warrants that it added to the change log, None if they do not tell everything. At the time of the `mark`, nobody
+    else could write."""
+
+    before: Revision
+    revision: Revision
+    model_revision: Revision
+    changes: Sequence[Row] | None
+    mark: Mark
+
+
+class RecentChanges:
+    """Holds the changes of the last groups that were committed."""
+
+    def __init__(self) -> None:
+        self._groups: deque[GroupChanges] = deque(maxlen=MOST_GROUPS)
+
+    def add(self, group: GroupChanges) -> None:
+        self._groups.append(group)
+
+    def find(self, after: Revision, most: int, writes: int) -> tuple[Mark, Rows] | None:
+        """Returns the mark of the last group, and the changes after a revision, as rows of LIST_WARRANT_CHANGES.
+
+        Returns None if these are more than `most`, if other processes may have made some, or if the last group is not
+        the one that `writes` counts."""
+        if not self._groups or self._groups[-1].mark[1] != writes:
+            return None
+        last, found = self._groups[-1], deque[Row]()
+        revision = last.revision
+        for group in reversed(self._groups):
+            if revision <= after:
+                break
+            if group.revision != revision or group.changes is None:
+                return None
+            found.extendleft(reversed(group.changes))
+            if len(found) > most:
+                return None
+            revision = group.before
+        if revision > after or (revision < after < last.revision):
+            return None
+        head = (max(after, last.revision), 0, last.model_revision)
+        rows = [
+            (*head, made_by, position, key, action, *(limits or (None, None)))
+            for made_by, position, action, _, key, _, _, *limits in found
+        ]
+        return last.mark, rows or [(*head, *[None] * 6)]

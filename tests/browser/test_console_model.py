@@ -1,0 +1,111 @@
+"""The page Model of the console: the model is edited, drawn, reviewed and saved."""
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.console_pages import Console
+from tests.browser.console_places import model_of
+from tests.running import Client
+
+pytestmark = pytest.mark.anyio
+BLOCKED = "    relation blocked\n"
+
+
+async def test_a_mistake_in_the_model_is_shown_at_its_line(console: Console, service: Client) -> None:
+    await console.start("model")
+    await expect(console.page.get_by_text("Valid", exact=True)).to_be_visible()
+    text = model_of(service)
+    line = text.splitlines().index("type group") + 1
+
+    await console.write_model(text.replace("type group", "typ group"))
+
+    await expect(console.page.get_by_text("Not valid")).to_be_visible()
+    await console.page.get_by_role("button", name=f"Line {line},").click()
+    await expect(console.page.locator(".cm-gutterElement.bad")).to_contain_text(str(line))
+    await expect(console.page.locator(".fault-error")).to_have_text("typ")
+    await expect(console.page.get_by_role("button", name="Review and save")).to_be_disabled()
+
+
+async def test_the_graph_follows_the_cursor_and_leads_to_lines(console: Console) -> None:
+    await console.start("model", of="document#can-read")
+    chosen = console.page.locator(".graph .chosen")
+    await expect(chosen).to_contain_text("can-read")
+    assert {"viewer", "blocked"} <= {*await console.page.locator(".graph .needed text").all_text_contents()}
+
+    await console.editor.press("Control+Home")
+    await expect(chosen).to_have_count(0)
+    await console.page.locator(".graph .row").filter(has_text="can-share").click()
+
+    await expect(chosen).to_contain_text("can-share")
+    await expect(console.page.locator(".cm-activeLine")).to_contain_text("relation can-share")
+
+
+async def test_the_model_is_completed_and_formatted(console: Console) -> None:
+    await console.start("model")
+    await console.write_model("version 1.0\ntype user\ntype team // of people\n  relation ")
+    await console.page.keyboard.type("member [us")
+
+    await console.page.get_by_role("option", name="user:*").click()
+    await console.page.keyboard.type("]")
+    await console.page.get_by_role("button", name="Format").click()
+
+    lines = console.page.locator(".cm-line")
+    wanted = ["version 1.0", "", "type user", "", "type team // of people", "    relation member [user:*]", ""]
+    await expect(lines).to_have_text(wanted, use_inner_text=False)
+    await console.page.get_by_role("button", name="Back to the stored model").click()
+    await expect(console.page.get_by_role("button", name="Back to the stored model")).to_have_count(0)
+
+
+async def test_warrants_that_a_model_does_not_allow_are_kept_only_if_that_is_chosen(
+    console: Console, service: Client
+) -> None:
+    page, text = console.page, model_of(service)
+    service.grant("document:roadmap#blocked@user:kim")
+    await console.start("model")
+    await console.write_model(text.replace(BLOCKED, "    relation blocked [group#member]\n", 1))
+
+    await page.get_by_role("button", name="Review and save").click()
+    await expect(console.dialog).to_contain_text("1 warrant is not allowed by this model")
+    await expect(console.dialog.locator(".notice code")).to_have_text("document:roadmap#blocked@user:kim")
+    await expect(console.dialog.locator(".access")).to_contain_text("can-read")
+    await expect(console.dialog.get_by_role("button", name="Save")).to_be_disabled()
+    await console.dialog.get_by_label("Keep them without effect").check()
+    await console.dialog.get_by_role("button", name="Save").click()
+
+    await expect(page.get_by_text("The model was saved.")).to_be_visible()
+    assert "relation blocked [group#member]" in model_of(service)
+    service.put("/v2/model", content=text).raise_for_status()
+
+
+async def test_a_model_that_somebody_else_changed_is_not_overwritten_unseen(console: Console, service: Client) -> None:
+    page, text = console.page, model_of(service)
+    await console.start("model")
+    await console.write_model(f"{text}\ntype mine // of my own\n")
+    save = page.get_by_role("button", name="Review and save")
+    await expect(save).to_be_enabled()
+    await save.click()
+    await expect(console.dialog.locator(".added").filter(has_text="type mine")).to_be_visible()
+    await expect(console.dialog).to_contain_text("Comments (//) are not stored")
+
+    service.put("/v2/model", content=f"{text}\ntype theirs\n").raise_for_status()
+    await console.dialog.get_by_role("button", name="Save").click()
+
+    await expect(console.dialog.get_by_role("alert")).to_contain_text("Somebody else has just changed the model")
+    await expect(console.dialog.get_by_text("Somebody else has changed the model since you opened it")).to_be_visible()
+    await expect(console.dialog.locator(".removed").filter(has_text="type theirs")).to_be_visible()
+    await console.dialog.get_by_role("button", name="Save").click()
+    await expect(page.get_by_text("The model was saved.")).to_be_visible()
+    assert "type mine" in model_of(service)
+    assert "type theirs" not in model_of(service)
+    service.put("/v2/model", content=text).raise_for_status()
+
+
+async def test_what_was_written_stays_while_other_pages_are_open(console: Console) -> None:
+    await console.start("model")
+    await console.write_model("version 1.0\n\ntype draft\n")
+    await expect(console.page.locator(".type-name")).to_have_text(["draft"])
+
+    await console.show("Data")
+    await console.show("Model")
+
+    await expect(console.page.locator(".type-name")).to_have_text(["draft"])

@@ -1,0 +1,76 @@
+"""The page Why of the console: checks are explained, and denials are changed."""
+
+import json
+
+import pytest
+from playwright.async_api import Page, expect
+
+from tests.browser.console_pages import Console
+from tests.running import Client
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_denial_is_understood_and_changed(page: Page, stored: Client) -> None:
+    console = Console(page, str(stored.base_url).rstrip("/"))
+    await console.start()
+
+    await console.explain("user:kim", "can-read", "document:roadmap")
+    await expect(console.verdict).to_contain_text("Denied")
+    met = console.requirement("user:kim is viewer of document:roadmap, as can-read requires")
+    await expect(met).to_contain_text("group:interns")
+    excluded = console.requirement("user:kim is blocked of document:roadmap, which rules out can-read")
+    change = excluded.locator(".suggestion")
+    await expect(change).to_contain_text("document:roadmap#blocked@user:kim")
+    await expect(change.locator(".effect")).to_contain_text("lost")
+    await change.get_by_role("button", name="Make this change").click()
+    await expect(console.dialog).to_contain_text("document:roadmap#blocked@user:kim")
+    await console.dialog.get_by_role("button", name="Make the change").click()
+
+    await expect(console.verdict).to_contain_text("Allowed")
+    for name in ("user:kim", "group:interns", "group:engineering", "folder:engineering", "document:roadmap"):
+        await expect(console.path).to_contain_text(name)
+    assert stored.ask("document:roadmap#can-read@user:kim").json()["result"] == "Authorized"
+    assert "subject=user" in page.url
+    assert console.troubles == []
+
+
+async def test_names_are_completed_by_keyboard(console: Console) -> None:
+    await console.start()
+    keyboard = console.page.keyboard
+
+    await console.field("Subject").fill("user:ki")
+    await expect(console.page.get_by_role("option", name="user:kim")).to_be_visible()
+    await keyboard.press("ArrowDown")
+    await keyboard.press("Enter")
+    await expect(console.field("Subject")).to_have_value("user:kim")
+    await console.field("Object").fill("document:road")
+    await expect(console.page.get_by_role("option", name="document:roadmap")).to_be_visible()
+    await keyboard.press("ArrowDown")
+    await keyboard.press("Enter")
+    await console.field("Relation").fill("view")
+    await expect(console.page.get_by_role("option", name="viewer")).to_be_visible()
+    await keyboard.press("ArrowDown")
+    await keyboard.press("Enter")
+
+    await expect(console.verdict).to_contain_text("Allowed")
+
+
+async def test_a_policy_that_does_not_hold_is_tried_with_another_context(console: Console) -> None:
+    context = json.dumps({"network": "cafe"})
+    await console.start(subject="user:eve", relation="can-read", object="document:payroll", context=context)
+
+    await expect(console.verdict).to_contain_text("Denied")
+    await expect(console.page.locator(".requirement")).to_contain_text('network is "cafe"')
+    await console.page.get_by_role("button", name="Check with this context").first.click()
+
+    await expect(console.verdict).to_contain_text("Allowed")
+    await expect(console.field("Subject")).to_have_value("user:eve")
+
+
+async def test_a_mistake_in_a_name_is_named(console: Console) -> None:
+    await console.start(subject="user:bob", relation="can-red", object="document:roadmap")
+    await expect(console.page.get_by_text("did you mean can-read?")).to_be_visible()
+
+    await console.open("why", subject="bob", relation="can-read", object="document:roadmap")
+    await expect(console.page.get_by_role("alert")).to_contain_text("write type:id, as in user:kim")

@@ -1,0 +1,184 @@
+"""Decisions are cached as long as nothing that they were made from can have changed."""
+
+from collections.abc import Mapping
+
+import pytest
+from msgspec.structs import replace
+
+from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
+from magistrate.engine.evaluation import Check
+from magistrate.engine.graph import CachedWalk, Fetch, Graph
+from magistrate.engine.graph.decision_cache import MOST_CHARACTERS
+from magistrate.engine.terms import Revision
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from tests.memory_source import PLENTY, Relations, change_of, model_of, rows_of
+from tests.operations.test_check import question
+from tests.scenario_files import stored_warrant
+
+TYPES: Mapping[str, Relations] = {
+    "user": {},
+    "group": {"member": {}},
+    "folder": {"viewer": {}},
+    "document": {
+        "parent": {},
+        "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"},
+    },
+}
+WRITTEN = (
+    "document:1#viewer@user:ann",
+    "document:1#parent@folder:a",
+    "document:2#parent@folder:a",
+    "folder:a#viewer@group:g#member",
+    "group:g#member@user:bob",
+    "document:3#viewer@user:bob",
+    "document:3#viewer@user:ann[x == 1]",
+    *(f"document:4#viewer@user:u{number}" for number in range(50)),
+)
+LATER = (
+    "document:1#viewer@user:bob",
+    "folder:a#viewer@user:eve",
+    "group:g#member@user:eve",
+    "document:9#viewer@user:eve",
+)
+CASES = {
+    "document:1#viewer@user:ann": EXPLICIT,
+    "document:1#viewer@user:bob": IMPLICIT,
+    "document:2#viewer@user:ann": DENIED,
+    "document:2#viewer@user:bob": IMPLICIT,
+    "document:1#viewer@user:eve": DENIED,
+}
+
+
+class Cache:
+    """A graph, and the warrants that it caches."""
+
+    def __init__(self, most: int = 1_000, most_each: int = 500) -> None:
+        ever = [stored_warrant(one, number, 0) for number, one in enumerate((*WRITTEN, *LATER), 1)]
+        self.stored = ever[: len(WRITTEN)]
+        self.graph = Graph(model_of(dict(TYPES), ever), Revision(1), most, most_each)
+
+    def decide(self, asked: Check) -> Decision:
+        for _ in range(20):
+            walk = CachedWalk(self.graph, 0, Work(PLENTY))
+            decision = walk.decide(asked)
+            if decision is not None:
+                return decision
+            fetch = Fetch(self.graph, walk.missing)
+            while (wanted := fetch.reads()) is not None:
+                fetch.take([rows_of(self.stored, read) for read in wanted[0]])
+                fetch.keep(PLENTY)
+        raise AssertionError("it is not decided from what was read for it")
+
+    def write(self, text: str) -> None:
+        warrant: Warrant = stored_warrant(text, 100, 0)
+        self.stored = [*self.stored, warrant]
+        self.graph.apply([change_of(warrant, exists=True)], Revision(self.graph.revision + 1))
+
+    def count_work(self, asked: Check) -> int:
+        work = Work(PLENTY)
+        assert CachedWalk(self.graph, 0, work).decide(asked) is not None
+        return work.cost
+
+
+@pytest.fixture
+def cache() -> Cache:
+    """With a decision for each case."""
+    cache = Cache()
+    for text, decision in CASES.items():
+        assert cache.decide(question(text)) == decision
+    return cache
+
+
+def test_a_decision_that_is_cached_takes_one_unit_of_work(cache: Cache) -> None:
+    assert len(cache.graph.decisions) == len(CASES)
+    assert [cache.count_work(question(text)) for text in CASES] == [1] * len(CASES)
+
+
+@pytest.mark.parametrize("text", LATER[:3])
+def test_a_change_of_what_a_decision_was_made_from_evicts_it(cache: Cache, text: str) -> None:
+    cache.write(text)
+
+    assert len(cache.graph.decisions) == 0
+    assert cache.decide(question("document:1#viewer@user:eve")).is_authorized is (text != LATER[0])
+    assert cache.decide(question("document:1#viewer@user:bob")) == (EXPLICIT if text == LATER[0] else IMPLICIT)
+
+
+def test_a_new_member_of_a_group_that_was_never_read_itself_evicts_decisions() -> None:
+    """It is in the membership closure of the subject alone."""
+    cache = Cache()
+    for text in ("document:1#viewer@user:bob", "document:2#viewer@user:eve"):
+        cache.decide(question(text))
+    for view in cache.graph.views:
+        if view.key.type == "group":
+            view.entries.evict_all()
+            view.points.evict_all()
+    assert cache.decide(question("document:1#viewer@user:eve")) == DENIED
+
+    cache.write("group:g#member@user:eve")
+
+    assert cache.decide(question("document:1#viewer@user:eve")) == IMPLICIT
+
+
+def test_a_change_of_what_no_decision_was_made_from_leaves_them(cache: Cache) -> None:
+    cache.write("document:9#viewer@user:eve")
+
+    assert len(cache.graph.decisions) == len(CASES)
+    assert cache.decide(question("document:9#viewer@user:eve")) == EXPLICIT
+
+
+def test_a_change_of_an_object_with_too_many_subjects_evicts_the_decisions() -> None:
+    cache = Cache(most_each=1)
+    assert cache.decide(question("document:4#viewer@user:bob")) == DENIED
+
+    cache.write("document:4#viewer@user:bob")
+
+    assert cache.decide(question("document:4#viewer@user:bob")) == EXPLICIT
+
+
+def test_a_decision_that_depends_on_the_context_is_not_cached(cache: Cache) -> None:
+    text = "document:3#viewer@user:ann"
+
+    assert cache.decide(question(text)) == DENIED
+    assert cache.decide(replace(question(text), context={"x": 1})) == EXPLICIT
+    assert cache.decide(replace(question(text), context={"x": 2})) == DENIED
+    assert len(cache.graph.decisions) == len(CASES)
+
+
+def test_a_decision_beside_a_policy_for_somebody_else_is_cached(cache: Cache) -> None:
+    assert cache.decide(question("document:3#viewer@user:bob")) == EXPLICIT
+    assert len(cache.graph.decisions) == len(CASES) + 1
+
+
+def test_decisions_go_when_the_graph_evicts_entries() -> None:
+    """It would not notice changes of these."""
+    cache = Cache(most=40)
+    assert cache.decide(question("document:2#viewer@user:bob")) == IMPLICIT
+    for number in range(100, 200):
+        cache.decide(question(f"document:{number}#viewer@user:zoe-{'e' * MOST_CHARACTERS}"))  # too long to be cached
+    assert not any(view.entries.find("2") or "2" in view.entries.young for view in cache.graph.views)
+
+    cache.write("document:2#viewer@user:bob")
+
+    assert cache.decide(question("document:2#viewer@user:bob")) == EXPLICIT
+
+
+def test_decisions_go_when_the_model_changes(cache: Cache) -> None:
+    types: dict[str, Relations] = {**TYPES, "document": {"parent": {}, "viewer": {}}}
+
+    cache.graph.change_model(model_of(types, cache.stored), Revision(2))
+
+    assert cache.decide(question("document:1#viewer@user:bob")) == DENIED
+
+
+def test_the_number_of_decisions_is_limited() -> None:
+    cache = Cache(most=8)
+
+    for number in range(20):
+        cache.decide(question(f"document:{number}#viewer@user:zoe"))
+        assert len(cache.graph.decisions) <= 8
+
+
+def test_a_check_with_long_ids_is_not_cached(cache: Cache) -> None:
+    assert cache.decide(question(f"document:{'1' * MOST_CHARACTERS}#viewer@user:ann")) == DENIED
+    assert len(cache.graph.decisions) == len(CASES)

@@ -1,0 +1,113 @@
+"""Changes of the subjects of an object that is cached: what the entry has afterwards, without reading."""
+
+from collections.abc import Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
+from magistrate.engine.evaluation import Check
+from magistrate.engine.graph import Graph, Walk
+from magistrate.engine.graph.entries import FEW_NAMES
+from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from tests.memory_source import PLENTY, Relations, change_of, model_of
+from tests.properties.test_graph import decided
+from tests.scenario_files import stored_warrant
+
+TYPES: dict[str, Relations] = {
+    "user": {},
+    "team": {"member": {}},
+    "document": {"owner": {}, "viewer": {"inheritIf": "owner"}},
+}
+ANN_VIEWS, ANN_OWNS = "document:plan#viewer@user:ann", "document:plan#owner@user:ann"
+
+
+def warrants(*texts: str) -> list[Warrant]:
+    return [stored_warrant(text, number, 0) for number, text in enumerate(texts, 1)]
+
+
+def others(count: int) -> list[str]:
+    return [f"document:plan#viewer@user:{number}" for number in range(count)]
+
+
+def asked(relation: str, name: str = "ann") -> Check:
+    return Check(object_ref("document", "plan"), RelationName(relation), Subject(TypeName("user"), ObjectId(name)))
+
+
+def filled_graph(stored: Sequence[Warrant], ever: Sequence[Warrant]) -> Graph:
+    graph = Graph(model_of(TYPES, ever), Revision(1), most=10_000)
+    for relation in ("viewer", "owner"):
+        decided(graph, stored, asked(relation))
+    return graph
+
+
+def without_reading(graph: Graph, check: Check) -> Decision | None:
+    """None if something has to be read."""
+    return Walk(graph, 0, Work(PLENTY)).decide(check)
+
+
+@pytest.mark.parametrize("count", [0, 1, FEW_NAMES - 2, FEW_NAMES + 2, 3 * FEW_NAMES])
+def test_a_subject_that_comes_or_goes_needs_no_reading(count: int) -> None:
+    ever = warrants(ANN_VIEWS, *others(count))
+    graph = filled_graph(ever[1:], ever)
+    size = graph.warrants
+
+    graph.apply([change_of(ever[0], exists=True)], Revision(2))
+    with_ann = [without_reading(graph, asked("viewer")), without_reading(graph, asked("owner"))]
+    graph.apply([change_of(ever[0], exists=False)], Revision(3))
+
+    assert with_ann == [EXPLICIT, DENIED]
+    assert without_reading(graph, asked("viewer")) == DENIED
+    assert graph.warrants == size
+    assert all(without_reading(graph, asked("viewer", str(number))) == EXPLICIT for number in range(count))
+
+
+@pytest.mark.parametrize("count", [1, FEW_NAMES - 1, FEW_NAMES, 3 * FEW_NAMES])
+@pytest.mark.parametrize(("ended", "left"), [(ANN_VIEWS, IMPLICIT), (ANN_OWNS, EXPLICIT)])
+def test_who_is_named_twice_is_still_named_when_one_of_both_ends(count: int, ended: str, left: Decision) -> None:
+    stored = warrants(ANN_VIEWS, ANN_OWNS, *others(count))
+    graph = filled_graph(stored, stored)
+    gone = next(one for one in stored if one.render() == ended)
+
+    graph.apply([change_of(gone, exists=False)], Revision(2))
+
+    assert decided(graph, [one for one in stored if one is not gone], asked("viewer")) == left
+
+
+@pytest.mark.parametrize(
+    "changed", ["document:plan#viewer@user:*", "document:*#viewer@user:ann", "document:plan#viewer@team:eng#member"]
+)
+def test_what_reaches_others_than_one_subject_is_read_again(changed: str) -> None:
+    ever = warrants(changed, "team:eng#member@user:ann", *others(2))
+    graph = filled_graph(ever[1:], ever)
+
+    graph.apply([change_of(ever[0], exists=True)], Revision(2))
+    with_it = decided(graph, ever, asked("viewer"))
+    graph.apply([change_of(ever[0], exists=False)], Revision(3))
+
+    assert with_it == (IMPLICIT if "#member" in changed else EXPLICIT)
+    assert decided(graph, ever[1:], asked("viewer")) == DENIED
+
+
+def test_a_warrant_whose_limits_the_log_does_not_name_is_not_taken_for_another_one() -> None:
+    """Ann has an unconditional warrant, and one with a limit, which is deleted."""
+    ever = warrants(ANN_OWNS, ANN_VIEWS)
+    stored = [ever[0], replace(ever[1], expires_at=99)]
+    graph = filled_graph(stored, ever)
+
+    graph.apply([change_of(stored[1], exists=False)], Revision(2))
+
+    assert decided(graph, stored[:1], asked("viewer")) == IMPLICIT
+
+
+def test_an_object_with_too_many_subjects_is_not_cached_with_them() -> None:
+    ever = warrants(ANN_VIEWS, *others(5))
+    graph = Graph(model_of(TYPES, ever), Revision(1), most=10_000, most_each=5)
+    decided(graph, ever[1:], asked("viewer"))
+
+    graph.apply([change_of(ever[0], exists=True)], Revision(2))
+
+    assert without_reading(graph, asked("viewer")) is None
+    assert decided(graph, ever, asked("viewer")) == EXPLICIT

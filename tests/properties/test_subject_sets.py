@@ -1,0 +1,174 @@
+"""Random models, and warrants that come and go: lists of subjects computed with bitmaps have the rows that the oracle
+has."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from pyroaring import BitMap
+
+from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.expansion import Plan
+from magistrate.engine.graph import GivenUp, Graph
+from magistrate.engine.graph.subject_fetch import SubjectFetch
+from magistrate.engine.query import SubjectsQuery
+from magistrate.engine.query.finding import list_relations, list_subject_types
+from magistrate.engine.query.plan_edges import PlanEdges
+from magistrate.engine.query.rows import QueryRow
+from magistrate.engine.query.subject_pages import OrderedSubjects
+from magistrate.engine.query.subject_sets import search_subjects
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from tests import oracle
+from tests.memory_source import PLENTY, change_of, found, model_of
+from tests.properties.test_check import Types, model, types, warrants
+from tests.properties.test_query import CONTEXT, existing, facts, ids, names
+from tests.properties.test_set_queries import TINY, USUAL, carry_out, drive, drive_warrants, page
+
+
+@st.composite
+def subjects_query(draw: st.DrawFn) -> SubjectsQuery:
+    relations = draw(st.none() | st.lists(names, min_size=1, max_size=3, unique=True))
+    wanted = draw(st.none() | st.lists(types, min_size=1, max_size=2, unique=True))
+    return SubjectsQuery(
+        ObjectRef(TypeName(draw(types)), ObjectId(draw(ids))),
+        None if relations is None else tuple(map(RelationName, relations)),
+        None if wanted is None else tuple(map(TypeName, wanted)),
+        draw(st.booleans()),
+    )
+
+
+@st.composite
+def drive_query(draw: st.DrawFn) -> SubjectsQuery:
+    of_type = draw(st.sampled_from(("document", "document", "document", "folder", "group")))
+    named = st.sampled_from(("owner", "viewer", "reader", "editor", "member"))
+    relations = draw(st.none() | st.lists(named, min_size=1, unique=True))
+    wanted = draw(st.none() | st.sampled_from((("user",), ("user",), ("folder", "user"))))
+    return SubjectsQuery(
+        ObjectRef(TypeName(of_type), ObjectId(draw(st.sampled_from(("a", "b", "c"))))),
+        None if relations is None else tuple(map(RelationName, relations)),
+        None if wanted is None else tuple(map(TypeName, wanted)),
+        draw(st.integers(0, 4)) == 0,
+    )
+
+
+class Case(NamedTuple):
+    """A model, all warrants there ever are, and in each step the number of one that comes or goes, with queries."""
+
+    types: Types
+    ever: list[Warrant]
+    steps: list[tuple[int, SubjectsQuery, SubjectsQuery]]
+
+
+def cases(
+    types: st.SearchStrategy[Types], ever: st.SearchStrategy[list[Warrant]], asked: st.SearchStrategy[SubjectsQuery]
+) -> st.SearchStrategy[Case]:
+    return st.builds(Case, types, ever, st.lists(st.tuples(st.integers(0, 29), asked, asked), min_size=1, max_size=5))
+
+
+def limit(drawn: list[Warrant]) -> list[Warrant]:
+    """Gives some of them time limits: those of some have passed, others have yet to begin, or hold at 0."""
+    limits = {3: {"starts_at": 5}, 5: {"expires_at": -5}, 6: {"starts_at": -5, "expires_at": 5}}
+    return [replace(one, **limits.get(one.number % 9, {})) for one in drawn]
+
+
+every_case = cases(drive(), drive_warrants().map(limit), drive_query()) | cases(
+    model(), warrants().map(limit), subjects_query()
+)
+
+
+class Lists:
+    """Answers queries with a graph that follows every change."""
+
+    def __init__(self, drawn: Types, ever: Sequence[Warrant], most: int) -> None:
+        self.graph = Graph(model_of(drawn, ever), Revision(1), most)
+        self.edges: dict[bool, dict[Plan, PlanEdges]] = {False: {}, True: {}}
+
+    def find(self, stored: Sequence[Warrant], asked: SubjectsQuery) -> OrderedSubjects | None:
+        """None if the query has to be answered without bitmaps."""
+        work, current = Work(PLENTY), self.graph.model
+        examined = current.without_rules() if asked.is_explicit else current
+        self.graph.limit_adjacency()
+        fetch = SubjectFetch(self.graph)
+        conditions = PolicyEvaluator(CONTEXT, 0, work, current.policies)
+        root = (asked.object, list_relations(current, asked))
+        wanted, edges = list_subject_types(current, asked), self.edges[asked.is_explicit]
+        try:
+            sets = carry_out(search_subjects(examined, edges, fetch, wanted, conditions, work, root), work, stored)
+        except GivenUp:
+            return None
+        there: dict[TypeName, BitMap] = {name: BitMap() for name in sets.tables}
+        for one in existing(stored, []):
+            if one.type in there:
+                there[one.type].add(sets.tables[one.type].assign(one.id))
+        return OrderedSubjects(sets, there)
+
+
+def expect(lists: Lists, drawn: Types, stored: Sequence[Warrant], asked: SubjectsQuery) -> bool:
+    ordered = lists.find(stored, asked)
+    if ordered is None:
+        return False
+    known = facts(drawn, oracle.in_force(stored, 0), existing(stored, []))
+    expected = oracle.query(known, asked)
+    answer = page(ordered, stored, None, 1_000, back=False)
+    assert [(*row[:3], row.is_implicit) for row in answer.results] == [(*row[:3], row.is_implicit) for row in expected]
+    assert ordered.count() == len(expected)
+    for row, wanted in zip(answer.results, expected, strict=True):
+        assert row.warrant in wanted.acceptable, row[:3]
+    return True
+
+
+@given(every_case, st.sampled_from((TINY, USUAL)))
+def test_lists_of_subjects_that_follow_every_change_have_the_rows_of_the_oracle(case: Case, most: int) -> None:
+    """Most entries that a list needs are cached by those before it."""
+    drawn, ever, steps = case
+    lists, stored = Lists(drawn, ever, most), ever[::2]
+    for revision, (number, one, other) in enumerate(steps, 2):
+        for asked in (one, other):
+            if oracle.undefined_type(drawn, asked) is None:
+                expect(lists, drawn, stored, asked)
+        if ever:
+            changed = ever[number % len(ever)]
+            stored = [kept for kept in stored if kept != changed] if changed in stored else [*stored, changed]
+            lists.graph.apply([change_of(changed, changed in stored)], Revision(revision))
+        for asked in (one, other):
+            if oracle.undefined_type(drawn, asked) is None:
+                expect(lists, drawn, stored, asked)
+
+
+@given(every_case)
+def test_rows_report_what_the_search_without_bitmaps_reports(case: Case) -> None:
+    drawn, stored, [(_, asked, _), *_] = case
+    if oracle.undefined_type(drawn, asked) is not None:
+        return
+    ordered = Lists(drawn, stored, USUAL).find(stored, asked)
+    if ordered is None:
+        return
+    expected = found(model_of(drawn, stored), stored, existing(stored, []), asked, CONTEXT).rows
+    answer = page(ordered, stored, None, 1_000, back=False).results
+    known = facts(drawn, oracle.in_force(stored, 0), existing(stored, []))
+    acceptable = {row[:3]: row.acceptable for row in oracle.query(known, asked)}
+    for row, other in zip(answer, expected, strict=True):
+        assert row == other or len(acceptable[row[:3]]) > 1
+
+
+@given(every_case, st.integers(1, 4))
+def test_pages_of_subjects_of_any_size_make_up_the_list_in_both_directions(case: Case, limit: int) -> None:
+    drawn, stored, [(_, asked, _), *_] = case
+    if oracle.undefined_type(drawn, asked) is not None:
+        return
+    ordered = Lists(drawn, stored, USUAL).find(stored, asked)
+    if ordered is None:
+        return
+    rows = page(ordered, stored, None, 1_000, back=False).results
+
+    for back in (False, True):
+        wanted: list[QueryRow] = [*rows][:: -1 if back else 1]
+        after, seen = None, 0
+        while seen < len(wanted):
+            some = page(ordered, stored, after, limit, back).results
+            assert [*some] == wanted[seen : seen + limit][:: -1 if back else 1]
+            seen, after = seen + limit, wanted[min(seen + limit, len(wanted)) - 1]
