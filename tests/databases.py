@@ -113,9 +113,11 @@ def _migrated_file() -> bytes:
 
 
 def new_migrated_file(path: Path) -> str:
-    """The URL of a new SQLite file with all tables and no rows, copied from one that was migrated once."""
-    path.touch(0o600)
-    path.write_bytes(_migrated_file())
+    """The URL of a SQLite file with all tables and no rows, copied from one that was migrated once. A file that is
+    already there is left alone: fixtures may share a folder."""
+    if not path.exists():
+        path.touch(0o600)
+        path.write_bytes(_migrated_file())
     return f"sqlite:///{path}"
 
 

@@ -69,7 +69,7 @@ async def test_the_first_reading_of_metrics_is_shown_at_once(console: Console) -
     await console.page.route("**/metrics", answer_once)
     await console.open("service", show="metrics")
 
-    await expect(console.row("GET /v2/object-types")).to_be_visible()
+    await expect(console.row("GET /v2/object-types").first).to_be_visible()
     await expect(console.page.get_by_text("Since the service was started")).to_be_visible()
 
 

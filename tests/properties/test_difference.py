@@ -334,7 +334,12 @@ async def expect_between(recorder: Recorder, states: Sequence[State], example: E
 async def expect_predicted(recorder: Recorder, drawn: Drawn, example: Example) -> None:
     before = await recorder.define(recorder.types)  # a revision of this time
     proposal = build_proposal(drawn, recorder, example.warrants)
-    predicted = await list_proposed(recorder.ctx, proposal, Narrowing(), 1_000)
+    try:
+        predicted = await list_proposed(recorder.ctx, proposal, Narrowing(), 1_000)
+    except InvalidParameter as error:
+        if "depends on its own negation" not in error.message:
+            raise
+        return  # with the other types, the proposed ones could not be written either
     try:
         some = await list_proposed(recorder.ctx, proposal, example.narrowing, example.limit)
     except InvalidParameter as error:

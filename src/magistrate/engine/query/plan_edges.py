@@ -3,7 +3,8 @@
 What it lists depends on the model only, so that many lists can use it.
 """
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,6 +14,9 @@ from magistrate.engine.plans import Model
 from magistrate.engine.query.search import Checkpoints, prepare_plans
 from magistrate.engine.terms import WILDCARD
 from magistrate.engine.work import Work
+
+TARGETS_FOR_A_NODE = 4
+"""Counts the plans that are noted in the time of one unit of work."""
 
 
 class SubjectEdge(NamedTuple):
@@ -65,3 +69,18 @@ def list_edges(model: Model, plan: Plan, work: Work) -> Checkpoints[PlanEdges]:
             yield None
     same = [(plan.positions[branch], model.branch(plan.type, branch)) for branch in plan.branches]
     return PlanEdges([*direct.values()], [*followed.values()], same)
+
+
+def list_dependents(edges: Mapping[Plan, PlanEdges], work: Work) -> Checkpoints[Mapping[Plan, Sequence[Plan]]]:
+    """Returns the plans that each plan gives its subjects to. Whoever follows these looks at no other plan: looking at
+    all of them each time would take quadratic time in a chain."""
+    dependents: dict[Plan, list[Plan]] = defaultdict(list)
+    for plan, one in edges.items():
+        targets = [edge.target for edge in one.followed] + [branch for _, branch in one.same]
+        for target in targets:
+            if isinstance(target, Plan):
+                dependents[target].append(plan)
+        work.spend(1 + len(targets) // TARGETS_FOR_A_NODE)
+        if work.needs_checkpoint:
+            yield None
+    return dependents

@@ -26,7 +26,7 @@ from magistrate.engine.graph.subject_adjacency import (
     weigh_subjects,
 )
 from magistrate.engine.names import WarrantNames
-from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge
+from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge, list_dependents
 from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.query.subject_nodes import SolvedSubjects
 from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName
@@ -177,10 +177,11 @@ class SubjectReports:
             for _, branch in edges[plan].same:
                 if isinstance(branch, Operation):
                     yield from self._gain_operation(values, plan, numbers, branch)
+        dependents = yield from list_dependents(edges, self._work)
         while values.changed:
             before, values.changed = values.changed, defaultdict(dict)
-            for plan, numbers in reached.items():
-                yield from self._propagate(values, plan, numbers, edges[plan], before)
+            for plan in dict.fromkeys(plan for target in before for plan in dependents.get(target, ())):
+                yield from self._propagate(values, plan, reached[plan], edges[plan], before)
 
     def _select_edges(self, edges: PlanEdges, is_explicit: bool) -> PlanEdges:
         """Returns those that matter for subjects of the type and, if wanted, for the explicit value."""
