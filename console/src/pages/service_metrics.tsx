@@ -7,6 +7,7 @@ import { Table } from "../parts/table";
 
 const EVERY_MS = 2000;
 const SHOWN_POINTS = 60;
+const SHOWN_ROUTES = 50;
 
 /** Shows the requests, their latency and the cache of the service, as they are now and in the last two minutes. */
 export function LiveMetrics() {
@@ -117,10 +118,11 @@ function Line({ points }: { points: number[] }) {
   );
 }
 
+/** Shows the routes with the most requests. */
 function Routes({ now }: { now: Figures }) {
   return (
     <Table label="Routes" headings={["Route", "Requests", "A second", "Half within", "99 of 100 within"]}>
-      {now.routes.map((one) => (
+      {now.routes.slice(0, SHOWN_ROUTES).map((one) => (
         <tr key={one.route}>
           <td class="name">{one.route}</td>
           <td>{one.total.toLocaleString()}</td>
