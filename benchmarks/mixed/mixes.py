@@ -56,7 +56,7 @@ PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class Mixes:
-    """`once`: every question, to be asked before anything is measured. `first`: what is to be written by then.
+    """`once`: every check and every list, to be asked before anything is measured. `first`: what is to be written by then.
     `endless`: by name of the mix; each goes on where it stopped."""
 
     once: Sequence[Ask]
@@ -76,7 +76,7 @@ def mixes_of(dataset: Dataset, dialect: Dialect, questions: int = QUESTIONS) -> 
     asks[LIST] = list_asks(dialect, place, pool)
     asks[WRITE] = list(_with_writes(dialect, checks, rows))
     first = [Ask(dialect.write(row)) for row in rows[-OUTSTANDING:]]
-    return Mixes(checks, first, {name: itertools.cycle(each) for name, each in asks.items()})
+    return Mixes([*checks, *asks[LIST]], first, {name: itertools.cycle(each) for name, each in asks.items()})
 
 
 def written_rows(place: Place, pool: Sequence[AnsweredQuestion]) -> list[WarrantRow]:
