@@ -56,8 +56,8 @@ PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class Mixes:
-    """`once`: every check and every list, to be asked before anything is measured. `first`: what is to be written by then.
-    `endless`: by name of the mix; each goes on where it stopped."""
+    """`once`: every check and every list, to be asked before anything is measured. `first`: what is to be written by
+    then. `endless`: by name of the mix; each goes on where it stopped."""
 
     once: Sequence[Ask]
     first: Sequence[Ask]
