@@ -4,7 +4,7 @@ The graph is at one revision; a search that finds it at another one after it has
 that was cached meanwhile. After some attempts the query is answered without the graph.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -12,7 +12,7 @@ from cachetools import LRUCache
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.graph import GivenUp
-from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
+from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch, EntryFetch
 from magistrate.engine.graph.subject_fetch import SubjectFetch
 from magistrate.engine.plans import Model
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
@@ -142,17 +142,19 @@ async def find_set_listing(
         if wanted.only and graph.revision != wanted.least:
             return None
         graph.limit_adjacency()
-        fetch = AdjacencyFetch(graph) if isinstance(wanted.query, ObjectsQuery) else SubjectFetch(graph)
         work = limit_work(wanted.budget)
         conditions = PolicyEvaluator(wanted.context, wanted.now, work, graph.model.policies)
-        ordered: OrderedSets | OrderedSubjects | None
+        fetch: AdjacencyFetch | SubjectFetch
+        search: Awaitable[OrderedSets | OrderedSubjects | None]
+        if isinstance(wanted.query, ObjectsQuery):
+            fetch = AdjacencyFetch(graph)
+            search = _search_objects(graphs, fetch, store, wanted.query, conditions, work)
+        else:
+            fetch = SubjectFetch(graph)
+            search = _search_subjects(lists, fetch, store, wanted.query, conditions, work)
         with live.noting_changes(fetch):
             try:
-                if isinstance(wanted.query, ObjectsQuery):
-                    ordered = await _search_objects(graphs, fetch, store, wanted.query, conditions, work)
-                else:
-                    assert isinstance(fetch, SubjectFetch)
-                    ordered = await _search_subjects(lists, fetch, store, wanted.query, conditions, work)
+                ordered = await search
             except GivenUp:
                 return None
         if ordered is not None:
@@ -190,7 +192,7 @@ async def _search_subjects(
     return None if found is None else await lists.order(fetch, store, found, work)
 
 
-async def _complete(search: Search[T], fetch: AdjacencyFetch, store: Store) -> T | None:
+async def _complete(search: Search[T], fetch: EntryFetch, store: Store) -> T | None:
     """Returns the result of a search, or None if the graph has changed meanwhile."""
     work = search.work
     while fetch.is_current:

@@ -7,8 +7,8 @@ first needs it, and evicted when a warrant to this subject begins or ends, like 
 
 from array import array
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
 from pyroaring import BitMap
@@ -85,9 +85,9 @@ class EntrySegment(CacheSegment[AdjacentObjects]):
         self.empty = BitMap()
 
 
-class ReachedObjects:
-    """Holds what the entries of some subjects have together. `missing` are the subjects whose entries have to be
-    read."""
+class ReachedEntries:
+    """Holds what some entries have together: `conditional` has their conditional warrants, `missing` the numbers of the
+    entries that have to be read."""
 
     __slots__ = ("_bitmaps", "_packed", "conditional", "missing")
 
@@ -96,6 +96,17 @@ class ReachedObjects:
         self._bitmaps: list[BitMap] = []
         self.conditional: list[Warrant] = []
         self.missing: list[int] = []
+
+    def unite(self) -> BitMap:
+        """Returns the numbers that the entries have of unconditional warrants."""
+        joined = BitMap(unpack_numbers(b"".join(self._packed)))
+        return BitMap.union(joined, *self._bitmaps) if self._bitmaps else joined
+
+
+class ReachedObjects(ReachedEntries):
+    """Holds the objects that the entries of some subjects have together."""
+
+    __slots__ = ()
 
     def add_packed(self, entries: Sequence[AdjacentObjects | None]) -> bool:
         """Adds all entries if they are packed numbers, which takes a fraction of the time, and returns whether they
@@ -113,11 +124,6 @@ class ReachedObjects:
             self.conditional += entry.warrants
         else:
             self._bitmaps.append(entry)
-
-    def unite(self) -> BitMap:
-        """Returns the numbers of the objects that unconditional warrants are on."""
-        joined = BitMap(unpack_numbers(b"".join(self._packed)))
-        return BitMap.union(joined, *self._bitmaps) if self._bitmaps else joined
 
 
 def unpack_numbers(packed: bytes) -> "array[int]":
@@ -154,6 +160,12 @@ class AdjacencyIndex:
         entry = self.entries.find(number)
         return read.get(number) if entry is None else entry
 
+    def evict_entry(self, change: WarrantNames) -> None:
+        """Evicts the entry that has this warrant."""
+        number = self.subjects.find(ObjectId(change.subject_id))
+        if number is not None:
+            self.entries.evict(number)
+
 
 class EntryDraft:
     """Collects the warrants to one subject, from which its entry is made."""
@@ -170,40 +182,63 @@ class EntryDraft:
         return self.numbers.tobytes() if len(self.numbers) <= FEW_NUMBERS else BitMap(self.numbers)
 
 
-class Adjacency:
-    """Holds all indexes of a graph, and the numbers of ids. Entries take capacity, ids do not. `numbering` is an object
-    of its own for each adjacency: numbers of different ones must not be compared."""
+class Index(Protocol):
+    """Represents an index of either direction."""
+
+    def __init__(self, key: AdjacencyKey, objects: IdTable, subjects: IdTable, capacity: Capacity) -> None: ...
+
+    @property
+    def entries(self) -> CacheSegment[Any]: ...
+
+    def evict_entry(self, change: WarrantNames) -> None: ...
+
+
+IndexT = TypeVar("IndexT", bound=Index)
+
+
+class Indexes(Generic[IndexT]):
+    """Holds the indexes of one direction, which are made when they are first needed. `table` returns the numbers of the
+    ids of a type."""
+
+    def __init__(self, make: type[IndexT], table: Callable[[TypeName], IdTable], capacity: Capacity) -> None:
+        self._make = make
+        self._find_table = table
+        self._capacity = capacity
+        self._indexes: dict[AdjacencyKey, IndexT] = {}
+
+    def index(self, key: AdjacencyKey) -> IndexT:
+        index = self._indexes.get(key)
+        if index is None:
+            objects, subjects = self._find_table(key.object_type), self._find_table(key.subject_type)
+            index = self._indexes[key] = self._make(key, objects, subjects, self._capacity)
+        return index
+
+    def invalidate(self, change: WarrantNames) -> None:
+        """Evicts the entry that has this warrant."""
+        index = self._indexes.get(read_key(change))
+        if index is not None:
+            index.evict_entry(change)
+
+    def release(self) -> None:
+        """Evicts everything, and releases the capacity that it used."""
+        for index in self._indexes.values():
+            self._capacity.remove(index.entries)
+
+
+class Adjacency(Indexes[AdjacencyIndex]):
+    """Holds the indexes by subject of a graph, and the numbers of ids. Entries take capacity, ids do not. `numbering`
+    is an object of its own for each adjacency: numbers of different ones must not be compared."""
 
     def __init__(self, capacity: Capacity) -> None:
+        super().__init__(AdjacencyIndex, self.table, capacity)
         self.numbering = object()
-        self._capacity = capacity
         self._tables: dict[TypeName, IdTable] = defaultdict(IdTable)
-        self._indexes: dict[AdjacencyKey, AdjacencyIndex] = {}
 
     def count_ids(self) -> int:
         return sum(map(len, self._tables.values()))
 
     def table(self, of_type: TypeName) -> IdTable:
         return self._tables[of_type]
-
-    def index(self, key: AdjacencyKey) -> AdjacencyIndex:
-        index = self._indexes.get(key)
-        if index is None:
-            objects, subjects = self._tables[key.object_type], self._tables[key.subject_type]
-            index = self._indexes[key] = AdjacencyIndex(key, objects, subjects, self._capacity)
-        return index
-
-    def invalidate(self, change: WarrantNames) -> None:
-        """Evicts the entry that has this warrant."""
-        index = self._indexes.get(read_key(change))
-        number = None if index is None else index.subjects.find(ObjectId(change.subject_id))
-        if index is not None and number is not None:
-            index.entries.evict(number)
-
-    def release(self) -> None:
-        """Evicts everything, and releases the capacity that it used."""
-        for index in self._indexes.values():
-            self._capacity.remove(index.entries)
 
 
 def read_key(names: WarrantNames | Warrant) -> AdjacencyKey:

@@ -1,5 +1,6 @@
 """Builds the entries of an adjacency from the warrants that were read for them, and caches them."""
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
@@ -19,8 +20,8 @@ WARRANTS_KEPT_AT_ONCE = 500
 ENTRIES_KEPT_AT_ONCE = 500
 
 
-class AdjacencyFetch:
-    """Builds and caches the entries of what was read as of the revision that the graph has at first.
+class EntryFetch(ABC):
+    """Represents reads of one direction, as of the revision that the graph has at first.
 
     Changes since then must be passed to `note_changes`: entries that they affect are built but not cached. With
     `is_in_vain`, because these changes cannot be determined, nothing is cached.
@@ -43,7 +44,22 @@ class AdjacencyFetch:
 
     def note_changes(self, changes: Sequence[WarrantNames]) -> None:
         """Records warrants that were written or deleted after the revision."""
-        self._changed.update((read_key(change), ObjectId(change.subject_id)) for change in changes)
+        self._changed.update((read_key(change), self._read_id(change)) for change in changes)
+
+    @abstractmethod
+    def _read_id(self, change: WarrantNames) -> ObjectId:
+        """Returns the id whose entry has this warrant."""
+
+    def _may_cache(self, key: AdjacencyKey, id: ObjectId) -> bool:
+        is_same = self.graph.adjacency is self.adjacency and not self.is_in_vain
+        return is_same and (key, id) not in self._changed
+
+
+class AdjacencyFetch(EntryFetch):
+    """Builds and caches the entries of subjects."""
+
+    def _read_id(self, change: WarrantNames) -> ObjectId:
+        return ObjectId(change.subject_id)
 
     def cache_entries(
         self,
@@ -69,11 +85,7 @@ class AdjacencyFetch:
             id = index.subjects.ids[number]
             entry = drafts[id].build() if id in drafts else b""
             entries[number] = entry
-            if self._may_cache(index, id):
+            if self._may_cache(index.key, id):
                 index.entries.keep(number, entry)
             if not count % ENTRIES_KEPT_AT_ONCE:
                 yield ENTRIES_KEPT_AT_ONCE
-
-    def _may_cache(self, index: AdjacencyIndex, id: ObjectId) -> bool:
-        is_same = self.graph.adjacency is self.adjacency and not self.is_in_vain
-        return is_same and (index.key, id) not in self._changed

@@ -11,7 +11,14 @@ from collections.abc import Collection, Iterable, Iterator
 import msgspec
 from pyroaring import BitMap
 
-from magistrate.engine.graph.adjacency import FEW_NUMBERS, Adjacency, AdjacencyKey, read_key, unpack_numbers
+from magistrate.engine.graph.adjacency import (
+    FEW_NUMBERS,
+    Adjacency,
+    AdjacencyKey,
+    Indexes,
+    ReachedEntries,
+    unpack_numbers,
+)
 from magistrate.engine.graph.id_table import IdTable
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
@@ -51,32 +58,20 @@ def list_conditional(entry: AdjacentSubjects) -> tuple[Warrant, ...]:
     return () if isinstance(entry, bytes) else entry.warrants
 
 
-class ReachedSubjects:
-    """Holds what the entries of some objects have together. `missing` are the objects whose entries have to be
-    read."""
+class ReachedSubjects(ReachedEntries):
+    """Holds the subjects that the entries of some objects have together."""
 
-    __slots__ = ("_bitmaps", "_packed", "conditional", "missing")
+    __slots__ = ()
 
-    def __init__(self) -> None:
-        self._packed: list[bytes] = []
-        self._bitmaps: list[BitMap] = []
-        self.conditional: list[Warrant] = []
-        self.missing: list[int] = []
-
-    def add(self, entry: SubjectEntry) -> None:
+    def add(self, entry: AdjacentSubjects) -> None:
+        if isinstance(entry, bytes):
+            self._packed.append(entry)
+            return
         self.conditional += entry.warrants
         if entry.bitmap is None:
             self._packed.append(entry.packed)
         else:
             self._bitmaps.append(entry.bitmap)
-
-    def add_packed(self, packed: bytes) -> None:
-        self._packed.append(packed)
-
-    def unite(self) -> BitMap:
-        """Returns the numbers of the subjects of unconditional warrants."""
-        joined = BitMap(unpack_numbers(b"".join(self._packed)))
-        return BitMap.union(joined, *self._bitmaps) if self._bitmaps else joined
 
 
 class SubjectIndex:
@@ -104,11 +99,14 @@ class SubjectIndex:
                         reached.missing.append(number)
                         continue
                 known[number] = entry
-            if isinstance(entry, bytes):
-                reached.add_packed(entry)
-            else:
-                reached.add(entry)
+            reached.add(entry)
         return reached
+
+    def evict_entry(self, change: WarrantNames) -> None:
+        """Evicts the entry that has this warrant."""
+        number = self.objects.find(ObjectId(change.object_id))
+        if number is not None:
+            self.entries.evict(number)
 
 
 class SubjectDrafts:
@@ -160,29 +158,8 @@ def select_in_order(entry: AdjacentSubjects, wanted: Collection[int]) -> Iterato
         yield [number for number in numbers[start : start + NUMBERS_AT_ONCE] if number in wanted]
 
 
-class SubjectAdjacency:
-    """Holds all indexes of a graph. Their numbers are those of the tables of an Adjacency."""
+class SubjectAdjacency(Indexes[SubjectIndex]):
+    """Holds the indexes by object of a graph. Their numbers are those of the tables of an Adjacency."""
 
     def __init__(self, adjacency: Adjacency, capacity: Capacity) -> None:
-        self._adjacency = adjacency
-        self._capacity = capacity
-        self._indexes: dict[AdjacencyKey, SubjectIndex] = {}
-
-    def index(self, key: AdjacencyKey) -> SubjectIndex:
-        index = self._indexes.get(key)
-        if index is None:
-            objects, subjects = self._adjacency.table(key.object_type), self._adjacency.table(key.subject_type)
-            index = self._indexes[key] = SubjectIndex(key, objects, subjects, self._capacity)
-        return index
-
-    def invalidate(self, change: WarrantNames) -> None:
-        """Evicts the entry that has this warrant."""
-        index = self._indexes.get(read_key(change))
-        number = None if index is None else index.objects.find(ObjectId(change.object_id))
-        if index is not None and number is not None:
-            index.entries.evict(number)
-
-    def release(self) -> None:
-        """Evicts everything, and releases the capacity that it used."""
-        for index in self._indexes.values():
-            self._capacity.remove(index.entries)
+        super().__init__(SubjectIndex, adjacency.table, capacity)

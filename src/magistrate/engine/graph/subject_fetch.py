@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from magistrate.engine.graph.adjacency import AdjacencyKey, read_key
-from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
+from magistrate.engine.graph.adjacency_fetch import EntryFetch
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.subject_adjacency import (
     NUMBERS_AT_ONCE,
@@ -22,16 +21,15 @@ WARRANTS_FOR_AN_ENTRY = 4
 """Counts the warrants that take as much work as an entry."""
 
 
-class SubjectFetch(AdjacencyFetch):
-    """Does for the entries of objects what AdjacencyFetch does for those of subjects."""
+class SubjectFetch(EntryFetch):
+    """Builds and caches the entries of objects."""
 
     def __init__(self, graph: Graph) -> None:
         super().__init__(graph)
         self.subject_adjacency = graph.subject_adjacency
-        self._changed_objects: set[tuple[AdjacencyKey, ObjectId]] = set()
 
-    def note_changes(self, changes: Sequence[WarrantNames]) -> None:
-        self._changed_objects.update((read_key(change), ObjectId(change.object_id)) for change in changes)
+    def _read_id(self, change: WarrantNames) -> ObjectId:
+        return ObjectId(change.object_id)
 
     def cache_subjects(
         self,
@@ -62,7 +60,7 @@ class SubjectFetch(AdjacencyFetch):
         drafts: SubjectDrafts,
         known: dict[int, AdjacentSubjects],
     ) -> Iterator[int]:
-        ids, key = index.objects.ids, index.key
+        ids = index.objects.ids
         for count, number in enumerate(numbers, 1):
             id = ids[number]
             entry: AdjacentSubjects = b""
@@ -72,11 +70,7 @@ class SubjectFetch(AdjacencyFetch):
                 else:
                     entry = built
             known[number] = entry
-            if self._may_cache_object(key, id):
+            if self._may_cache(index.key, id):
                 index.entries.keep(number, entry)
             if not count % ENTRIES_KEPT_AT_ONCE:
                 yield ENTRIES_KEPT_AT_ONCE * WARRANTS_FOR_AN_ENTRY
-
-    def _may_cache_object(self, key: AdjacencyKey, id: ObjectId) -> bool:
-        is_same = self.graph.adjacency is self.adjacency and not self.is_in_vain
-        return is_same and (key, id) not in self._changed_objects
