@@ -167,9 +167,7 @@ def _decide(call: Call[CheckBody], contextual: ContextualWarrants | None) -> Ans
     is_strict = call.is_strict if call.body.strict is None else call.body.strict
     if decisions is None or (is_strict and not all(one.is_authorized for one in decisions.value)):
         return _answer_later(op, checks, pending, decisions, is_strict, call, started, contextual)
-    if not debug:
-        return _build_plain_answer(op, decisions)
-    return _build_answer(op, checks, decisions, call, started, [[]] * len(decisions.value))
+    return _build_plain_answer(op, decisions)  # with `debug`, nothing is decided at once
 
 
 async def _answer_as_of(
@@ -218,7 +216,7 @@ def _collect_denied(checks: Sequence[Check], decisions: Decisions) -> Iterator[U
 
 
 def _build_plain_answer(op: str | None, found: Decisions) -> Answer:
-    """Returns what `_build_answer` does without `debug`."""
+    """Returns the answer without `debug`."""
     if op == "batch":
         return Answer([PLAIN_ANSWERS[one.is_authorized, one.is_implicit] for one in found.value], found.revision)
     is_authorized = found.value[-1].is_authorized
@@ -229,10 +227,12 @@ def _build_plain_answer(op: str | None, found: Decisions) -> Answer:
 def _build_answer(
     op: str | None, checks: Sequence[Check], found: Decisions, call: Call[CheckBody], started: int, paths: Paths
 ) -> Answer:
+    if not call.body.debug:
+        return _build_plain_answer(op, found)
     if op != "batch":
-        return Answer(_answer(checks, found.value, call, started, paths), found.revision)
+        return Answer(_build_debug_answer(checks, found.value, call, started, paths), found.revision)
     answers = [
-        _answer([check], [decision], call, started, [path])
+        _build_debug_answer([check], [decision], call, started, [path])
         for check, decision, path in zip(checks, found.value, paths, strict=True)
     ]
     return Answer(answers, found.revision)
@@ -321,15 +321,13 @@ def _merge_contexts(
         yield merged if holder is None else holder.overlay_context(merged)
 
 
-def _answer(
+def _build_debug_answer(
     checks: Sequence[Check], decisions: Sequence[Decision], call: Call[CheckBody], started: int, paths: Paths
 ) -> CheckAnswer:
-    """Returns the answer to a check of these warrants: the last decision decides it."""
+    """Returns the answer with `debug` to a check of these warrants: the last decision decides it."""
     is_authorized = decisions[-1].is_authorized
     code, result = ALLOWED if is_authorized else DENIED
     is_implicit = is_authorized and any(map(_IS_IMPLICIT, decisions))
-    if not call.body.debug:
-        return PLAIN_ANSWERS[is_authorized, is_implicit]
     rendered = {check.render(): path for check, path in zip(checks, paths, strict=False) if path}
     return CheckAnswer(
         code=code,

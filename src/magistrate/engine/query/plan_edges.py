@@ -72,8 +72,8 @@ def list_edges(model: Model, plan: Plan, work: Work) -> Checkpoints[PlanEdges]:
 
 
 def list_dependents(edges: Mapping[Plan, PlanEdges], work: Work) -> Checkpoints[Mapping[Plan, Sequence[Plan]]]:
-    """Returns the plans that each plan gives its subjects to. Whoever follows these looks at no other plan: looking at
-    all of them each time would take quadratic time in a chain."""
+    """Returns the plans that each plan gives its subjects to. With them, a change is propagated without looking at all
+    plans, which would take quadratic time in a chain."""
     dependents: dict[Plan, list[Plan]] = defaultdict(list)
     for plan, one in edges.items():
         targets = [edge.target for edge in one.followed] + [branch for _, branch in one.same]

@@ -215,7 +215,8 @@ class LiveGraph:
             return self._graph
 
     async def _follow_next(self) -> Graph:
-        """Follows the store once no other task does; whoever comes after it has begun needs another one."""
+        """Follows the store as soon as no other task does. Requests that arrive after it has begun need another such
+        task."""
         async with self._following.acquire():
             self._following_next = None
             await self._follow()
