@@ -18,7 +18,7 @@ from magistrate.errors import InvalidRequest
 Product = Literal["openfga", "spicedb"]
 ReadFiles = Callable[[Faults], ForeignFiles]
 """Reads a model and relationships, and reports what is wrong with the model."""
-_FIRST_WORD = re.compile(r"(?:\s|\ufeff|/\*(?:[^*]|\*(?!/))*+\*/|//[^\n]*\n|#[^\n]*\n)*+([a-z]+)[ \t\r\n]")
+_FIRST_WORD = re.compile(r"(?:\s|\ufeff|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*\n|#[^\n]*\n)*([a-z]+)[ \t\r\n]")
 _PRODUCTS: dict[str, Product] = {"model": "openfga", "module": "openfga", "definition": "spicedb", "caveat": "spicedb"}
 _PRODUCTS["use"] = "spicedb"
 

@@ -20,9 +20,9 @@ from magistrate.engine.model_text.document import ExpressionPosition
 MAX_WRITTEN_EXPRESSION = 65_536
 """Limits the characters in which the end of an expression is searched: one has at most 4 KiB, and indentation."""
 
-# Possessive, and an unterminated string or comment takes all that follows with it, so that nothing is scanned twice.
+# An unterminated string or comment takes all that follows with it, so that nothing is scanned more than twice.
 _STEP = re.compile(
-    r'"(?:\\.|[^"\\\n])*+"?+' + r"|'(?:\\.|[^'\\\n])*+'?+" + r"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?+|[{}]"
+    r'"(?:\\.|[^"\\\n])*+"?+' + r"|'(?:\\.|[^'\\\n])*+'?+" + r"|//[^\n]*+|/\*(?:[\s\S]*?\*/|[\s\S]*)|[{}]"
 )
 _INDENT = "    "
 _BLANKS = " \t\r"

@@ -11,10 +11,11 @@ from magistrate.engine.policy.node import Refusal
 END = "end"
 """Names the kind of the last token."""
 
-# Possessive, so that no text is scanned more than twice. Unreadable text takes all that follows with it.
+# No text is scanned more than twice, because what follows the blanks always matches: unreadable text takes all that
+# follows with it. Before Python 3.11.5, a possessive group whose alternatives contain loops matches too much.
 _TOKEN = re.compile(
     r"""
-    ((?:\s++|//[^\n]*+|/\*[\s\S]*?\*/)*+)               # blanks and comments
+    ((?:\s++|//[^\n]*+|/\*(?:[^*]|\*(?!/))*\*/)*)        # blanks and comments
     (?:((?:[^\W\d]|\$)[\w$]*+                             # a name
     |"(?:\\.|[^"\\\n])*+"|'(?:\\.|[^'\\\n])*+'           # a string
     |0[xX][0-9a-fA-F][0-9a-fA-F_]*+|0[oO][0-7][0-7_]*+|0[bB][01][01_]*+  # a number
