@@ -1,7 +1,7 @@
 """Random models, and warrants that come and go: lists computed with bitmaps have the rows that the oracle has."""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,13 +9,14 @@ from hypothesis import strategies as st
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.graph import GivenUp, Graph
 from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
-from magistrate.engine.query import ObjectsQuery
+from magistrate.engine.query import ObjectsQuery, Query
 from magistrate.engine.query.connected_graph import ConnectedGraph, connect_graph
 from magistrate.engine.query.finding import find_targets
 from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.search import Steps, WarrantLists
 from magistrate.engine.query.set_pages import OrderedResult, OrderedSets, SetPage, cut_page
 from magistrate.engine.query.set_search import search_sets
+from magistrate.engine.query.subject_pages import OrderedSubjects
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -27,6 +28,7 @@ from tests.properties.test_query import CONTEXT, existing, facts, ids, names
 TINY, USUAL = 2, 1_000
 
 T = TypeVar("T")
+Q = TypeVar("Q", bound=Query)
 
 
 @st.composite
@@ -117,17 +119,32 @@ def drive_query(draw: st.DrawFn) -> ObjectsQuery:
     )
 
 
-class Case(NamedTuple):
+class Case(NamedTuple, Generic[Q]):
     """A model, all warrants there ever are, and in each step the number of one that comes or goes, with queries."""
 
     types: Types
     ever: list[Warrant]
-    steps: list[tuple[int, ObjectsQuery, ObjectsQuery]]
+    steps: list[tuple[int, Q, Q]]
+
+    def carry_out(self, graph: Graph, expect: Callable[[Sequence[Warrant], Q], object]) -> None:
+        """Calls `expect` with the stored warrants and each query whose names are defined, before and after each change,
+        which the graph follows."""
+        stored: list[Warrant] = self.ever[::2]
+        for revision, (number, *asked) in enumerate(self.steps, 2):
+            defined: list[Q] = [one for one in asked if oracle.undefined_type(self.types, one) is None]
+            for one in defined:
+                expect(stored, one)
+            if self.ever:
+                changed = self.ever[number % len(self.ever)]
+                stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
+                graph.apply([change_of(changed, changed in stored)], Revision(revision))
+            for one in defined:
+                expect(stored, one)
 
 
 def cases(
-    types: st.SearchStrategy[Types], ever: st.SearchStrategy[list[Warrant]], asked: st.SearchStrategy[ObjectsQuery]
-) -> st.SearchStrategy[Case]:
+    types: st.SearchStrategy[Types], ever: st.SearchStrategy[list[Warrant]], asked: st.SearchStrategy[Q]
+) -> st.SearchStrategy[Case[Q]]:
     return st.builds(Case, types, ever, st.lists(st.tuples(st.integers(0, 29), asked, asked), min_size=1, max_size=5))
 
 
@@ -181,48 +198,20 @@ def page(ordered: OrderedResult, stored: Sequence[Warrant], after: QueryRow | No
     return carry_out(cut_page(ordered, boundary, limit, back, work), work, stored)
 
 
-def expect(lists: Lists, drawn: Types, stored: Sequence[Warrant], asked: ObjectsQuery) -> bool:
-    ordered = lists.find(stored, asked)
-    if ordered is None:
-        return False
-    known = facts(drawn, stored, existing(stored, []))
+def expect_rows(
+    ordered: OrderedSets | OrderedSubjects, stored: Sequence[Warrant], known: oracle.Facts, asked: Query
+) -> None:
     expected = oracle.query(known, asked)
     found = page(ordered, stored, None, 1_000, back=False)
     assert [(*row[:3], row.is_implicit) for row in found.results] == [(*row[:3], row.is_implicit) for row in expected]
     assert ordered.count() == len(expected)
     for row, wanted in zip(found.results, expected, strict=True):
         assert row.warrant in wanted.acceptable, row[:3]
-    return True
 
 
-@given(every_case, st.sampled_from((TINY, USUAL)))
-def test_lists_that_follow_every_change_have_the_rows_of_the_oracle(case: Case, most: int) -> None:
-    """Most entries that a list needs are cached by those before it."""
-    drawn, ever, steps = case
-    lists, stored = Lists(drawn, ever, most), ever[::2]
-    for revision, (number, one, other) in enumerate(steps, 2):
-        for asked in (one, other):
-            if oracle.undefined_type(drawn, asked) is None:
-                expect(lists, drawn, stored, asked)
-        if ever:
-            changed = ever[number % len(ever)]
-            stored = [kept for kept in stored if kept != changed] if changed in stored else [*stored, changed]
-            lists.graph.apply([change_of(changed, changed in stored)], Revision(revision))
-        for asked in (one, other):
-            if oracle.undefined_type(drawn, asked) is None:
-                expect(lists, drawn, stored, asked)
-
-
-@given(every_case, st.integers(1, 4))
-def test_pages_of_any_size_make_up_the_list_in_both_directions(case: Case, limit: int) -> None:
-    drawn, stored, [(_, asked, _), *_] = case
-    if oracle.undefined_type(drawn, asked) is not None:
-        return
-    ordered = Lists(drawn, stored, USUAL).find(stored, asked)
-    if ordered is None:
-        return
+def expect_pages(ordered: OrderedResult, stored: Sequence[Warrant], limit: int) -> None:
+    """Pages of this size make up the list, in both directions."""
     rows = page(ordered, stored, None, 1_000, back=False).results
-
     for back in (False, True):
         wanted, after, seen = [*rows][:: -1 if back else 1], None, 0
         while seen < len(wanted):
@@ -232,3 +221,25 @@ def test_pages_of_any_size_make_up_the_list_in_both_directions(case: Case, limit
             goes_on, came_from = seen + limit < len(wanted), seen > 0
             assert (found.has_below, found.has_above) == ((goes_on, came_from) if back else (came_from, goes_on))
             seen, after = seen + len(some), some[-1]
+
+
+@given(every_case, st.sampled_from((TINY, USUAL)))
+def test_lists_that_follow_every_change_have_the_rows_of_the_oracle(case: Case[ObjectsQuery], most: int) -> None:
+    """Most entries that a list needs are cached by those before it."""
+    lists = Lists(case.types, case.ever, most)
+
+    def expect(stored: Sequence[Warrant], asked: ObjectsQuery) -> None:
+        ordered = lists.find(stored, asked)
+        if ordered is not None:
+            expect_rows(ordered, stored, facts(case.types, stored, existing(stored, [])), asked)
+
+    case.carry_out(lists.graph, expect)
+
+
+@given(every_case, st.integers(1, 4))
+def test_pages_of_any_size_make_up_the_list_in_both_directions(case: Case[ObjectsQuery], limit: int) -> None:
+    drawn, stored, [(_, asked, _), *_] = case
+    if oracle.undefined_type(drawn, asked) is None:
+        ordered = Lists(drawn, stored, USUAL).find(stored, asked)
+        if ordered is not None:
+            expect_pages(ordered, stored, limit)

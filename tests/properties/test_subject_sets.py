@@ -2,7 +2,6 @@
 has."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,17 +15,27 @@ from magistrate.engine.graph.subject_fetch import SubjectFetch
 from magistrate.engine.query import SubjectsQuery
 from magistrate.engine.query.finding import list_relations, list_subject_types
 from magistrate.engine.query.plan_edges import PlanEdges
-from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.subject_pages import OrderedSubjects
 from magistrate.engine.query.subject_sets import search_subjects
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests import oracle
-from tests.memory_source import PLENTY, change_of, found, model_of
+from tests.memory_source import PLENTY, found, model_of
 from tests.properties.test_check import Types, model, types, warrants
 from tests.properties.test_query import CONTEXT, existing, facts, ids, names
-from tests.properties.test_set_queries import TINY, USUAL, carry_out, drive, drive_warrants, page
+from tests.properties.test_set_queries import (
+    TINY,
+    USUAL,
+    Case,
+    carry_out,
+    cases,
+    drive,
+    drive_warrants,
+    expect_pages,
+    expect_rows,
+    page,
+)
 
 
 @st.composite
@@ -53,20 +62,6 @@ def drive_query(draw: st.DrawFn) -> SubjectsQuery:
         None if wanted is None else tuple(map(TypeName, wanted)),
         draw(st.integers(0, 4)) == 0,
     )
-
-
-class Case(NamedTuple):
-    """A model, all warrants there ever are, and in each step the number of one that comes or goes, with queries."""
-
-    types: Types
-    ever: list[Warrant]
-    steps: list[tuple[int, SubjectsQuery, SubjectsQuery]]
-
-
-def cases(
-    types: st.SearchStrategy[Types], ever: st.SearchStrategy[list[Warrant]], asked: st.SearchStrategy[SubjectsQuery]
-) -> st.SearchStrategy[Case]:
-    return st.builds(Case, types, ever, st.lists(st.tuples(st.integers(0, 29), asked, asked), min_size=1, max_size=5))
 
 
 def limit(drawn: list[Warrant]) -> list[Warrant]:
@@ -107,40 +102,23 @@ class Lists:
         return OrderedSubjects(sets, there)
 
 
-def expect(lists: Lists, drawn: Types, stored: Sequence[Warrant], asked: SubjectsQuery) -> bool:
-    ordered = lists.find(stored, asked)
-    if ordered is None:
-        return False
-    known = facts(drawn, oracle.in_force(stored, 0), existing(stored, []))
-    expected = oracle.query(known, asked)
-    answer = page(ordered, stored, None, 1_000, back=False)
-    assert [(*row[:3], row.is_implicit) for row in answer.results] == [(*row[:3], row.is_implicit) for row in expected]
-    assert ordered.count() == len(expected)
-    for row, wanted in zip(answer.results, expected, strict=True):
-        assert row.warrant in wanted.acceptable, row[:3]
-    return True
-
-
 @given(every_case, st.sampled_from((TINY, USUAL)))
-def test_lists_of_subjects_that_follow_every_change_have_the_rows_of_the_oracle(case: Case, most: int) -> None:
+def test_lists_of_subjects_that_follow_every_change_have_the_rows_of_the_oracle(
+    case: Case[SubjectsQuery], most: int
+) -> None:
     """Most entries that a list needs are cached by those before it."""
-    drawn, ever, steps = case
-    lists, stored = Lists(drawn, ever, most), ever[::2]
-    for revision, (number, one, other) in enumerate(steps, 2):
-        for asked in (one, other):
-            if oracle.undefined_type(drawn, asked) is None:
-                expect(lists, drawn, stored, asked)
-        if ever:
-            changed = ever[number % len(ever)]
-            stored = [kept for kept in stored if kept != changed] if changed in stored else [*stored, changed]
-            lists.graph.apply([change_of(changed, changed in stored)], Revision(revision))
-        for asked in (one, other):
-            if oracle.undefined_type(drawn, asked) is None:
-                expect(lists, drawn, stored, asked)
+    lists = Lists(case.types, case.ever, most)
+
+    def expect(stored: Sequence[Warrant], asked: SubjectsQuery) -> None:
+        ordered = lists.find(stored, asked)
+        if ordered is not None:
+            expect_rows(ordered, stored, facts(case.types, oracle.in_force(stored, 0), existing(stored, [])), asked)
+
+    case.carry_out(lists.graph, expect)
 
 
 @given(every_case)
-def test_rows_report_what_the_search_without_bitmaps_reports(case: Case) -> None:
+def test_rows_report_what_the_search_without_bitmaps_reports(case: Case[SubjectsQuery]) -> None:
     drawn, stored, [(_, asked, _), *_] = case
     if oracle.undefined_type(drawn, asked) is not None:
         return
@@ -156,19 +134,11 @@ def test_rows_report_what_the_search_without_bitmaps_reports(case: Case) -> None
 
 
 @given(every_case, st.integers(1, 4))
-def test_pages_of_subjects_of_any_size_make_up_the_list_in_both_directions(case: Case, limit: int) -> None:
+def test_pages_of_subjects_of_any_size_make_up_the_list_in_both_directions(
+    case: Case[SubjectsQuery], limit: int
+) -> None:
     drawn, stored, [(_, asked, _), *_] = case
-    if oracle.undefined_type(drawn, asked) is not None:
-        return
-    ordered = Lists(drawn, stored, USUAL).find(stored, asked)
-    if ordered is None:
-        return
-    rows = page(ordered, stored, None, 1_000, back=False).results
-
-    for back in (False, True):
-        wanted: list[QueryRow] = [*rows][:: -1 if back else 1]
-        after, seen = None, 0
-        while seen < len(wanted):
-            some = page(ordered, stored, after, limit, back).results
-            assert [*some] == wanted[seen : seen + limit][:: -1 if back else 1]
-            seen, after = seen + limit, wanted[min(seen + limit, len(wanted)) - 1]
+    if oracle.undefined_type(drawn, asked) is None:
+        ordered = Lists(drawn, stored, USUAL).find(stored, asked)
+        if ordered is not None:
+            expect_pages(ordered, stored, limit)
