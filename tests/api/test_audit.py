@@ -34,14 +34,15 @@ def audited(database_url: str, path: Path) -> Iterator[Client]:
 
 
 def lines_of(path: Path) -> list[Line]:
-    return [json.loads(line) for line in path.read_bytes().splitlines()]
+    """All lines. The first record that is written creates the file."""
+    return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
 
 
 def wait_for(path: Path, is_wanted: Callable[[Line], bool]) -> Line:
     """The first line that is wanted, once it is written."""
     deadline = time.monotonic() + 20
     while True:
-        found = [line for line in lines_of(path) if is_wanted(line)] if path.exists() else []
+        found = [line for line in lines_of(path) if is_wanted(line)]
         if found:
             return found[0]
         assert time.monotonic() < deadline, lines_of(path)

@@ -224,7 +224,9 @@ def test_a_check_with_a_token_is_answered_alike(services: Services) -> None:
     assert b'"Authorized"' in found[0][0]
 
 
-def test_a_repeated_check_takes_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def taken(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Of each request that the fast path is asked, whether it answers it."""
     taken: list[bool] = []
     answer = FastPath.answer
 
@@ -234,6 +236,10 @@ def test_a_repeated_check_takes_the_fast_path(services: Services, monkeypatch: p
         return found
 
     monkeypatch.setattr(FastPath, "answer", observed)
+    return taken
+
+
+def test_a_repeated_check_takes_the_fast_path(services: Services, taken: list[bool]) -> None:
     for body in (ALLOWED, DENIED, EXPLICIT, BATCH, b"{"):
         services[0].post("/v2/check", content=body)
         services[1].post("/v2/check", content=body)
@@ -241,16 +247,7 @@ def test_a_repeated_check_takes_the_fast_path(services: Services, monkeypatch: p
     assert taken == [True, True, True, True, False]
 
 
-def test_a_repeated_list_takes_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bool] = []
-    answer = FastPath.answer
-
-    def observed(self: FastPath, *given: object) -> bytes | None:
-        found = answer(self, *given)  # type: ignore[arg-type]  # handed on as they are
-        taken.append(found is not None)
-        return found
-
-    monkeypatch.setattr(FastPath, "answer", observed)
+def test_a_repeated_list_takes_the_fast_path(services: Services, taken: list[bool]) -> None:
     quick, url = services[0], f"/v2/query?{SEEN}&context=%7B%22a%22:7%7D"
     pages = [quick.get(url) for _ in range(3)]
     quick.grant("folder:n#viewer@user:ann")
@@ -313,18 +310,10 @@ def test_a_list_is_rendered_for_what_the_key_may_see(services: Services) -> None
             assert found == answers(slow, list_request(parameters, key=key))
 
 
-def test_a_check_with_a_stored_key_takes_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bool] = []
-    answer = FastPath.answer
-
-    def observed(self: FastPath, *given: object) -> bytes | None:
-        found = answer(self, *given)  # type: ignore[arg-type]  # handed on as they are
-        taken.append(found is not None)
-        return found
-
+def test_a_check_with_a_stored_key_takes_the_fast_path(services: Services, taken: list[bool]) -> None:
     plain = issue_key(services[0], "plain", "check")
     limited = issue_key(services[0], "limited", "check", objectTypes=["folder", "group"])
-    monkeypatch.setattr(FastPath, "answer", observed)
+    taken.clear()
     for secret in (plain, limited):
         with Client(str(services[0].base_url), secret) as client:
             client.post("/v2/check", content=ALLOWED).raise_for_status()
@@ -332,20 +321,11 @@ def test_a_check_with_a_stored_key_takes_the_fast_path(services: Services, monke
     assert taken == [True, True]
 
 
-def test_repeated_evaluations_take_the_fast_path(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[bool] = []
-    answer = FastPath.answer
-
-    def observed(self: FastPath, *given: object) -> bytes | None:
-        found = answer(self, *given)  # type: ignore[arg-type]  # handed on as they are
-        taken.append(found is not None)
-        return found
-
+def test_repeated_evaluations_take_the_fast_path(services: Services, taken: list[bool]) -> None:
     headers = {"Content-Type": "application/json", "X-Request-ID": "a"}
     paths = ("evaluation", "evaluations", "search/action")
-    for is_observed in (False, True):
-        if is_observed:
-            monkeypatch.setattr(FastPath, "answer", observed)
+    for _ in range(2):
+        taken.clear()
         for path in paths:
             for body in (EVALUATION, UNEVALUATED):
                 services[0].post(f"/access/v1/{path}", content=body, headers=headers).raise_for_status()

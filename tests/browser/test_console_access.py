@@ -165,7 +165,8 @@ async def test_signing_in_leaves_nothing_in_the_audit_log(page: Page, audited_se
     await console.fill_warrant("user:ann", "member", "tenant:acme")
     await console.dialog.get_by_role("button", name="Create").click()
     await expect(console.row("tenant:acme")).to_be_visible()
-    while not (log.exists() and log.read_text()):
-        await anyio.sleep(0.02)
+    with anyio.fail_after(30):
+        while not (log.exists() and log.read_text()):
+            await anyio.sleep(0.02)
 
     assert [json.loads(line)["path"] for line in log.read_text().splitlines()] == ["/v2/warrants"]

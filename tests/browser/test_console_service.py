@@ -1,6 +1,7 @@
 """The page Service of the console, imports of files, and contexts that are tried."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -79,7 +80,9 @@ async def test_metrics_are_shown_as_they_change(console: Console) -> None:
     await expect(console.page.locator(".figure").first).to_contain_text("Requests a second")
     await expect(console.page.locator(".figure").first).to_contain_text("in all")
     await expect(console.page.get_by_text("Every two seconds")).to_be_visible()
-    await expect(console.row("GET /metrics")).to_be_visible()
+    # Which fifty are the busiest depends on the tests before: all services of a process share their counters.
+    busiest = console.page.get_by_role("region", name="Routes").get_by_role("row").nth(1)
+    await expect(busiest).to_contain_text(re.compile("^(GET|POST|PUT|DELETE) /"))
 
 
 def limited(stored: Client) -> str:
