@@ -7,7 +7,7 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator
-from re import _parser as sre  # type: ignore[attr-defined]  # internal, and the only parser of patterns there is
+from re import _parser as sre  # internal, and the only parser of patterns there is
 from typing import Any
 
 import pytest
