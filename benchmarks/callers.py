@@ -6,7 +6,8 @@ import asyncio
 import statistics
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import repeat
 from types import FrameType
@@ -38,7 +39,7 @@ from magistrate.operations.warrants import create_warrants
 from magistrate.store.contract import NewWarrant
 
 OPERATOR_KEY = "the-key-of-the-operator"
-DOCUMENT = TypeName("document")
+DOCUMENT, USER, VIEWER = TypeName("document"), TypeName("user"), RelationName("viewer")
 BODY = msgspec.json.encode(
     {
         "warrants": [
@@ -98,19 +99,25 @@ def _time_check(server: Server, seconds: int) -> float:
     return (server.cpu_seconds() - before) / answered
 
 
-async def count_instructions(database_url: str) -> dict[str, int]:
-    """How many instructions a cached check takes, by the kind of the key."""
+@asynccontextmanager
+async def open_service(database_url: str) -> AsyncIterator[Service]:
+    """A service in this process, with documents that have viewers."""
     settings = read_settings({"database_url": database_url, "api_key": OPERATOR_KEY}, {})
     wiring.migrate_store(settings)
     await wiring.prepare_store(settings)
     async with wiring.open_service(settings) as service:
+        document = read_object_type(DOCUMENT, None, {VIEWER: RuleDefinition()})
+        await create_object_types(service.context, [document], service.context.stamp("bench"))
+        yield service
+
+
+async def count_instructions(database_url: str) -> dict[str, int]:
+    """How many instructions a cached check takes, by the kind of the key."""
+    async with open_service(database_url) as service:
         context, operator = service.context, Caller("bench", ALL_SCOPES)
-        viewer = RelationName("viewer")
-        document = read_object_type(DOCUMENT, None, {"viewer": RuleDefinition()})
-        await create_object_types(context, [document], context.stamp("bench"))
-        warrant = NewWarrant(ObjectRef(DOCUMENT, ObjectId("plan")), viewer, Subject(TypeName("user"), ObjectId("ann")))
+        warrant = NewWarrant(ObjectRef(DOCUMENT, ObjectId("plan")), VIEWER, Subject(USER, ObjectId("ann")))
         await create_warrants(context, [warrant], context.stamp("bench"), str)
-        await check_all(context, [Check(warrant.object, viewer, warrant.subject, {})], NO_DEMAND)  # now it is cached
+        await check_all(context, [Check(warrant.object, VIEWER, warrant.subject, {})], NO_DEMAND)  # now it is cached
         counts = {}
         for kind, draft in KINDS.items():
             secret = OPERATOR_KEY

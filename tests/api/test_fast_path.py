@@ -141,6 +141,12 @@ REQUESTS = {
     },
     "a denied evaluation": request(UNEVALUATED, AS_JSON, path="/access/v1/evaluation"),
     "two evaluations": request(b'{"evaluations":[' + EVALUATION + b",{}]}", AS_JSON, path="/access/v1/evaluations"),
+    "an evaluation that is none": request(
+        b'{"evaluations":[' + EVALUATION + b",1]}", AS_JSON, path="/access/v1/evaluations"
+    ),
+    "evaluations with a member twice": request(
+        b'{"evaluations":[' + EVALUATION[:-1] + b',"subject":null}]}', AS_JSON, path="/access/v1/evaluations"
+    ),
     "actions": request(EVALUATION, AS_JSON, path="/access/v1/search/action"),
     **{
         f"a list {name}": list_request(parameters, *headers)
@@ -343,8 +349,10 @@ def test_repeated_evaluations_take_the_fast_path(services: Services, taken: list
         for path in paths:
             for body in (EVALUATION, UNEVALUATED):
                 services[0].post(f"/access/v1/{path}", content=body, headers=headers).raise_for_status()
+        several = b'{"evaluations":[' + EVALUATION + b"," + UNEVALUATED + b"]}"
+        services[0].post("/access/v1/evaluations", content=several, headers=headers).raise_for_status()
 
-    assert taken == [True] * 6
+    assert taken == [True] * 7
 
 
 def test_a_known_head_is_not_parsed_again(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:

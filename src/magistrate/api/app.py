@@ -316,7 +316,17 @@ def _body_decoder(route: Route) -> Callable[[bytes, int], Any] | None:
     if route.body is None:
         return None
     decoder = msgspec.json.Decoder(route.body)
-    return lambda raw, max_depth: decode_body(raw, decoder, max_depth)
+    if route.typed_body is None:
+        return lambda raw, max_depth: decode_body(raw, decoder, max_depth)
+    typed = msgspec.json.Decoder(route.typed_body)
+
+    def decode(raw: bytes, max_depth: int) -> Any:
+        try:
+            return decode_body(raw, typed, max_depth)
+        except errors.InvalidParameter:  # a member of the wrong type
+            return decode_body(raw, decoder, max_depth)
+
+    return decode
 
 
 async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:

@@ -23,9 +23,10 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Represents a route. `body` is the type of the request body, None if it is ignored; `answer` is the type of the
-    200 body, None if it is empty. Callers need the `scope`; those that are limited to some object types may send
-    requests that use none but these, by `list_types`.
+    """Represents a route. `body` is the type of the request body, None if it is ignored; `typed_body`, if there is one,
+    is decoded at a lower cost, and bodies in which a member is not of its types are decoded as `body`. `answer` is the
+    type of the 200 body, None if it is empty. Callers need the `scope`; those that are limited to some object types may
+    send requests that use none but these, by `list_types`.
 
     `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key; otherwise the request may
     carry a token. `not_found`: the route answers 404 for things it names. `is_fast`: the handler returns an Answer
@@ -44,6 +45,7 @@ class Route:
     summary: str
     answer: Any = None
     body: Any = None
+    typed_body: Any = None
     writes: bool = False
     not_found: bool = False
     parameters: tuple[Parameter, ...] = ()

@@ -2,11 +2,20 @@
 checks at one revision."""
 
 from collections.abc import Coroutine, Iterator, Sequence
+from functools import cached_property
+from operator import attrgetter
 from typing import Annotated, Any
 
 import msgspec
 
-from magistrate.api.authzen.requests import ContextReader, EvaluationBody, UnknownName, read_evaluation
+from magistrate.api.authzen.requests import (
+    ContextReader,
+    EvaluationBody,
+    SingleEvaluationBody,
+    UnknownName,
+    read_evaluation,
+    read_plain_checks,
+)
 from magistrate.api.endpoints.check import MAX_CHECKS
 from magistrate.api.endpoints.warrants import WarrantAnswer, render_path
 from magistrate.api.error_table import ERROR_TABLE
@@ -16,13 +25,14 @@ from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations.authzen.evaluations import PendingEvaluations, describe_undefined, may_have_undefined
+from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions, StopAt
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.store.contract import Snapshot
 
 SEMANTICS = {"execute_all": ALL_NEEDED, "deny_on_first_deny": UNTIL_DENIED, "permit_on_first_permit": UNTIL_AUTHORIZED}
 
-_ITEM = msgspec.json.Decoder(EvaluationBody)
+_ITEM = msgspec.json.Decoder(SingleEvaluationBody)
 
 
 class OptionsBody(msgspec.Struct, frozen=True):
@@ -39,6 +49,19 @@ class EvaluationsBody(EvaluationBody, frozen=True):
         None
     )
     options: OptionsBody | None = None
+
+
+class TypedEvaluationsBody(EvaluationBody, frozen=True, omit_defaults=True):
+    """Represents several evaluations of which none has a member of the wrong JSON type. It is decoded in a third of the
+    time."""
+
+    evaluations: list[SingleEvaluationBody] | None = None
+    options: OptionsBody | None = None
+
+    @cached_property
+    def plain_evaluations(self) -> Sequence[Check] | None:
+        """Holds the checks that the evaluations mean, or None if `read_plain_checks` does not read them."""
+        return read_plain_checks(self.evaluations or (), self)
 
 
 class EvaluationFault(msgspec.Struct, frozen=True):
@@ -74,7 +97,10 @@ class EvaluationsAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
     context: EvaluationDetails | msgspec.UnsetType = msgspec.UNSET
 
 
-ALLOWED, DENIED = EvaluationAnswer(True), EvaluationAnswer(False)
+PLAIN_ANSWERS = DENIED, ALLOWED = EvaluationAnswer(False), EvaluationAnswer(True)
+"""Holds the answers without details, by whether the evaluation is allowed."""
+
+_IS_AUTHORIZED = attrgetter("is_authorized")
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -98,13 +124,19 @@ class ReadRequest(msgspec.Struct, frozen=True):
         return [item.check for item in self.items if item.check is not None]
 
 
-def answer_evaluation(call: Call[EvaluationBody] | Call[EvaluationsBody]) -> Answer | Coroutine[Any, Any, Answer]:
-    """Returns the answer if the graph cache has all that it needs, otherwise a coroutine; see `answer_check`."""
+def answer_evaluation(call: Call[Any]) -> Answer | Coroutine[Any, Any, Answer]:
+    """Returns the answer to an EvaluationBody if the graph cache has all that it needs, otherwise a coroutine; see
+    `answer_check`."""
+    answer = _answer_known(call, call.body.plain_checks, ALL_NEEDED, is_single=True)
+    if answer is not None:
+        return answer
     contexts = ContextReader(call.context.max_context_bytes)
     return _decide(call, ReadRequest([_read_item(call.body, contexts)], contexts.reads))
 
 
-def answer_evaluations(call: Call[EvaluationsBody]) -> Answer | Coroutine[Any, Any, Answer]:
+def answer_evaluations(
+    call: Call[EvaluationsBody] | Call[TypedEvaluationsBody],
+) -> Answer | Coroutine[Any, Any, Answer]:
     """Returns the answer like `answer_evaluation`. Raises InvalidParameter for an unknown semantic or too many
     evaluations."""
     body = call.body
@@ -116,6 +148,10 @@ def answer_evaluations(call: Call[EvaluationsBody]) -> Answer | Coroutine[Any, A
     if len(body.evaluations) > MAX_CHECKS:
         raise InvalidParameter("evaluations", f"must be at most {MAX_CHECKS}")
     stop_at = ALL_NEEDED if semantic is None else SEMANTICS[semantic]
+    if isinstance(body, TypedEvaluationsBody):
+        answer = _answer_known(call, body.plain_evaluations, stop_at, is_single=False)
+        if answer is not None:
+            return answer
     contexts = ContextReader(call.context.max_context_bytes)
     items = list(_read_items(body, contexts, stop_at))
     return _decide(call, ReadRequest(items, contexts.reads, stop_at, is_single=False))
@@ -127,24 +163,30 @@ def list_in_evaluation(call: Call[Any]) -> Sequence[str | None]:
     return [resource.type] if resource is not None and resource.type else []
 
 
-def list_in_evaluations(call: Call[EvaluationsBody]) -> Sequence[str | None]:
+def list_in_evaluations(call: Call[EvaluationsBody] | Call[TypedEvaluationsBody]) -> Sequence[str | None]:
     """Returns the types of all resources, those of defaults included."""
     types = [*list_in_evaluation(call)]
-    for raw in call.body.evaluations or ():
+    for element in call.body.evaluations or ():
         try:
-            item = decode_element(raw, _ITEM)
+            item = _decode_evaluation(element)
         except InvalidRequest:
             continue  # it is answered with an error
         types += [item.resource.type] if item.resource is not None and item.resource.type else []
     return types
 
 
-def _read_items(body: EvaluationsBody, contexts: ContextReader, stop_at: StopAt) -> Iterator[Item]:
+def _decode_evaluation(element: msgspec.Raw | SingleEvaluationBody) -> SingleEvaluationBody:
+    return decode_element(element, _ITEM) if isinstance(element, msgspec.Raw) else element
+
+
+def _read_items(
+    body: EvaluationsBody | TypedEvaluationsBody, contexts: ContextReader, stop_at: StopAt
+) -> Iterator[Item]:
     """Yields the evaluations. After one that is denied for a fault, none may be needed."""
     has_defaults = any((body.subject, body.action, body.resource, body.context))
-    for raw in body.evaluations or ():
+    for element in body.evaluations or ():
         try:
-            own = decode_element(raw, _ITEM)
+            own = _decode_evaluation(element)
             item = _read_item(_merge_defaults(own, body) if has_defaults else own, contexts)
         except InvalidRequest as error:
             item = Item(None, EvaluationAnswer(False, EvaluationDetails(error=_render_fault(error))))
@@ -160,8 +202,8 @@ def _render_fault(error: InvalidRequest) -> EvaluationFault:
     return EvaluationFault(ERROR_TABLE[type(error)].status, where + error.message)
 
 
-def _merge_defaults(item: EvaluationBody, defaults: EvaluationsBody) -> EvaluationBody:
-    return EvaluationBody(
+def _merge_defaults(item: SingleEvaluationBody, defaults: EvaluationBody) -> SingleEvaluationBody:
+    return SingleEvaluationBody(
         defaults.subject if item.subject is None else item.subject,
         defaults.action if item.action is None else item.action,
         defaults.resource if item.resource is None else item.resource,
@@ -169,11 +211,33 @@ def _merge_defaults(item: EvaluationBody, defaults: EvaluationsBody) -> Evaluati
     )
 
 
-def _read_item(body: EvaluationBody, contexts: ContextReader) -> Item:
+def _read_item(body: SingleEvaluationBody, contexts: ContextReader) -> Item:
     try:
         return Item(read_evaluation(body, contexts), DENIED, body.is_explained)
     except UnknownName as error:
         return Item(None, EvaluationAnswer(False, EvaluationDetails(reason=str(error))))
+
+
+def _answer_known(
+    call: Call[Any], checks: Sequence[Check] | None, stop_at: StopAt, is_single: bool
+) -> Answer | Coroutine[Any, Any, Answer] | None:
+    """Returns the answer to plain checks if their decisions are cached, otherwise None. No decision that is cached
+    depends on what a policy read."""
+    if checks is None:
+        return None
+    pending = PendingChecks(call.context, checks, stop_at, call.freshness, origin=_find_origin(call))
+    decided = pending.decide_at_once(may_walk=False)
+    if decided is None:
+        return None
+    if may_have_undefined(call.context, checks, decided.value):
+        request = ReadRequest([*map(Item, checks)], set(), stop_at, is_single)
+        return _answer_with_details(call, request, checks, decided)
+    answers = [*map(PLAIN_ANSWERS.__getitem__, map(_IS_AUTHORIZED, decided.value))]
+    return Answer(answers[0] if is_single else EvaluationsAnswer(answers), decided.revision)
+
+
+def _find_origin(call: Call[Any]) -> RequestOrigin:
+    return UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id)
 
 
 def _decide(call: Call[Any], request: ReadRequest) -> Answer | Coroutine[Any, Any, Answer]:
@@ -181,13 +245,14 @@ def _decide(call: Call[Any], request: ReadRequest) -> Answer | Coroutine[Any, An
     if not checks:
         return _answer_without_checks(call, request)
     with_path = not call.is_limited and any(item.is_explained for item in request.items)
-    origin = UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id)
     pending = PendingEvaluations(
-        call.context, checks, request.reads, request.stop_at, call.freshness, with_path, origin=origin
+        call.context, checks, request.reads, request.stop_at, call.freshness, with_path, origin=_find_origin(call)
     )
     decided = pending.attempt()
-    if decided is None or may_have_undefined(call.context, checks, decided.value):
-        return _answer_later(call, request, checks, pending, decided)
+    if decided is None:
+        return _answer_later(call, request, checks, pending)
+    if may_have_undefined(call.context, checks, decided.value):
+        return _answer_with_details(call, request, checks, decided)
     return _build_answer(request, decided, [None] * len(decided.value), [[]] * len(decided.value))
 
 
@@ -198,13 +263,14 @@ async def _answer_without_checks(call: Call[Any], request: ReadRequest) -> Answe
 
 
 async def _answer_later(
-    call: Call[Any],
-    request: ReadRequest,
-    checks: Sequence[Check],
-    pending: PendingEvaluations,
-    decided: Decisions | None,
+    call: Call[Any], request: ReadRequest, checks: Sequence[Check], pending: PendingEvaluations
 ) -> Answer:
-    decided = decided or await pending.complete()
+    return await _answer_with_details(call, request, checks, await pending.complete())
+
+
+async def _answer_with_details(
+    call: Call[Any], request: ReadRequest, checks: Sequence[Check], decided: Decisions
+) -> Answer:
     undefined = await describe_undefined(call.context, checks, decided.value, decided.revision)
     paths = [await render_path(one.path) for one in decided.value]
     return _build_answer(request, decided, undefined, paths)

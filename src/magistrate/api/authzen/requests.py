@@ -1,11 +1,13 @@
 """Reads the entities of AuthZEN requests: subject, action and resource with their properties, and the context
 (docs/authzen.md#mapping)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Annotated, Any
 
 import msgspec
 
+from magistrate.api.endpoints.check import NO_CONTEXT
 from magistrate.api.endpoints.policy_context import context_bytes
 from magistrate.engine.evaluation import Check
 from magistrate.engine.terms import (
@@ -14,6 +16,7 @@ from magistrate.engine.terms import (
     RelationName,
     Subject,
     TypeName,
+    are_object_ids,
     object_id,
     object_id_or_wildcard,
     relation_name,
@@ -30,7 +33,8 @@ MOST_CONTEXTS = 128
 Text = Annotated[str, msgspec.Meta(extra_json_schema={"minLength": 1})]
 
 
-class EntityBody(msgspec.Struct, frozen=True):
+# A request may have thousands of these. Without cycles, they are of no interest to the garbage collector.
+class EntityBody(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Represents a subject or a resource."""
 
     type: Text | None = None
@@ -38,16 +42,15 @@ class EntityBody(msgspec.Struct, frozen=True):
     properties: dict[str, Any] | None = None
 
 
-class ActionBody(msgspec.Struct, frozen=True):
+class ActionBody(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     """Represents an action: a relation of the type of the resource."""
 
     name: Text | None = None
     properties: dict[str, Any] | None = None
 
 
-class EvaluationBody(msgspec.Struct, frozen=True):
-    """Represents an evaluation: may the subject take the action on the resource? With `context.explain`, the answer
-    has reasons; the other members of the context are variables of policies."""
+class SingleEvaluationBody(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
+    """Represents an evaluation, perhaps one of several that a request has."""
 
     subject: EntityBody | None = None
     action: ActionBody | None = None
@@ -57,6 +60,19 @@ class EvaluationBody(msgspec.Struct, frozen=True):
     @property
     def is_explained(self) -> bool:
         return self.context is not None and self.context.get(EXPLAIN) is True
+
+
+class EvaluationBody(SingleEvaluationBody, frozen=True, omit_defaults=True, dict=True, gc=True):
+    """Represents an evaluation: may the subject take the action on the resource? With `context.explain`, the answer
+    has reasons; the other members of the context are variables of policies."""
+
+    @cached_property
+    def plain_checks(self) -> Sequence[Check] | None:
+        """Holds the check that the members of the body mean, or None if `read_plain_checks` does not read them."""
+        return read_plain_checks([self])
+
+
+NO_DEFAULTS = SingleEvaluationBody()
 
 
 class UnknownName(Exception):
@@ -71,10 +87,10 @@ class ContextReader:
         self.reads: set[str] = set()
         self._limit = limit
         self._left = MOST_CONTEXTS * limit
-        self._known: dict[tuple[int, ...], tuple[EvaluationBody, ObservedContext]] = {}
+        self._known: dict[tuple[int, ...], tuple[SingleEvaluationBody, ObservedContext]] = {}
         self._empty = ObservedContext({}, self.reads)
 
-    def read(self, body: EvaluationBody) -> ObservedContext:
+    def read(self, body: SingleEvaluationBody) -> ObservedContext:
         """Returns the variables of an evaluation."""
         given = (
             body.context,
@@ -108,7 +124,7 @@ class ContextReader:
         return ObservedContext(variables, self.reads)
 
 
-def read_evaluation(body: EvaluationBody, contexts: ContextReader) -> Check:
+def read_evaluation(body: SingleEvaluationBody, contexts: ContextReader) -> Check:
     """Returns the check that an evaluation means.
 
     Raises MissingParameter or InvalidParameter for a fault, and UnknownName for a name that cannot exist."""
@@ -122,6 +138,37 @@ def read_evaluation(body: EvaluationBody, contexts: ContextReader) -> Check:
         return Check(object, relation_name(action.name, "action.name"), Subject(of_type, id), context)
     except InvalidParameter as error:  # nothing is missing, so the name cannot exist
         raise UnknownName(f"{error.parameter} {error.message}") from None
+
+
+def read_plain_checks(
+    bodies: Sequence[SingleEvaluationBody], default: SingleEvaluationBody = NO_DEFAULTS
+) -> Sequence[Check] | None:
+    """Returns the checks that these evaluations mean, whose members replace those of `default`. Returns None unless all
+    of them have valid names, no properties and no context; `read_evaluation` then says what is wrong, if anything is.
+
+    The checks do not note what policies read, so they can only be answered with decisions for which no policy
+    counted. Ids are validated together, as those of checks are."""
+    if default.context:
+        return None
+    checks: list[Check] = []
+    ids: list[str | None] = []
+    try:
+        for body in bodies:
+            subject = body.subject or default.subject
+            action = body.action or default.action
+            resource = body.resource or default.resource
+            if subject is None or action is None or resource is None:
+                return None
+            if body.context or subject.properties or action.properties or resource.properties:
+                return None
+            id, subject_id = pair = resource.id, subject.id
+            ids += pair
+            object = ObjectRef(type_name(resource.type, RESOURCE), id)  # type: ignore[arg-type]  # validated below
+            whom = Subject(type_name(subject.type, SUBJECT), subject_id)  # type: ignore[arg-type]  # likewise
+            checks.append(Check(object, relation_name(action.name, ACTION), whom, NO_CONTEXT))
+    except InvalidParameter:
+        return None
+    return checks if are_object_ids({*ids}) else None
 
 
 def require_entity(entity: EntityBody | None, member: str) -> EntityBody:

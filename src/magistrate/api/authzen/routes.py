@@ -3,7 +3,12 @@
 from functools import partial
 
 from magistrate.api.authzen import evaluation, search
-from magistrate.api.authzen.evaluation import EvaluationAnswer, EvaluationsAnswer, EvaluationsBody
+from magistrate.api.authzen.evaluation import (
+    EvaluationAnswer,
+    EvaluationsAnswer,
+    EvaluationsBody,
+    TypedEvaluationsBody,
+)
 from magistrate.api.authzen.metadata import ENDPOINTS
 from magistrate.api.authzen.requests import EvaluationBody
 from magistrate.api.authzen.search import (
@@ -28,7 +33,7 @@ AUTHZEN_ROUTES: tuple[Route, ...] = (
     _route(
         ENDPOINTS["access_evaluations_endpoint"], evaluation.answer_evaluations,
         "Evaluate several of them at one revision",
-        answer=EvaluationsAnswer, body=EvaluationsBody, is_fast=True,
+        answer=EvaluationsAnswer, body=EvaluationsBody, typed_body=TypedEvaluationsBody, is_fast=True,
         scope=Scope.CHECK, list_types=evaluation.list_in_evaluations,
     ),
     _route(

@@ -52,7 +52,8 @@ MOST_NARROWED = 100
 
 class FastRoute(NamedTuple):
     """Holds a route of the fast path, the decoder of its bodies, and the headers that are read. `narrowed` holds the
-    same for callers that are limited to object types, by their types: if `is_narrow`, the decoder refuses others."""
+    same for callers that are limited to object types, by their types: if `is_narrow`, the decoder refuses others. A
+    body that is none of the `typed_body` of the route is left to the web framework."""
 
     route: Route
     decoder: msgspec.json.Decoder[Any]
@@ -96,7 +97,10 @@ class FastPath:
         self._watched = watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
         self.routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
-                route, msgspec.json.Decoder(route.body or Any), {**watched, **_list_headers(route)}, {}
+                route,
+                msgspec.json.Decoder(route.typed_body or route.body or Any),
+                {**watched, **_list_headers(route)},
+                {},
             )
             for route in routes
             if route.is_fast

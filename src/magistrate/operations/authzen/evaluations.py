@@ -1,12 +1,14 @@
 """Decides evaluations (docs/authzen.md): checks whose policies may read properties of subject and resource."""
 
 from collections.abc import Sequence
+from itertools import compress
+from operator import attrgetter, not_
 from typing import NamedTuple
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
 from magistrate.engine.plans import Model
-from magistrate.engine.terms import Revision
+from magistrate.engine.terms import RelationName, Revision, TypeName
 from magistrate.operations.authzen.properties import add_meta
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions, StopAt
@@ -17,6 +19,8 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.strict import UsedName, find_undefined_name
 from magistrate.store.contract import Snapshot
+
+_IS_AUTHORIZED = attrgetter("is_authorized")
 
 
 class ModelState(NamedTuple):
@@ -122,9 +126,12 @@ class PendingEvaluations:
 def may_have_undefined(ctx: Context, checks: Sequence[Check], decisions: Sequence[Decision]) -> bool:
     """Returns whether a check that is denied may name a type or relation that is not defined, as far as is known
     without a read."""
+    is_denied = map(not_, map(_IS_AUTHORIZED, decisions))
+    denied = {(check.object.type, check.relation) for check in compress(checks, is_denied)}
+    if not denied:
+        return False
     model = ctx.models.known
-    pairs = zip(checks, decisions, strict=False)
-    return any(not one.is_authorized and (model is None or not _is_defined(model, check)) for check, one in pairs)
+    return model is None or not all(_is_defined(model, *names) for names in denied)
 
 
 async def describe_undefined(
@@ -140,13 +147,13 @@ async def describe_undefined(
     return [None if one.is_authorized else _find_undefined(model, check) for check, one in pairs]
 
 
-def _is_defined(model: Model, check: Check) -> bool:
-    defined = model.types.get(check.object.type)
-    return defined is not None and check.relation in defined.relations
+def _is_defined(model: Model, of_type: TypeName, relation: RelationName) -> bool:
+    defined = model.types.get(of_type)
+    return defined is not None and relation in defined.relations
 
 
 def _find_undefined(model: Model, check: Check) -> str | None:
-    if _is_defined(model, check):
+    if _is_defined(model, check.object.type, check.relation):
         return None
     fault = find_undefined_name(model, [UsedName(check.object.type, check.relation)])
     return None if fault is None else fault.message

@@ -94,8 +94,10 @@ class PendingChecks(msgspec.Struct):
             )
         return self._known_batch
 
-    def decide_at_once(self) -> Decisions | None:
-        """Returns the decisions if the graph cache has all they need, otherwise None. Raises StoreUnavailable."""
+    def decide_at_once(self, may_walk: bool = True) -> Decisions | None:
+        """Returns the decisions if the graph cache has all they need, otherwise None; unless it `may_walk`, only if the
+        decisions themselves are cached, and then nothing has looked at the contexts of the checks. Raises
+        StoreUnavailable."""
         checks, live, contextual = self.checks, self.ctx.graph, self.contextual
         graph = None if self.with_path else live.current_graph(self.freshness, self._patterns)
         has_time = len(checks) <= FEW_CHECKS or not is_time_up()
@@ -103,6 +105,8 @@ class PendingChecks(msgspec.Struct):
             known = graph.decisions.find(checks, self.stop_at)
             if known is not None:
                 return self._finish(Snapshot(graph.revision, known))
+        if not may_walk:
+            return None
         batch = self._batch
         self._work = limit_work(min(batch.most_work, WORK + WORK_FOR_A_CHECK * len(checks)))
         if graph is None or not has_time:
