@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 import msgspec
 import msgspec.inspect
 
+from magistrate.api import json_tokens
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.suggestions import suggest_name
 from magistrate.errors import InvalidParameter, InvalidRequest
@@ -30,8 +31,9 @@ thread, so that other requests do not wait."""
 MAX_VALUES = 100_000
 """Limits the values, arrays and objects in one body, at any depth. They are counted before decoding, because decoding
 holds the interpreter lock, in a thread as well, for up to half a microsecond per value."""
-COUNTED_AT_ONCE_BYTES = 262_144
-"""Sets the size of the pieces that are counted at once (256 KiB); other threads can run between two of them."""
+MOST_ENCODED_ESCAPES = 100_000
+"""Limits the escapes in a large body that is compared with its value, encoded again. Encoding them takes up to three
+times as long as any other pass, and reading the members one by one as long as both together."""
 
 INVALID_BODY = "Invalid request body"
 JSON_TYPE = "application/json"
@@ -55,11 +57,6 @@ _TYPE_FAULT = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<given>[^`]*)`(
 _UNKNOWN_MEMBER = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `(?P<path>[^`]*)`)?", re.DOTALL)
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`")
 _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
-# Possessive, so that a long string leaves nothing to return to, and an unterminated one is scanned once. What is in
-# between is taken as a whole, which is ten times as fast as looking for the next string at each place.
-_MEMBER_OR_BRACE = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")(?:[ \t\r\n]*+(:))?|([{}])|[^"{}]{1,65536}+', re.DOTALL)
-_STRING_OR_BEGINNING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
-_QUOTATION_MARK = ord('"')
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _NOT_BRACKETS_OR_MARKS = _NOT_BRACKETS.replace(b'"', b"")
 _BLANKS = b" \t\r\n"
@@ -94,10 +91,12 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
     is_shallow = _describe_values(decoder).are_shallow(body, max_depth)
     if not is_shallow:
         _check_nesting(body, max_depth)
-    if not _is_written_alike(body, value, decoder):
+    has_many_escapes = _has_many_escapes(body)
+    if has_many_escapes or not _is_written_alike(body, value, decoder):
         if is_shallow:
             _check_nesting(body, max_depth)
-        _check_members(body)
+        if has_many_escapes or not _has_each_member_once(body):
+            _check_members(body)
     return value
 
 
@@ -236,12 +235,10 @@ def _check_values(body: bytes) -> None:
     the bracket before it."""
     if len(body) <= MAX_VALUES:
         return
-    pieces = (body[start : start + COUNTED_AT_ONCE_BYTES] for start in range(0, len(body), COUNTED_AT_ONCE_BYTES))
+    pieces = json_tokens.split(body)
     if sum(piece.count(b",") + piece.count(b"[") + piece.count(b"{") for piece in pieces) <= MAX_VALUES:
         return
-    counted = 0
-    for token in _STRING_OR_BEGINNING.finditer(body):
-        counted += body[token.start()] != _QUOTATION_MARK
+    for counted, _ in enumerate(json_tokens.find_beginnings(body), 1):
         if counted > MAX_VALUES:
             raise InvalidRequest(f"Request contains more than {MAX_VALUES} values, arrays and objects")
 
@@ -264,7 +261,7 @@ def _check_nesting(body: bytes, max_depth: int) -> None:
 def _find_brackets(body: bytes) -> bytes:
     """Returns the brackets of valid JSON, without those in strings."""
     if b"\\" in body:
-        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+        body = b"".join(piece.replace(b"\\\\", b"").replace(b'\\"', b"") for piece in json_tokens.split(body))
     # Without escaped ones, every second quotation mark ends a string; most strings have no brackets.
     marked = body.translate(None, _NOT_BRACKETS_OR_MARKS).replace(b'""', b"")
     return b"".join(marked.split(b'"')[::2]) if b'"' in marked else marked
@@ -325,34 +322,41 @@ def _describe_values(decoder: msgspec.json.Decoder[Any]) -> _DecodedValues:
     )
 
 
-def _check_members(body: bytes) -> None:
-    """Raises InvalidRequest if an object of this valid JSON repeats a member: two parsers of one text could read two
-    different requests, because it is not defined which of two equal members counts.
+def _has_many_escapes(body: bytes) -> bool:
+    if len(body) <= LARGE_BODY_BYTES or b"\\" not in body:
+        return False
+    return sum(piece.count(b"\\") for piece in json_tokens.split(body)) > MOST_ENCODED_ESCAPES
 
-    A value that is decoded and encoded again has each member once. If the result equals the body, blanks aside, no
-    member was repeated. Only in bodies that are written differently, for example with escapes, the members are read one
-    by one, between which other threads can run."""
+
+def _has_each_member_once(body: bytes) -> bool:
+    """Returns whether this valid JSON is seen not to repeat a member: it equals its value, which has each member once,
+    encoded again, blanks aside."""
     _pause(body)
     try:
         value = msgspec.json.decode(body)
         _pause(body)
         again = msgspec.json.encode(value)
     except msgspec.MsgspecError:
-        again = b""
+        return False
     if again == body:
-        return
+        return True
     _pause(body)
-    if again.translate(None, _BLANKS) == body.translate(None, _BLANKS):
-        return
+    return again.translate(None, _BLANKS) == body.translate(None, _BLANKS)
+
+
+def _check_members(body: bytes) -> None:
+    """Raises InvalidRequest if an object of this valid JSON repeats a member: two parsers of one text could read two
+    different requests, because it is not defined which of two equal members counts.
+
+    The members are read one by one, between which other threads can run."""
     open_objects: list[set[str]] = []
-    for token in _MEMBER_OR_BRACE.finditer(body):
-        string, colon, brace = token.groups()
-        if colon:
-            name = json.loads(string) if b"\\" in string else string[1:-1].decode()
+    for token in json_tokens.find_names_and_braces(body):
+        if token == b"{":
+            open_objects.append(set())
+        elif token == b"}":
+            open_objects.pop()
+        else:
+            name = json.loads(token) if b"\\" in token else token[1:-1].decode()
             if name in open_objects[-1]:
                 raise InvalidRequest(f"Request contains the member {json.dumps(name)} more than once in one object")
             open_objects[-1].add(name)
-        elif brace == b"{":
-            open_objects.append(set())
-        elif brace:
-            open_objects.pop()
