@@ -28,6 +28,10 @@ MOST_ARMS = 200
 """Limits the arms of one statement. SQLite accepts 500 arms and 32 766 values, PostgreSQL 65 535 values, and both
 plan large statements ever more slowly."""
 
+MOST_IDS = 10_000
+"""Limits the ids of one statement, if it has more than one read request: encoding them takes a millisecond, and other
+requests run between two statements."""
+
 _COLUMNS = (
     "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
     "w.created_at, w.number, w.starts_at, w.expires_at"
@@ -92,14 +96,15 @@ _Arm = tuple[int, int | None, str, str, _Ids]
 def split_reads(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
     """Yields the read requests in groups, each with as many as one statement accepts."""
     batch: list[AnyRead] = []
-    arms = 0
+    arms = ids = 0
     for read in reads:
-        needed = sum(1 for _ in _ranges(read))
-        if arms + needed > MOST_ARMS:
+        more_arms, more_ids = _count_arms(read), len(read.ids or ())
+        if batch and (arms + more_arms > MOST_ARMS or ids + more_ids > MOST_IDS):
             yield batch
-            batch, arms = [], 0
+            batch, arms, ids = [], 0, 0
         batch.append(read)
-        arms += needed
+        arms += more_arms
+        ids += more_ids
     yield batch
 
 
@@ -135,6 +140,12 @@ def objects_statement(refs: Iterable[ObjectRef], at: Revision, templates: JoinTe
     values = [(msgspec.json.encode(of_type).decode(), name, at, at) for name, of_type in ids.items()]
     statement = f"SELECT h.revision, h.horizon, found.* FROM head h LEFT JOIN ({found}) found ON true"
     return Clause(statement, tuple(chain.from_iterable(values)))
+
+
+def _count_arms(read: AnyRead) -> int:
+    """Returns the number of index ranges that answer a read request."""
+    subjects = 1 if isinstance(read.request, WarrantsBySubject) else len(_subjects(read.request))
+    return subjects * (len(read.ids) if read.ids is not None and len(read.ids) <= FEW_IDS else 1)
 
 
 def _ranges(read: AnyRead) -> Iterator[tuple[str, str, _Ids, tuple[Parameter, ...]]]:

@@ -25,6 +25,7 @@ from magistrate.store import (
     warrants,
     whole_models,
 )
+from magistrate.store.answers import build_answers
 from magistrate.store.batch_reads import objects_statement, read_statement, split_reads
 from magistrate.store.contract import (
     ALIVE,
@@ -257,14 +258,8 @@ class SqlStore(SqlKeys, SqlHistory):
             statement = read_statement(reads, revision, most, self.database.templates, with_expired)
             rows = await self.database.read(statement.sql, statement.values, long=True)
             check_revision(rows[0], revision)
-        answers: list[list[Warrant]] = [[] for _ in reads]
-        if rows[0][3] is not None:
-            for start in range(0, len(rows), FEW_ROWS):
-                if start:
-                    await asyncio.sleep(0)
-                for row in rows[start : start + FEW_ROWS]:
-                    answers[row[3]].append(Warrant(*row[4:]))
-        return ReadResult(revision, Revision(rows[0][0]), model_revision, answers)
+        newest = Revision(rows[0][0])
+        return ReadResult(revision, newest, model_revision, await build_answers(rows, len(reads), FEW_ROWS))
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
         if at is None:
