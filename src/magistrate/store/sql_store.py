@@ -66,9 +66,9 @@ from magistrate.store.sql_lists import ListFilter, list_statement
 
 T = TypeVar("T")
 
-FEW_ROWS = 500
+FEW_ROWS = 600
 """Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
-read."""
+read. What the graph cache reads of one key is less, so that it is read once (engine/graph/graph.py: MOST_EACH)."""
 MANY_IDS = 500
 """Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
 many rows."""
