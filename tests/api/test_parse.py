@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from magistrate.api.parse import LARGE_BODY_BYTES, decode_body
+from magistrate.api.parse import LARGE_BODY_BYTES, MAX_KEPT_QUERY_BYTES, decode_body, read_parameters
 from magistrate.errors import InvalidRequest
 
 ANYTHING = msgspec.json.Decoder(object)
@@ -129,3 +129,15 @@ def test_a_large_body_is_read_like_a_small_one(filling: bytes) -> None:
     body = b'  {"a":"' + text + rb'","\u0062":[[],{"a":1}]}  '
 
     assert decode_body(body, ANYTHING, DEPTH) == json.loads(body)
+
+
+@pytest.mark.parametrize("length", [20, MAX_KEPT_QUERY_BYTES, MAX_KEPT_QUERY_BYTES + 1])
+def test_the_parameters_of_a_request_are_its_own(length: int) -> None:
+    """Those of the last requests are kept."""
+    query = b"limit=5&limit=7&q=%C3%A9+x"
+    query += b"a" * max(0, length - len(query))
+    wanted = {"limit": "5", "q": "é x" + "a" * max(0, length - 26)}
+
+    read_parameters(query)["limit"] = "1"
+
+    assert read_parameters(query) == wanted
