@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from magistrate.api import json_tokens
 from magistrate.api.json_tokens import MOST_ESCAPES, PIECE_BYTES
-from magistrate.api.parse import LARGE_BODY_BYTES, MAX_VALUES, MOST_ENCODED_ESCAPES, decode_body
+from magistrate.api.parse import (
+    LARGE_BODY_BYTES,
+    MAX_KEPT_QUERY_BYTES,
+    MAX_VALUES,
+    MOST_ENCODED_ESCAPES,
+    decode_body,
+    read_parameters,
+)
 from magistrate.errors import InvalidRequest
 
 ANYTHING = msgspec.json.Decoder(object)
@@ -207,3 +214,15 @@ def count_lines(function: str, do: Callable[[], object]) -> int:
     finally:
         sys.settrace(before)
     return lines
+
+
+@pytest.mark.parametrize("length", [20, MAX_KEPT_QUERY_BYTES, MAX_KEPT_QUERY_BYTES + 1])
+def test_the_parameters_of_a_request_are_its_own(length: int) -> None:
+    """Those of the last requests are kept."""
+    query = b"limit=5&limit=7&q=%C3%A9+x"
+    query += b"a" * max(0, length - len(query))
+    wanted = {"limit": "5", "q": "é x" + "a" * max(0, length - 26)}
+
+    read_parameters(query)["limit"] = "1"
+
+    assert read_parameters(query) == wanted

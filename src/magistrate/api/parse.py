@@ -48,6 +48,8 @@ _MUST_BE = {
     "object | array": "must be an object or an array",
 }
 
+MAX_KEPT_QUERY_BYTES = 256
+"""Limits the query strings whose parameters are kept. The 1,024 last ones take 4 MB at most."""
 PAUSE_SECONDS = 0.002
 """Sets the pause between two passes over a large body. A pass may hold the interpreter lock for some hundredths of a
 second; without a pause, the event loop would wait for one of them each time that it needs the lock."""
@@ -122,7 +124,17 @@ def decode_element(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
 
 def read_parameters(query_string: bytes) -> dict[str, str]:
     """Returns the parameters of a query string. The first value of a repeated parameter counts."""
+    if len(query_string) > MAX_KEPT_QUERY_BYTES:
+        return _parse_parameters(query_string)
+    return _parse_kept_parameters(query_string).copy()
+
+
+def _parse_parameters(query_string: bytes) -> dict[str, str]:
     return dict(reversed(parse_qsl(query_string.decode("utf-8", "replace"), keep_blank_values=True)))
+
+
+# Parsing takes a tenth of a list that is cached.
+_parse_kept_parameters = lru_cache(maxsize=1_024)(_parse_parameters)
 
 
 def read_boolean(parameters: Mapping[str, str], name: str, default: bool = False) -> bool:

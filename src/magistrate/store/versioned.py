@@ -75,8 +75,10 @@ def write(
     yield Execute(sql.MOVE_HEAD, [(revision,)], NOTHING)
     yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
     ordinary, limited = _build_log_rows(revision, outcome.effects)
-    yield Execute(sql.INSERT_CHANGE, ordinary, NOTHING)
-    yield Execute(sql.INSERT_LIMITED_CHANGE, limited, NOTHING)
+    if ordinary:
+        yield Execute(sql.INSERT_CHANGE, ordinary, NOTHING)
+    if limited:
+        yield Execute(sql.INSERT_LIMITED_CHANGE, limited, NOTHING)
     if stamp.once is not None:
         key = (stamp.actor, stamp.once.key)
         rows = msgspec.json.encode(outcome.rows).decode()
@@ -160,8 +162,10 @@ def put(
             effects.append(Effect("created", table.kind, key, None, content))
         inserted.append((*key, content, created_at, revision))
     changes = {table.find: [effect.key for effect in effects]}
-    yield Execute(table.end, ended, changes)
-    yield Execute(table.insert, inserted, changes)
+    if ended:
+        yield Execute(table.end, ended, changes)
+    if inserted:
+        yield Execute(table.insert, inserted, changes)
     return stored, effects
 
 

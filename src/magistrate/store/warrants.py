@@ -68,14 +68,16 @@ WARRANTS: Versioned[Warrant] = Versioned(
 )
 
 Written = Script[Snapshot[tuple[Warrant, ...]]]
+_ROWS = tuple[Warrant, ...]
 
 
 def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
-        stored, effects = yield from insert_all(new, judge, stamp, revision)
-        return WriteOutcome(tuple(build_warrant(stored[warrant_key(warrant)]) for warrant in new), effects)
+    return partial(write, stamp=stamp, answer=_ROWS, work=partial(_put, new, judge, stamp))
 
-    return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+def _put(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp, revision: Revision) -> Script[WriteOutcome[Warrant]]:
+    stored, effects = yield from insert_all(new, judge, stamp, revision)
+    return WriteOutcome(tuple([build_warrant(stored[warrant_key(warrant)]) for warrant in new]), effects)
 
 
 def insert_all(
@@ -97,16 +99,21 @@ def insert_all(
     stored = index_rows(WARRANTS, warrants)
     plan = _plan_writes(wanted, stored, stamp.at, revision)
     policies = {row[6]: row[10] for row in plan.inserted if row[10]}
-    yield from keep_policies(policies)
+    if policies:
+        yield from keep_policies(policies)
     yield from insert_patterns(patterns_of(plan.inserted), patterns, revision)
-    yield _end_rows(sql.END_NUMBERED_WARRANT, (revision,), plan.replaced)
-    yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), plan.expired)
+    if plan.replaced:
+        yield _end_rows(sql.END_NUMBERED_WARRANT, (revision,), plan.replaced)
+    if plan.expired:
+        yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), plan.expired)
     inserted = [(*row[:8], row[11], *row[8:10]) for row in plan.inserted]
     yield from insert_warrants(inserted, stamp.at, revision)
     existing = index_rows(OBJECTS, objects)
     missing: dict[Key, str | None] = {key: None for key in objects_of(plan.inserted) if key not in existing}
-    _, created = yield from put(OBJECTS, missing, stamp, revision, fresh=missing)
     stored.update((row[:7], row) for row in plan.inserted)
+    if not missing:
+        return stored, plan.effects
+    _, created = yield from put(OBJECTS, missing, stamp, revision, fresh=missing)
     return stored, plan.effects + created
 
 
@@ -177,8 +184,9 @@ def insert_warrants(rows: Iterable[Row], at: int, revision: Revision, only_missi
         (ordinary, sql.INSERT_WARRANT, sql.INSERT_MISSING_WARRANT),
         (limited, sql.INSERT_LIMITED_WARRANT, sql.INSERT_MISSING_LIMITED_WARRANT),
     ):
-        changes = {sql.FIND_WARRANT: [row[:7] for row in inserted]}
-        yield Execute(missing if only_missing else statement, inserted, changes)
+        if inserted:
+            changes = {sql.FIND_WARRANT: [row[:7] for row in inserted]}
+            yield Execute(missing if only_missing else statement, inserted, changes)
 
 
 def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
@@ -197,10 +205,11 @@ def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[WriteOutc
 
 
 def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
-        return WriteOutcome((), (yield from end_named(named, stamp, revision)))
+    return partial(write, stamp=stamp, answer=_ROWS, work=partial(_delete, named, stamp))
 
-    return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+def _delete(named: Sequence[NewWarrant], stamp: Stamp, revision: Revision) -> Script[WriteOutcome[Warrant]]:
+    return WriteOutcome((), (yield from end_named(named, stamp, revision)))
 
 
 def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
@@ -249,8 +258,9 @@ def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
 def insert_patterns(patterns: Iterable[Key], known: Rows, revision: Revision) -> Script[None]:
     """Stores those of the patterns that are not known."""
     new = [pattern for pattern in patterns if pattern not in known]
-    yield Execute(sql.INSERT_PATTERN, new, {sql.FIND_PATTERN: new})
-    yield Execute(sql.MOVE_MODEL, [(revision,)] if new else [], NOTHING)
+    if new:
+        yield Execute(sql.INSERT_PATTERN, new, {sql.FIND_PATTERN: new})
+        yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
 
 
 def objects_of(rows: Iterable[Row]) -> Iterable[Key]:

@@ -162,8 +162,9 @@ class Memberships:
         return [(kind, id) for id in ids if young.get(id) != ()]
 
     def invalidate(self, change: WarrantNames) -> bool:
-        """Evicts the groups of the member that this warrant names. Returns false if it makes nobody a member. Whether
-        closures contain it is not looked up: they may have outlived the groups that they were computed from."""
+        """Evicts the groups of the member that this warrant names. Returns whether that concerns the memberships of
+        others than the subject that it names. Whether closures contain the member is not looked up: they may have
+        outlived the groups that they were computed from."""
         kind = self._kinds_by_names.get((change.subject_type, change.subject_relation))
         if kind is None or (change.object_type, change.relation) not in kind.views:
             return False
@@ -171,7 +172,7 @@ class Memberships:
         kind.groups.evict(id)
         self._changes += 1
         self._changed.append((kind, id))
-        return True
+        return kind is not self._subjects or id == WILDCARD
 
     def adopt(self, former: "Memberships") -> "Memberships":
         """Returns the memberships to use after the model has changed.
