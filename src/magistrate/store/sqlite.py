@@ -17,7 +17,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
 import apsw
@@ -29,11 +28,14 @@ from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.contract import Identity
 from magistrate.store.database import Compute, Find, FindTogether, Observer, Rows, Script, Select, Step, observe_nothing
 from magistrate.store.following import Mark, Staleness
+from magistrate.store.insertions import join_insertions
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
 from magistrate.store.sqlite_connection import DAMAGED, DAMAGED_FILE, open_connection, raise_translated
+from magistrate.store.sqlite_lookups import find_statements
 from magistrate.store.sqlite_probe import probe_file
+from magistrate.store.wal_checkpoints import WalCheckpoints
 
 T = TypeVar("T")
 
@@ -46,10 +48,6 @@ WRITES_AT_ONCE = 64
 LOOKUP_TIMEOUT_MS = 250
 """Limits how long a lookup waits, because it blocks the event loop and everyone with it. Only recovery after a crash,
 or a tool that locks the whole file, makes a reader wait at all."""
-
-KEYS_AT_ONCE = 512
-"""Limits the keys that one statement looks up. A statement has at most 32,766 values, and a key up to seven; longer
-statements are not faster."""
 
 STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 """Counts instructions of SQLite's virtual machine: about a millisecond."""
@@ -118,6 +116,7 @@ class SqliteDatabase:
         with self._translate_errors():
             # Deleted content is overwritten with zeros: a key that was stored unencrypted must not stay in a page.
             self._writer = open_connection(path, timeout_ms, "PRAGMA secure_delete = FAST")
+            self._checkpoints = WalCheckpoints(self._writer)
             self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
             for _ in range(LONG_READERS):
                 self._long_readers.put(open_connection(path, timeout_ms, "PRAGMA query_only = ON"))
@@ -264,6 +263,7 @@ class SqliteDatabase:
                 group.append(following)
             # From here on, a caller can no longer cancel its write.
             self._write_group([write for write in group if write.result.set_running_or_notify_cancel()])
+            self._checkpoints.run_if_due()
 
     def _write_group(self, group: Sequence[_Write[Any]]) -> None:
         try:
@@ -357,15 +357,12 @@ class SqliteDatabase:
             return result
 
     def _find_rows(self, step: Find) -> Rows:
-        """Returns the rows of many keys by one statement, four times as fast as one statement per key."""
         rows: Rows = []
         if step.keys:
             self._observer(step.any_of)
             self.statements += 1
-        for start in range(0, len(step.keys), KEYS_AT_ONCE):
-            keys = _pad_keys(step.keys[start : start + KEYS_AT_ONCE])
-            places = ", ".join(["(" + ", ".join("?" * len(keys[0])) + ")"] * len(keys))
-            rows += self._writer.execute(f"{step.any_of} (VALUES {places})", list(chain.from_iterable(keys)))
+            for statement, values in find_statements(step):
+                rows += self._writer.execute(statement, values)
         return rows
 
     def _perform(self, step: Step) -> list[Rows]:
@@ -382,11 +379,6 @@ class SqliteDatabase:
         self._observer(step.sql)
         if isinstance(step, Select):
             return [self._writer.execute(step.sql, values).fetchall() for values in step.values]
-        self._writer.executemany(step.sql, step.values)
+        for statement, rows in join_insertions(step.sql, step.values):
+            self._writer.executemany(statement, rows)
         return []
-
-
-def _pad_keys(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Returns the keys, the last of them repeated until their number is a power of two, so that there are few
-    different statements."""
-    return [*keys, *[keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))]
