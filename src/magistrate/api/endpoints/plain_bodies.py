@@ -4,9 +4,8 @@ A request may have a thousand. Names that are alike are validated once, and all 
 
 from collections.abc import Iterable, Sequence
 from itertools import chain, groupby
-from operator import attrgetter
 
-from magistrate.api.endpoints.warrants import WarrantBody
+from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.engine.plain_warrants import KindIds, WarrantKind
 from magistrate.engine.terms import (
     WILDCARD,
@@ -20,39 +19,46 @@ from magistrate.engine.terms import (
 from magistrate.errors import InvalidParameter
 from magistrate.store.contract import NewWarrant
 
-_get_subject = attrgetter("subject")
-_get_object_id = attrgetter("object_id")
-_get_subject_id = attrgetter("subject.object_id")
-_get_rest = attrgetter(
-    *("object_type", "relation", "subject.object_type", "subject.relation"),
-    *("policy", "context", "starts_at", "expires_at"),
-)
-
 Names = tuple[str | None, str | None, str | None, str | None]
 
 
 def read_plain_runs(bodies: Sequence[WarrantBody], has_wildcards: bool) -> Sequence[tuple[WarrantKind, KindIds]] | None:
     """Returns the kinds of the warrants that these bodies describe, with the ids in each run of warrants of the same
     kind, or None unless all of them are valid and plain. No id may be `*` unless `has_wildcards`."""
-    if None in map(_get_subject, bodies):
+    # By columns: each of these comprehensions takes a hundredth of a microsecond for a body.
+    subjects = [body.subject for body in bodies if body.subject is not None]
+    if len(subjects) < len(bodies) or [1 for body in bodies if body.policy or body.context]:
         return None
+    if [1 for body in bodies if body.starts_at is not None or body.expires_at is not None]:
+        return None
+    object_ids, subject_ids = [body.object_id for body in bodies], [subject.object_id for subject in subjects]
     runs: list[tuple[WarrantKind, KindIds]] = []
-    known: dict[Names, WarrantKind] = {}
-    for (*given, policy, context, starts_at, expires_at), alike in groupby(bodies, _get_rest):
-        if policy or context or starts_at is not None or expires_at is not None:
-            return None
-        of_type, relation, subject_type, group = given
-        names = (of_type, relation, subject_type, group)
-        kind = known.get(names) or _read_kind(*names)
+    start = 0
+    for names, length in _list_runs(bodies, subjects):
+        kind = _read_kind(*names)
         if kind is None:
             return None
-        known[names] = kind
-        run = list(alike)
-        runs.append((kind, KindIds(list(map(_get_object_id, run)), list(map(_get_subject_id, run)))))
-    ids: set[str | None] = set(chain.from_iterable(chain(one.object_ids, one.subject_ids) for _, one in runs))
+        end = start + length
+        runs.append((kind, KindIds(object_ids[start:end], subject_ids[start:end])))  # type: ignore[arg-type]  # below
+        start = end
+    ids = {*object_ids, *subject_ids}
     if has_wildcards:
         ids.discard(WILDCARD)
     return runs if are_object_ids(ids) else None
+
+
+def _list_runs(bodies: Sequence[WarrantBody], subjects: Sequence[SubjectBody]) -> Iterable[tuple[Names, int]]:
+    """Returns the names in each run of bodies with the same names, and its length."""
+    columns = (
+        [body.object_type for body in bodies],
+        [body.relation for body in bodies],
+        [subject.object_type for subject in subjects],
+        [subject.relation for subject in subjects],
+    )
+    if bodies and all([column.count(column[0]) == len(column) for column in columns]):  # such as the groups of a user
+        of_type, relation, subject_type, group = (column[0] for column in columns)
+        return [((of_type, relation, subject_type, group), len(bodies))]
+    return [(names, len(list(alike))) for names, alike in groupby(zip(*columns, strict=True))]
 
 
 def _read_kind(
