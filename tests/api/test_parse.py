@@ -11,13 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from magistrate.api import json_tokens
+from magistrate.api import json_tokens, parse
 from magistrate.api.json_tokens import MOST_ESCAPES, PIECE_BYTES
 from magistrate.api.parse import (
     LARGE_BODY_BYTES,
     MAX_KEPT_QUERY_BYTES,
     MAX_VALUES,
     MOST_ENCODED_ESCAPES,
+    UNPAUSED_SECONDS,
     decode_body,
     read_parameters,
 )
@@ -226,3 +227,41 @@ def test_the_parameters_of_a_request_are_its_own(length: int) -> None:
     read_parameters(query)["limit"] = "1"
 
     assert read_parameters(query) == wanted
+
+
+class ProcessorClock:
+    """A clock of which each look takes some processor time; it counts the pauses that are made meanwhile."""
+
+    def __init__(self, seconds_a_look: float) -> None:
+        self.pauses = 0
+        self._now = 0.0
+        self._seconds_a_look = seconds_a_look
+
+    def thread_time(self) -> float:
+        self._now += self._seconds_a_look
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses += 1
+
+
+@pytest.mark.parametrize(
+    ("bytes_more", "seconds_a_pass", "pauses"),
+    [
+        (1, UNPAUSED_SECONDS, 5),
+        (1, UNPAUSED_SECONDS * 0.6, 2),
+        (1, UNPAUSED_SECONDS * 0.15, 0),
+        (0, UNPAUSED_SECONDS, 0),
+    ],
+)
+def test_a_large_body_is_paused_over_when_its_passes_take_long(
+    monkeypatch: pytest.MonkeyPatch, bytes_more: int, seconds_a_pass: float, pauses: int
+) -> None:
+    clock = ProcessorClock(seconds_a_pass)
+    monkeypatch.setattr(parse, "time", clock)
+    body = rb'{"a":"\u0062'
+    body += b"b" * (LARGE_BODY_BYTES + bytes_more - len(body) - 2) + b'"}'  # the escape makes it need every pass
+
+    decode_body(body, ANYTHING, DEPTH)
+
+    assert clock.pauses == pauses

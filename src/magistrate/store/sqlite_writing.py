@@ -12,8 +12,6 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import chain
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
 import apsw
@@ -22,15 +20,14 @@ from magistrate.engine.terms import Revision
 from magistrate.errors import StoreUnavailable
 from magistrate.store import sql
 from magistrate.store.database import Execute, Find, FindTogether, Observer, Rows, Script, Select, Step
+from magistrate.store.insertions import join_insertions
+from magistrate.store.sqlite_lookups import find_statements
+from magistrate.store.wal_checkpoints import WalCheckpoints
 
 T = TypeVar("T")
 
 WRITES_AT_ONCE = 64
 """Limits the writes that are committed together, so that the first of them need not wait long for the last."""
-
-KEYS_AT_ONCE = 512
-"""Limits the keys that one statement looks up. A statement has at most 32,766 values, and a key up to seven; longer
-statements are not faster."""
 
 BEGIN_TRANSACTION = f"BEGIN IMMEDIATE; {sql.READ_HEAD}"
 
@@ -64,6 +61,7 @@ class FileWriter:
         self.connection = connection
         self.statements = 0
         self._observer = observer
+        self._checkpoints = WalCheckpoints(connection)
         self._check_file = check_file
         self._translate = translate
         self._waiting: queue.SimpleQueue[WaitingWrite[Any] | None] = queue.SimpleQueue()
@@ -101,6 +99,7 @@ class FileWriter:
                     break
                 group.append(following)
             self._write_group(group)
+            self._checkpoints.run_if_due()
 
     def _write_group(self, group: Group) -> None:
         try:
@@ -225,7 +224,8 @@ class FileWriter:
         if len(step.values) == 1:
             self.connection.execute(step.sql, step.values[0])
         else:
-            self.connection.executemany(step.sql, step.values)
+            for statement, rows in join_insertions(step.sql, step.values):
+                self.connection.executemany(statement, rows)
 
     def _select(self, step: Select) -> list[Rows]:
         if step.values:
@@ -242,29 +242,14 @@ class FileWriter:
             self._stored_head = self._head
 
     def _find_rows(self, step: Find) -> Rows:
-        """Returns the rows of many keys by one statement, four times as fast as one statement per key."""
-        keys = step.keys
-        if not keys:
+        if not step.keys:
             return []
         self._observer(step.one)
         self.statements += 1
-        if len(keys) == 1:
-            return self.connection.execute(step.one, keys[0]).fetchall()
         rows: Rows = []
-        for start in range(0, len(keys), KEYS_AT_ONCE):
-            some = keys[start : start + KEYS_AT_ONCE]
-            places = 1 << (len(some) - 1).bit_length()
-            values = [*chain.from_iterable(some), *some[-1] * (places - len(some))]
-            rows += self.connection.execute(_find_any(step.any_of, len(some[0]), places), values)
+        for statement, values in find_statements(step):
+            rows += self.connection.execute(statement, values)
         return rows
-
-
-@lru_cache(maxsize=256)  # a few statements, each with up to ten numbers of keys
-def _find_any(statement: str, width: int, places: int) -> str:
-    """Returns a statement that looks up this number of keys. The last key is repeated until their number is a power of
-    two, so that there are few different statements."""
-    key = "(" + ", ".join("?" * width) + ")"
-    return f"{statement} (VALUES {', '.join([key] * places)})"
 
 
 def _refuse_late(group: Group) -> Group:
