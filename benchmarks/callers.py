@@ -1,16 +1,21 @@
 """What a cached check costs with each kind of key, in instructions of the interpreter, which no other work on the
-machine changes. The fast path is called in this process, as the server calls it."""
+machine changes: the fast path is called in this process, as the server calls it. What a rate limit costs is also
+measured in processor time over HTTP, because much of a check is not done by the interpreter."""
 
 import asyncio
+import statistics
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import repeat
 from types import FrameType
 from typing import Any
 
 import msgspec
 
+from benchmarks.keep_alive import drive, request_bytes
+from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.api.auth.callers import list_secrets
@@ -55,15 +60,42 @@ TARGET = 1.01
 """How much dearer a check may be with a stored key than with an operator's."""
 RATE_LIMITED = "a stored key, with a rate limit"
 TARGET_OF_RATE_LIMITED = 1.03
+"""Of the processor time of a check over HTTP."""
+MOST_OF_RATE_LIMIT = 45
+"""Instructions that a rate limit may take."""
+ROUNDS, CHECKS, CONNECTIONS = 7, 20_000, 16
 
 
 def measure_callers(seconds: int) -> str:
-    """A table. It takes a second."""
+    """A table. Each turn ends after `seconds` at most."""
     with tempfile.TemporaryDirectory() as folder:
-        counts = asyncio.run(count_instructions(f"sqlite:///{folder}/m.db"))
+        url = f"sqlite:///{folder}/m.db"
+        counts = asyncio.run(count_instructions(url))
+        ratio = _measure_rate_limit(url, seconds)
     base = next(iter(counts.values()))
-    rows = [[kind, f"{count:,}", f"{count / base:.3f}"] for kind, count in counts.items()]
-    return markdown_table("Cached checks by kind of key", ["a cached check with", "instructions", "ratio"], rows)
+    rows = [
+        [kind, f"{count:,}", f"{count / base:.3f}", f"{ratio:.3f}" if kind == RATE_LIMITED else ""]
+        for kind, count in counts.items()
+    ]
+    header = ["a cached check with", "instructions", "ratio", "ratio of processor time over HTTP"]
+    return markdown_table("Cached checks by kind of key", header, rows)
+
+
+def _measure_rate_limit(url: str, seconds: int) -> float:
+    """The processor time of a check on a server with a rate limit, of one without it: the median over the rounds."""
+    with serving(url) as plain, serving(url, flags=("--rate-limit", "1000000")) as limited:
+        ratios = []
+        for _ in range(ROUNDS):
+            one, other = (_time_check(server, seconds) for server in (plain, limited))
+            ratios.append(other / one)
+    return statistics.median(ratios)
+
+
+def _time_check(server: Server, seconds: int) -> float:
+    before = server.cpu_seconds()
+    requests = repeat(request_bytes("POST", "/v2/check", BODY), CHECKS)
+    answered = len(drive(server.url, requests, CONNECTIONS, seconds).latencies)
+    return (server.cpu_seconds() - before) / answered
 
 
 async def count_instructions(database_url: str) -> dict[str, int]:

@@ -2,9 +2,13 @@
 
 import socket
 from contextlib import suppress
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from tests.running import Client
+
+ESTABLISHED = "01"
+"""As /proc/net/tcp has it."""
 
 
 def connect(client: Client, timeout: float = 20.0, receive_buffer: int | None = None) -> socket.socket:
@@ -59,3 +63,10 @@ def is_hung_up(connection: socket.socket) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+def is_established(connection: socket.socket) -> bool:
+    """Whether the other side of a connection, on this machine as well, has not begun to close it."""
+    ours, theirs = (f":{address[1]:04X}" for address in (connection.getsockname(), connection.getpeername()))
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    return any(row[1].endswith(theirs) and row[2].endswith(ours) and row[3] == ESTABLISHED for row in rows)

@@ -1,5 +1,6 @@
 """Answers of the fast path cannot be distinguished from those of the framework."""
 
+import contextlib
 import re
 import socket
 import time
@@ -9,11 +10,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from magistrate.api.server.fast_path import FastPath, PendingRefusal, PendingRequest
+from magistrate.api.routes import ROUTES
+from magistrate.api.server.fast_path import (
+    MOST_HEAD_BYTES,
+    MOST_HEADS,
+    FastPath,
+    PendingRefusal,
+    PendingRequest,
+    ReadHead,
+)
+from magistrate.api.server.ledger import Ledger
 from magistrate.config import read_settings
-from tests.api.sockets import connect, is_hung_up, read_answer
+from tests.api.sockets import connect, is_established, is_hung_up, read_answer
 from tests.issuing import issue_key, wait_for_key
-from tests.running import KEY, Client, running_service, settings_for
+from tests.running import KEY, Client, running_service, settings_for, wait_for_stopped_services
 from tests.scenario_files import warrant_body
 
 Services = tuple[Client, Client]
@@ -150,6 +160,9 @@ REQUESTS = {
         )
     },
     "lists in one segment": [list_request(SEEN)[0] + list_request(f"{SEEN}&limit=1")[0] + request(DENIED)[0]],
+    "a known head behind a body that is cut": [request(ALLOWED)[0], head(ALLOWED) + ALLOWED[:-1], ALLOWED[-1:]],
+    "a known head behind an empty line": [b"\r\n", request(ALLOWED)[0]],
+    "lines without carriage returns": [head(ALLOWED).replace(b"\r\n", b"\n") + ALLOWED],
     "head and body apart": [head(ALLOWED), ALLOWED],
     "body in two segments": [head(ALLOWED) + ALLOWED[:20], ALLOWED[20:]],
     "head in two segments": [head(ALLOWED)[:30], head(ALLOWED)[30:] + ALLOWED],
@@ -209,8 +222,9 @@ def test_both_ways_answer_the_same(services: Services, segments: list[bytes]) ->
     quick, slow = services
 
     found = answers(quick, segments)
+    again = answers(quick, segments)  # now the heads are known
 
-    assert found == answers(slow, segments)
+    assert found == again == answers(slow, segments)
     assert len(found[0]) == b"".join(segments).count(b" HTTP/1.")
 
 
@@ -331,6 +345,116 @@ def test_repeated_evaluations_take_the_fast_path(services: Services, taken: list
                 services[0].post(f"/access/v1/{path}", content=body, headers=headers).raise_for_status()
 
     assert taken == [True] * 6
+
+
+def test_a_known_head_is_not_parsed_again(services: Services, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[bytes] = []
+    begin = FastPath.begin_request
+
+    def observed(self: FastPath, method: bytes, url: bytes, *given: object) -> PendingRequest | PendingRefusal | None:
+        begun.append(url)
+        return begin(self, method, url, *given)  # type: ignore[arg-type]  # handed on as they are
+
+    services[0].get(f"/v2/query?{SEEN}").raise_for_status()  # now the list is computed
+    monkeypatch.setattr(FastPath, "begin_request", observed)
+    for segments in (request(ALLOWED, "X-Seen: a"), request(DENIED, "X-Seen: a"), list_request(SEEN, "X-Seen: a")):
+        found = [answers(services[0], segments) for _ in range(3)]
+        assert found[0] == found[1] == found[2]
+
+    # The bodies of the first two are of one length, so their heads are the same.
+    assert [url for url in begun if url != b"/healthz"] == [b"/v2/check", f"/v2/query?{SEEN}".encode()]
+
+
+def test_a_known_head_in_a_body_is_no_request(services: Services) -> None:
+    quick, _ = services
+    [known] = request(ALLOWED)
+    for _ in range(2):
+        answers(quick, [known])
+
+    with connect(quick) as connection:
+        connection.sendall(head(known))
+        time.sleep(0.02)
+        connection.sendall(known)
+        answer = read_answer(connection)
+
+    assert b"malformed JSON" in answer
+
+
+def test_a_known_head_is_refused_once_its_key_is_revoked(services: Services) -> None:
+    quick, _ = services
+    created = quick.post("/v2/keys", json={"name": "revoked", "scopes": ["check"]}).json()
+    segments = request(ALLOWED, key=created["key"])
+    for client in services:
+        wait_for_key(client, created["key"])
+    assert b" 200 " in answers(quick, segments)[0][0]
+    assert b" 200 " in answers(quick, segments)[0][0]
+
+    quick.delete(f"/v2/keys/{created['id']}").raise_for_status()
+    wait_for_key(quick, created["key"], is_good=False)
+
+    refused = answers(quick, segments)
+    assert b" 401 " in refused[0][0]
+    assert refused == answers(quick, segments)
+
+
+KNOWN = b"POST / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("received", "length", "is_kept"),
+    [
+        (KNOWN + b"body", 4, True),
+        (KNOWN + b"body and the next", 4, False),
+        (KNOWN, 4, False),
+        (b"\r\n" + KNOWN + b"body", 4, True),
+        (b"\r\n\r\n" + KNOWN + b"body", 4, False),
+        (KNOWN.replace(b"\r\n", b"\n") + b"body", 4, False),
+        (b"POST / HTTP/1.1\n\nGET / HTTP/1.1\r\n\r\n", 0, False),
+        (b"POST / HTTP/1.1\r\rGET / HTTP/1.1\r\n\r\n", 0, False),
+        (KNOWN.replace(b"x", b"x" * MOST_HEAD_BYTES), 0, False),
+    ],
+)
+def test_a_head_is_kept_only_if_it_is_certain_where_it_ends(received: bytes, length: int, is_kept: bool) -> None:
+    fast_path = FastPath(lambda: pytest.fail("not asked"), ROUTES, Ledger())
+    begun = ReadHead(next(iter(fast_path.routes.values())), b"", None, length, {}, None)
+
+    fast_path.remember(received, begun)
+
+    assert [*fast_path.known_heads] == ([received[: len(received) - length]] if is_kept else [])
+
+
+def test_known_heads_and_bodies_are_bounded(services: Services) -> None:
+    fast_path = FastPath(lambda: pytest.fail("not asked"), ROUTES, Ledger())
+    begun = ReadHead(next(iter(fast_path.routes.values())), b"", None, 0, {}, None)
+
+    for number in range(3 * MOST_HEADS):
+        fast_path.remember(KNOWN.replace(b"x", b"%d" % number), begun)
+
+    assert 0 < len(fast_path.known_heads) <= MOST_HEADS
+
+
+def test_a_client_that_does_not_read_the_answers_to_a_known_head_is_left(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings = settings_for(f"sqlite:///{tmp_path}/m.db", body_timeout_ms=500)
+    segments = list_request(f"{SEEN}&limit=1000")
+    with running_service(settings) as url, Client(url) as client:
+        client.define(DRIVEN)
+        client.grant(*(f"folder:{number}#viewer@user:ann" for number in range(500)))
+        for _ in range(3):
+            assert len(answers(client, segments)[0][0]) > 50_000
+        with connect(client, receive_buffer=4_096) as connection:
+            connection.setblocking(False)
+            deadline = time.monotonic() + 60
+            with contextlib.suppress(OSError):  # as soon as it is closed
+                while is_established(connection):
+                    assert time.monotonic() < deadline
+                    with contextlib.suppress(BlockingIOError):
+                        connection.sendall(segments[0])
+                    time.sleep(0.02)
+
+    wait_for_stopped_services()
+    assert "Exception" not in capfd.readouterr().err
 
 
 def test_a_write_is_seen_on_the_same_connection(services: Services) -> None:

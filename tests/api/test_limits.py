@@ -14,16 +14,13 @@ import pytest
 
 from magistrate.api.parse import MAX_VALUES, decode_body
 from magistrate.errors import InvalidRequest
-from tests.api.sockets import connect, head, is_hung_up, read_answer, read_to_the_end
+from tests.api.sockets import connect, head, is_established, is_hung_up, read_answer, read_to_the_end
 from tests.running import Client, running_service, settings_for
 
 MAX_BODY = 20_000
 MAX_HEAD = 4_096
 MAX_META = 1_000
 MAX_DEPTH = 16
-
-ESTABLISHED = "01"
-"""As /proc/net/tcp has it."""
 
 
 @pytest.fixture(scope="module")
@@ -360,13 +357,6 @@ def test_a_client_that_closes_its_side_within_a_body_is_left(tmp_path: Path) -> 
         connection.shutdown(socket.SHUT_WR)
 
         assert is_hung_up(connection)
-
-
-def is_established(connection: socket.socket) -> bool:
-    """Whether the other side of a connection, on this machine as well, has not begun to close it."""
-    ours, theirs = (f":{address[1]:04X}" for address in (connection.getsockname(), connection.getpeername()))
-    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
-    return any(row[1].endswith(theirs) and row[2].endswith(ours) and row[3] == ESTABLISHED for row in rows)
 
 
 def test_a_client_that_does_not_read_is_left(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ import falcon.asgi
 import msgspec
 import structlog
 from falcon.constants import COMBINED_METHODS
-from uuid_utils import uuid7
 
 from magistrate import errors
 from magistrate.api.auditing import BODY, CALLER, ROUTE
@@ -177,7 +176,7 @@ class Application:
         if b"%2f" in scope["raw_path"].lower():
             scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
         scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
-        scope |= {LEDGER: self._ledger, STARTED: perf_counter(), REQUEST_ID: str(uuid7())}
+        scope |= {LEDGER: self._ledger, STARTED: perf_counter(), REQUEST_ID: self._ledger.make_request_id()}
         try:
             full = self._find_full(scope) if app is self._app else None
             if full is None:

@@ -1,6 +1,7 @@
 """Defines the bodies and the handler of /v2/check and its alias /v2/authorize (docs/compatibility.md#check)."""
 
 from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeVar
@@ -54,6 +55,8 @@ MOST_CONTEXTS = 128
 
 STOP_AT = {None: ALL_NEEDED, "anyOf": UNTIL_AUTHORIZED, "allOf": UNTIL_DENIED, "batch": ALL_NEEDED}
 
+NO_CONTEXT: Mapping[str, Any] = {}
+
 ALLOWED, DENIED = (200, "Authorized"), (403, "Not Authorized")
 
 _IS_IMPLICIT = attrgetter("is_implicit")
@@ -73,7 +76,7 @@ class SingleCheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults
     context: dict[str, Any] | None = None
 
 
-class CheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
+class CheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, dict=True):
     """Represents a check of one warrant, or of several with an operator: `anyOf`, `allOf`, or `batch` for an answer to
     each. `contextualWarrants` count as if they were written, for this request alone; a bearer token cannot pass
     any."""
@@ -86,6 +89,15 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True)
     strict: Annotated[bool | None, msgspec.Meta(description="whether undefined names are errors")] = None
     as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is that of then")] = None
     consistent_read: Annotated[bool | None, msgspec.Meta(description="accepted, without effect")] = None
+
+    @cached_property
+    def plain_checks(self) -> tuple[str | None, Sequence[Check]] | None:
+        """Holds the operator and the checks, or None if there is a context, an id is not valid, or a subject is
+        missing. Raises InvalidParameter, MissingParameter."""
+        if self.context:
+            return None
+        op, check_bodies = _read_operator(self, MAX_CHECKS)
+        return (op, [*map(_build_plain_check, check_bodies)]) if _are_plain(check_bodies) else None
 
     @classmethod
     def narrow(cls, object_types: Collection[str]) -> type["CheckBody"]:
@@ -102,7 +114,7 @@ def _redefine(kind: type[Body], **redefined: tuple[Any, ...]) -> type[Body]:
     for field in msgspec.structs.fields(kind):
         default = () if field.required else (field.default,)
         fields.append((field.name, *redefined.get(field.name, (field.type, *default))))
-    options: dict[str, Any] = {"rename": "camel", "frozen": True, "kw_only": True, "omit_defaults": True}
+    options: dict[str, Any] = {"rename": "camel", "frozen": True, "kw_only": True, "omit_defaults": True, "dict": True}
     return msgspec.defstruct(f"Narrow{kind.__name__}", fields, bases=(kind,), **options)  # type: ignore[return-value]  # it derives from `kind`
 
 
@@ -238,23 +250,31 @@ def _build_answer(
     return Answer(answers, found.revision)
 
 
-def read_checks(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tuple[str | None, list[Check]]:
+def read_checks(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tuple[str | None, Sequence[Check]]:
+    """Returns the operator and the checks of a body. Raises InvalidParameter, MissingParameter, Forbidden."""
+    if holder is None and (plain := body.plain_checks) is not None:
+        return plain
+    op, check_bodies = _read_operator(body, MAX_CHECKS if holder is None else MAX_CHECKS_BY_TOKEN)
+    common = check_context_size(body.context or {}, max_context_bytes)
+    if holder is None and _are_plain(check_bodies):
+        return op, [_build_plain_check(check_body, common) for check_body in check_bodies]
+    contexts = _merge_contexts(check_bodies, common, max_context_bytes, holder)
+    return op, [_build_check(check_body, contexts, holder) for check_body in check_bodies]
+
+
+def _read_operator(body: CheckBody, limit: int) -> tuple[str | None, Sequence[SingleCheckBody]]:
+    """Returns the operator and the warrants, of which there are at most so many. Raises InvalidParameter."""
     op = body.op or None
     if op not in STOP_AT:
         raise InvalidParameter("op", "must be either anyOf or allOf, or batch")
     check_bodies = body.warrants or []
     if not check_bodies:
         raise InvalidParameter("warrants", "must be greater than or equal to 1")
-    limit = MAX_CHECKS if holder is None else MAX_CHECKS_BY_TOKEN
     if len(check_bodies) > limit:
         raise InvalidParameter("warrants", f"must be less than {limit + 1}")
     if op is None and len(check_bodies) > 1:
         raise InvalidParameter("warrants", "must include operator when including multiple warrants")
-    common = check_context_size(body.context or {}, max_context_bytes)
-    if holder is None and _are_plain(check_bodies):
-        return op, [_build_plain_check(check_body, common) for check_body in check_bodies]
-    contexts = _merge_contexts(check_bodies, common, max_context_bytes, holder)
-    return op, [_build_check(check_body, contexts, holder) for check_body in check_bodies]
+    return op, check_bodies
 
 
 def _are_plain(check_bodies: Sequence[SingleCheckBody]) -> bool:
@@ -270,7 +290,7 @@ def _are_plain(check_bodies: Sequence[SingleCheckBody]) -> bool:
     return are_object_ids(ids)
 
 
-def _build_plain_check(check_body: SingleCheckBody, context: Mapping[str, Any]) -> Check:
+def _build_plain_check(check_body: SingleCheckBody, context: Mapping[str, Any] = NO_CONTEXT) -> Check:
     """Returns the check of a body for which `_are_plain` is true."""
     subject = check_body.subject
     assert subject is not None

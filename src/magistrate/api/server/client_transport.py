@@ -65,7 +65,7 @@ class ClientTransport:
         self._bytes_left = self._left_at_last_look = LINGER_BYTES
         self._ends_at = 0.0
         self._deadline: TimerHandle | None = None
-        self.write = transport.write
+        self.write: Callable[[bytes], None] = transport.write
         self.get_extra_info = transport.get_extra_info
         self.get_write_buffer_size = transport.get_write_buffer_size
         self.pause_reading = transport.pause_reading
@@ -97,8 +97,7 @@ class ClientTransport:
 
     def abort(self) -> None:
         """Closes the connection at once."""
-        self._state = State.CLOSED
-        self._stop_deadline()
+        self.connection_lost()
         self._transport.abort()
 
     def discard(self, data: bytes) -> None:
@@ -112,6 +111,8 @@ class ClientTransport:
         self._ends_at = min(self._ends_at, self._loop.time() + LINGER_SILENCE_SECONDS)
 
     def connection_lost(self) -> None:
+        """Ends it: answers of requests that are still being processed are dropped from now on."""
+        self.write = _drop
         self._state = State.CLOSED
         self._stop_deadline()
 
@@ -139,3 +140,7 @@ class ClientTransport:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
+
+
+def _drop(data: bytes) -> None:
+    """Does nothing: nobody can read this any more."""

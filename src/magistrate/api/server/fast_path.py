@@ -9,7 +9,6 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import msgspec
-from uuid_utils import uuid7
 
 from magistrate.api.admission import Admissions
 from magistrate.api.cors import VARY
@@ -22,7 +21,7 @@ from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.render import render_json
 from magistrate.api.route import Route
 from magistrate.api.server.ledger import Ledger
-from magistrate.api.service import Answer, Call, Service
+from magistrate.api.service import Answer, Call, Limits, Service
 from magistrate.engine.terms import Revision
 from magistrate.errors import MagistrateError, Overloaded
 from magistrate.operations.callers import Caller
@@ -34,6 +33,12 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 
 MOST_BYTES = 65_536
 """Limits the size of a body that the fast path waits for (64 KiB)."""
+
+MOST_HEADS, MOST_HEAD_BYTES = 1_000, 2_048
+"""Limit the heads that are kept, and the size of each (2 KiB)."""
+MOST_BODIES, MOST_BODY_BYTES = 4_000, 512
+"""Limit the bodies whose values are kept, and the size of each: at most some 10 MB for all."""
+END_OF_HEAD = b"\r\n\r\n"
 
 _TOKENS: Mapping[bytes, str | None] = {header.lower().encode(): header for header in TOKEN_HEADERS}
 ORIGIN = b"origin"
@@ -67,6 +72,18 @@ class FastRoute(NamedTuple):
         return found
 
 
+class ReadHead(NamedTuple):
+    """Holds what is read in the head of a request, which depends on nothing but its bytes. `given` has the headers that
+    contain consistency tokens; `echoed` is the id that the client gave the request, if it comes back."""
+
+    fast: FastRoute
+    query: bytes
+    key: str | None
+    length: int
+    given: Mapping[str, str]
+    echoed: str | None
+
+
 class FastPath:
     """Answers requests to the routes that are fast. `service` raises StoreUnavailable while it is not open. If
     `has_cors`, requests of pages of other origins are left to the web framework."""
@@ -77,7 +94,7 @@ class FastPath:
         self._service = service
         self._ledger = ledger
         self._watched = watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
-        self._routes = {
+        self.routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
                 route, msgspec.json.Decoder(route.body or Any), {**watched, **_list_headers(route)}, {}
             )
@@ -88,52 +105,49 @@ class FastPath:
         self._vary = f"{VARY[0].lower()}: {VARY[1]}\r\n" if has_cors else ""
         self._default_headers: RawHeaders | None = None
         self._revision = Revision(-1)
-        self._head = b""
+        self._common = b""
+        self.known_heads: dict[bytes, ReadHead] = {}
+        """Holds heads of requests that were answered, by their bytes up to and with the empty line."""
+        self._bodies: dict[tuple[msgspec.json.Decoder[Any], bytes], Any] = {}
+        """Holds the values of small bodies."""
 
     def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingRequest | PendingRefusal | None":
         """Returns a pending request if a head qualifies for the fast path: the key is valid for the route and the
         stated length is within the limits. Returns None otherwise. A pending request counts towards the rate limit of
         its caller."""
         path, _, query = url.partition(b"?") if method == b"GET" else (url, b"", b"")
-        fast = self._routes.get((method, path))
+        fast = self.routes.get((method, path))
         if fast is None:
             return self._find_refusal(method.decode("latin-1"), url.decode("latin-1").partition("?")[0], headers)
         if fast.route.body is None and (refusal := self._find_refusal("GET", fast.route.path, headers)) is not None:
             return refusal
-        return self._begin(fast, query, headers)
+        head = _read_head(fast, query, headers)
+        return None if head is None else self.begin(head)
 
-    def _begin(self, fast: FastRoute, query: bytes, headers: RawHeaders) -> "PendingRequest | None":
-        if fast.route.body is None and not self._is_newest_known():
-            return None
-        read = _read_headers(headers, fast.watched, has_body=fast.route.body is not None)
-        if read is None:
-            return None
-        key, length, given = read
-        echoed = given.pop(ECHOED_HEADER, None)
+    def begin(self, head: ReadHead) -> "PendingRequest | None":
+        """Returns a pending request if this head qualifies for the fast path now, like `begin_request`."""
+        fast = head.fast
         try:
-            if fast.route.needs_json_type:
-                require_json_type(given.pop(TYPE_HEADER, None))
             service = self._service()
-            caller = service.keys.identify(key)
+            if fast.route.body is None and not self._is_answerable(service, fast.route):
+                return None
+            caller = service.keys.identify(head.key)
         except MagistrateError:
             return None
-        if fast.route.scope not in caller.scopes:
-            return None
-        if length > MOST_BYTES or length > service.limits.max_body_bytes:
+        if fast.route.scope not in caller.scopes or head.length > service.limits.max_body_bytes:
             return None
         rate_limit = service.rate_limit
         if rate_limit is not None and not rate_limit.admit(caller):
             return None
         if caller.object_types is not None:
             fast = fast.narrowed.get(caller.object_types) or fast.restrict(caller.object_types)
-        return PendingRequest(fast, service, caller, given, echoed, query)
+        return PendingRequest(head, fast, service, caller)
 
-    def _is_newest_known(self) -> bool:
-        """Returns whether a list, which is at the newest revision, need not wait to know it."""
-        try:
-            return self._service().context.graph.find_newest() is not None
-        except MagistrateError:
-            return False
+    def _is_answerable(self, service: Service, route: Route) -> bool:
+        """Returns whether lists are not refused now, and one, which is at the newest revision, need not wait to know
+        it. Raises StoreUnavailable."""
+        is_full = service.admissions.by_scope[route.scope].is_full
+        return not is_full and service.context.graph.find_newest() is not None
 
     def _find_refusal(self, method: str, path: str, headers: RawHeaders) -> "PendingRefusal | None":
         """Returns a refusal if the service has more requests of this kind than it can answer. Its key is not read."""
@@ -150,6 +164,18 @@ class FastPath:
                 return None
         return PendingRefusal(full, path, admissions, perf_counter())
 
+    def remember(self, received: bytes, head: ReadHead) -> None:
+        """Keeps the head of a request for `known_heads` if it is certain where it ends: at the first empty line of what
+        was received, behind which there is nothing but its body."""
+        end = received.find(END_OF_HEAD) + len(END_OF_HEAD)
+        if end > MOST_HEAD_BYTES or len(received) - end != head.length:
+            return
+        known = received[:end]
+        if known.count(b"\r") == known.count(b"\n") == known.count(b"\r\n"):
+            if len(self.known_heads) >= MOST_HEADS:
+                self.known_heads.clear()
+            self.known_heads[known] = head
+
     def answer(self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders) -> bytes | None:
         """Returns the whole response, beginning with the status line and these headers, or None if the web framework
         must answer."""
@@ -162,15 +188,17 @@ class FastPath:
     def _answer(
         self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders, started: float
     ) -> bytes | None:
-        (route, decoder, _, _, is_narrow), context = pending.fast, pending.service.context
+        head, (route, decoder, _, _, is_narrow), service, caller = pending
+        context = service.context
         identity = context.store.identity
-        freshness = read_freshness(identity, pending.given) if pending.given else NO_DEMAND
-        value = None if route.body is None else decode_body(body, decoder, pending.service.limits.max_json_depth)
-        parameters = read_parameters(pending.query) if pending.query else {}
-        caller = pending.caller
-        request_id = str(uuid7())
+        freshness = read_freshness(identity, head.given) if head.given else NO_DEMAND
+        value = None
+        if route.body is not None:
+            value = self._bodies.get((decoder, body)) or self._decode_body(body, decoder, service.limits)
+        parameters = read_parameters(head.query) if head.query else {}
+        request_id = self._ledger.make_request_id()
         call = Call(context, {}, parameters, value, caller, freshness, None, request_id=request_id)
-        if caller.object_types is not None and not is_narrow:
+        if not is_narrow and caller.object_types is not None:
             caller.require_types(route.list_types(call))
         if parameters:
             route.check_parameters(call)
@@ -179,19 +207,28 @@ class FastPath:
             answer.close()
             return None
         content = render_json(answer.value)
-        head = self._render_head(default_headers, identity, answer.revision)
+        common = self._render_common_lines(default_headers, identity, answer.revision)
         self._ledger.record_answer(route.method, route.path, route.path, 200, request_id, started)
         described = (
-            f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(pending.echoed)}{self._vary}"
+            f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(head.echoed)}{self._vary}"
             f"content-length: {len(content)}\r\n\r\n"
         )
-        return b"".join((head, described.encode("latin-1"), content))
+        return b"".join((common, described.encode("latin-1"), content))
+
+    def _decode_body(self, body: bytes, decoder: msgspec.json.Decoder[Any], limits: Limits) -> object:
+        """Returns the value of a body, and keeps it if it is small: many clients make the same checks again."""
+        value: object = decode_body(body, decoder, limits.max_json_depth)
+        if len(body) <= MOST_BODY_BYTES:
+            if len(self._bodies) >= MOST_BODIES:
+                self._bodies.clear()
+            self._bodies[decoder, body] = value
+        return value
 
     def refuse(self, pending: "PendingRefusal", default_headers: RawHeaders) -> bytes:
         """Returns the whole response to a request that is refused, like `answer`."""
         route, admission = pending.full
         admission.shed += 1
-        request_id = str(uuid7())
+        request_id = self._ledger.make_request_id()
         self._ledger.record_answer(route.method, route.path, pending.path, 503, request_id, pending.started)
         lines = [b"HTTP/1.1 503 Service Unavailable", *(name + b": " + value for name, value in default_headers)]
         described = (
@@ -200,26 +237,22 @@ class FastPath:
         )
         return b"\r\n".join(lines) + described.encode() + _OVERLOADED
 
-    def _render_head(self, default_headers: RawHeaders, identity: Identity, revision: Revision) -> bytes:
+    def _render_common_lines(self, default_headers: RawHeaders, identity: Identity, revision: Revision) -> bytes:
         """Returns the lines that most answers have in common with the one before."""
         if default_headers is not self._default_headers or revision != self._revision:
             self._default_headers, self._revision = default_headers, revision
             lines = [b"HTTP/1.1 200 OK", *(name + b": " + value for name, value in default_headers), b""]
-            self._head = b"\r\n".join(lines) + _token_lines(identity, revision)
-        return self._head
+            self._common = b"\r\n".join(lines) + _token_lines(identity, revision)
+        return self._common
 
 
-class PendingRequest(msgspec.Struct, frozen=True):
-    """Represents a request that waits for its body."""
+class PendingRequest(NamedTuple):
+    """Represents a request that waits for its body. `fast` is the route for its caller."""
 
+    head: ReadHead
     fast: FastRoute
     service: Service
     caller: Caller
-    given: Mapping[str, str]
-    """Holds the headers that contain consistency tokens."""
-    echoed: str | None = None
-    """Holds the id that the client gave the request, if it comes back."""
-    query: bytes = b""
 
 
 class PendingRefusal(msgspec.Struct, frozen=True):
@@ -231,12 +264,11 @@ class PendingRefusal(msgspec.Struct, frozen=True):
     started: float
 
 
-def _read_headers(
-    headers: RawHeaders, watched: Mapping[bytes, str | None], has_body: bool
-) -> tuple[str | None, int, dict[str, str]] | None:
-    """Returns the key, the length of the body and the headers that are watched, or None if a header is repeated, the
-    length of a body is not stated, or there is a header that `watched` maps to None."""
-    key, length = None, None if has_body else 0
+def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders) -> ReadHead | None:
+    """Returns what these headers say, or None if the web framework must read them: if one is repeated, the length of a
+    body is not stated or too large, or there is a header that is watched for that."""
+    watched = fast.watched
+    key, length = None, 0 if fast.route.body is None else None
     given: dict[str, str] = {}
     for name, value in headers:
         if name == b"authorization":
@@ -250,7 +282,15 @@ def _read_headers(
             if header is None or header in given:
                 return None
             given[header] = value.decode("latin-1")
-    return None if length is None else (key, length, given)
+    if length is None or length > MOST_BYTES:
+        return None
+    echoed = given.pop(ECHOED_HEADER, None)
+    if fast.route.needs_json_type:
+        try:
+            require_json_type(given.pop(TYPE_HEADER, None))
+        except MagistrateError:
+            return None
+    return ReadHead(fast, query, key, length, given, echoed)
 
 
 def _list_headers(route: Route) -> dict[bytes, str | None]:

@@ -5,7 +5,7 @@ from functools import partial
 from http import HTTPStatus
 
 from magistrate.api.server.connection_state import Phase
-from magistrate.api.server.fast_path import FastPath, PendingRefusal, PendingRequest
+from magistrate.api.server.fast_path import END_OF_HEAD, FastPath, PendingRefusal, PendingRequest
 from magistrate.api.server.protocol import BoundedProtocol
 from magistrate.api.server.rate_limit import COUNTED
 
@@ -22,6 +22,10 @@ class FastPathProtocol(BoundedProtocol):
     _pending: PendingRequest | PendingRefusal | None = None
     _refusal: PendingRefusal | None = None
     _pieces: tuple[bytes, ...] = ()
+    _is_between_requests = True
+    """Says that the parser has read nothing of the next request."""
+    _received = b""
+    """Holds what was received since the beginning of the request, if that was in one piece."""
     _is_counted = False
     """Says that the request was counted towards the rate limit of its caller."""
 
@@ -38,9 +42,25 @@ class FastPathProtocol(BoundedProtocol):
         return super().eof_received()
 
     def receive(self, data: bytes) -> None:
+        cycle = self.cycle
+        self._received = b""
+        if (
+            self._is_between_requests
+            and self._phase is Phase.SERVING
+            and (cycle is None or cycle.response_complete)
+            and not self._head.earlier
+            and not self.flow.write_paused
+        ):
+            if self._answer_known(data):
+                return
+            self._received = data
         super().receive(data)
         if self._pending is not None and self._deadline is None:
             self._start_deadline()
+
+    def on_message_begin(self) -> None:
+        self._is_between_requests = False
+        super().on_message_begin()
 
     def on_body(self, body: bytes) -> None:
         if self._pending is None:
@@ -52,7 +72,9 @@ class FastPathProtocol(BoundedProtocol):
                 self._release()
 
     def on_message_complete(self) -> None:
-        pending = self._pending
+        self._is_between_requests = True
+        pending, received = self._pending, self._received
+        self._received = b""
         if pending is not None and not self.parser.should_upgrade():
             if isinstance(pending, PendingRefusal):
                 self._pending, self._refusal, self._pieces = None, pending, ()
@@ -64,12 +86,35 @@ class FastPathProtocol(BoundedProtocol):
             answer = self._fast_path.answer(pending, body, default_headers)
             if answer is not None:
                 self._pending = None
+                if received and not self._head.coding:
+                    self._fast_path.remember(received, pending.head)
                 self._expect_head()
                 self.transport.write(answer)
                 self.on_response_complete()
                 return
             self._release()
         super().on_message_complete()
+
+    def _answer_known(self, data: bytes) -> bool:
+        """Answers a request without parsing it, if it arrived as a whole and its head is known, and returns whether it
+        did. The connection waits for a request."""
+        fast_path = self._fast_path
+        end = data.find(END_OF_HEAD) + 4
+        head = fast_path.known_heads.get(data[:end])
+        if head is None or len(data) - end != head.length or (pending := fast_path.begin(head)) is None:
+            return False
+        answer = fast_path.answer(pending, data[end:], self.server_state.default_headers)
+        if answer is None:
+            self._is_counted = True
+            return False
+        if self._deadline is not None:
+            self._stop_deadline()
+        self.transport.write(answer)
+        self.server_state.total_requests += 1
+        self._keep_alive.start()
+        if self.flow.write_paused:
+            self._watch_reading()
+        return True
 
     def shutdown(self) -> None:
         self._release()
@@ -95,7 +140,8 @@ class FastPathProtocol(BoundedProtocol):
         if self._refusal is not None:
             self._send_refusal()  # the client did not wait for it
         is_plain = (
-            not self._is_answering()
+            not self._is_counted  # one that was counted has been tried
+            and not self._is_answering()
             and self._phase is Phase.SERVING
             and not self.flow.write_paused
             and not self.expect_100_continue

@@ -1,17 +1,20 @@
-"""Records the requests that were answered."""
+"""Gives requests their ids, and records those that were answered."""
 
 from time import perf_counter
 
 from magistrate.api.server.access_log import AccessLog
 from magistrate.api.server.audit_log import AuditLog
 from magistrate.api.server.metrics import METRICS
+from magistrate.api.server.request_ids import RequestIds
 
 
 class Ledger:
-    """Counts requests, and writes them to the access log if there is one. The audit log is None if there is none."""
+    """Makes the ids of requests, counts requests, and writes them to the access log if there is one. The audit log is
+    None if there is none."""
 
     def __init__(self, access_log: AccessLog | None = None, audit_log: AuditLog | None = None) -> None:
         self._access_log = access_log
+        self.make_request_id = RequestIds().make
         self.audit_log = audit_log
 
     def record_answer(self, method: str, route: str, path: str, status: int, request_id: str, started: float) -> None:

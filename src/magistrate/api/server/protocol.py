@@ -179,9 +179,7 @@ class BoundedProtocol(SlicingProtocol):
             self._start_deadline()  # for the rest of a body that nobody reads
         if self._phase is Phase.STOPPING and not self._is_answering() and not self.transport.is_closing():
             self._start_grace()
-        unsent = self.transport.get_write_buffer_size()
-        if unsent > UNSENT_BYTES:
-            self._expect_reading(unsent)
+        self._watch_reading()
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(HTTPStatus.BAD_REQUEST, NOT_HTTP)
@@ -329,6 +327,11 @@ class BoundedProtocol(SlicingProtocol):
             self.transport.abort()
         elif remaining:
             self._expect_reading(remaining)
+
+    def _watch_reading(self) -> None:
+        unsent = self.transport.get_write_buffer_size()
+        if unsent > UNSENT_BYTES:
+            self._expect_reading(unsent)
 
     def _expect_reading(self, unsent: int) -> None:
         """Starts the time for reading anew for each answer. No answer is begun while much of the one before it is
