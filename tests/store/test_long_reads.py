@@ -10,7 +10,8 @@ from benchmarks.counting import counting_store
 from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.store.contract import NewObject, NewWarrant, ObjectFilter, ObjectTypeFilter, Slice, Stamp
-from magistrate.store.sql_store import FEW_LARGE_ROWS, FEW_ROWS
+from magistrate.store.sql_store import FEW_LARGE_ROWS
+from magistrate.store.warrant_reads import FEW_ROWS
 
 pytestmark = pytest.mark.anyio
 

@@ -75,6 +75,9 @@ class SqliteDatabase:
         changes="revision r INDEXED BY revision_by_time CROSS JOIN change c ON c.revision = r.revision AND ({holds})",
         decisions="decision r INDEXED BY decision_by_time WHERE ({holds})",
         name="json_extract({row}.key, '$[{place}]')",
+        following="SELECT {columns} FROM reached u CROSS JOIN warrant w INDEXED BY warrant_by_object ON {holds}",
+        between=" UNION ",
+        all_following="{arms}",
     )
 
     def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:
