@@ -35,6 +35,9 @@ FOLDER = Path(__file__).parent / "scenarios"
 SCHEMA = FOLDER / "schema.json"
 FIRST_LINE = "# yaml-language-server: $schema=schema.json"
 
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""Reads YAML, ten times as fast where PyYAML has its part in C."""
+
 SHORT_QUESTION = {
     "description": "`document:plan#viewer@user:ann: true`",
     "type": "object",
@@ -467,7 +470,7 @@ def scenario_paths() -> list[Path]:
 
 def read_scenarios(path: Path) -> list[Scenario]:
     """Raises msgspec.ValidationError with the place of the first fault."""
-    written = yaml.safe_load(path.read_text())
+    written = yaml.load(path.read_text(), LOADER)
     for scenario in written:
         for asked in (scenario, *scenario.get("as_of", []), *scenario.get("writes", [])):
             asked["checks"] = [_in_full(question) for question in asked.get("checks", [])]

@@ -1,6 +1,7 @@
 """What `./run bench mixed` makes of its figures: tables, targets, plots, documents."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from benchmarks.datasets import DATASETS
 from benchmarks.document import write_document
 from benchmarks.mixed.asks import Verdict
 from benchmarks.mixed.latency import latency_of
-from benchmarks.mixed.measure import Case, Figures, Measured
+from benchmarks.mixed.measure import Case, Figures, Measured, Tail
 from benchmarks.mixed.memory import Memory, held_in
 from benchmarks.mixed.mixes import BATCHES, CHECK, LIST, WRITE
 from benchmarks.mixed.plots import draw
@@ -30,7 +31,12 @@ def figures(rate: float, wrong: int = 0, slowest: float = 0.01) -> Figures:
 def case(store: str, size: int, share: float, dataset: str = "drive", wrong: int = 0) -> Case:
     system = System(store, "http://localhost", WarrantApi(), DATASETS[dataset](size, 1))
     mixes = [Measured(system, mix, figures(10_000 * share), figures(5_000 * share, wrong)) for mix in MIXES]
-    return Case(system, figures(10_000), share, mixes)
+    return Case(system, figures(10_000), share, mixes, [tail(1.0, 2.0)])
+
+
+def tail(constant: float, check: float) -> Tail:
+    """Of a round with these p99 in milliseconds."""
+    return Tail(*(latency_of([0.0001] * 95 + [p99 / 1_000] * 5) for p99 in (constant, check)))
 
 
 def target_rows(results: Results) -> list[str]:
@@ -72,9 +78,26 @@ def test_the_tail_at_half_the_load_is_a_target(slowest: float, said: str) -> Non
     system = System("SQLite", "http://localhost", WarrantApi(), DATASETS["drive"](1_000, 1))
     measured = Measured(system, CHECK, figures(2), figures(1, slowest=slowest))
 
-    rows = target_rows(Results([Case(system, figures(4), 0.5, [measured])]))
+    rows = target_rows(Results([Case(system, figures(4), 0.5, [measured], [tail(1.0, 2.0)])]))
 
-    assert rows[-1] == f"| p99 of a check in p50, drive, 1,000, SQLite, at half the load | ≤ 5 {said}"
+    assert rows[-2] == f"| p99 of a check in p50, drive, 1,000, SQLite, at half the load | ≤ 5 {said}"
+
+
+@pytest.mark.parametrize(
+    ("checks", "said"), [((3.0, 30.0, 2.0), "| 3.0 times |  |"), ((4.0, 8.0, 2.0), "| 4.0 times | missed |")]
+)
+def test_the_tail_is_compared_with_that_of_the_constant_answer_round_by_round(
+    checks: tuple[float, ...], said: str
+) -> None:
+    """A round in which the machine stalls decides nothing."""
+    tails = [tail(1.0, checks[0]), tail(1.0, checks[1]), tail(10.0, checks[2])]
+    results = Results([replace(case("SQLite", 1_000, 0.5), tails=tails)])
+
+    assert target_rows(results)[-1] == (
+        f"| p99 of a check, drive, 1,000, SQLite, at half its rate, in that of the constant answer | ≤ 3 times {said}"
+    )
+    shown = ", ".join(f"{p99:.2f}" for p99 in checks)
+    assert f"| drive, 1,000, SQLite | 2,500 | 1.00, 1.00, 10.00 | {shown} | " in markdown(results)
 
 
 def test_two_workers_are_compared_round_by_round() -> None:

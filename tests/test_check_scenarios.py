@@ -20,6 +20,7 @@ from magistrate.engine.overlay import Overlay
 from magistrate.engine.terms import ObjectRef, Revision, object_ref, type_name
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.errors import NotFound
+from magistrate.operations.checks import prefetching_reader
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.graph import LiveGraph
@@ -146,16 +147,21 @@ async def decision_of(ctx: Context, question: Check, with_path: bool = False) ->
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
-async def test_a_scenario_over_a_store_reads_once_for_each_level(
-    scenario: Scenario, counted: tuple[Context, CountingDatabase]
+async def test_a_scenario_over_a_store_reads_once_for_each_level_or_ahead(
+    scenario: Scenario, counted: tuple[Context, CountingDatabase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ctx, database = counted
     await begin(ctx, database, scenario)
 
     for question, levels in zip(scenario.checks, scenario.levels, strict=True):
         database.reads = 0
-        without_path = await decision_of(ctx, question)
+        with monkeypatch.context() as by_levels:
+            by_levels.setattr(prefetching_reader, "MOST_TIMES", 0)
+            without_path = await decision_of(ctx, question)
         assert database.reads == max(levels, 1), question.ask  # the revision has to be read in any case
+        database.reads = 0
+        ahead = await decision_of(ctx, question)
+        assert (str(ahead), 1 <= database.reads <= max(levels, 1)) == (str(without_path), True), question.ask
         decision = await decision_of(ctx, question, with_path=True)
         if isinstance(decision, NotFound):
             assert (question.answer, question.missing) == ("missing", decision.key), question.ask

@@ -58,7 +58,7 @@ BOUNDED: dict[str, str] = {
     "magistrate.engine.policy.types.slice_of": "calls itself once, for a type that is not its own argument",
     "magistrate.operations.contextual_warrants.ContextualWarrants.extend_model": ANOTHER,
     "magistrate.operations.importing.importer.": ANOTHER,
-    "magistrate.operations.checks.shared_reads.SharedReader.read_warrants": ANOTHER,
+    "magistrate.operations.checks.prefetching_reader.PrefetchingReader.read_warrants": ANOTHER,
     "magistrate.store.postgres.PostgresDatabase.": ANOTHER,
     "magistrate.store.sql_keys.SqlKeys.": ANOTHER,
     "magistrate.store.sql_store.SqlStore.": ANOTHER,

@@ -2,7 +2,7 @@
 
 import itertools
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from benchmarks.cores import machine_seconds
@@ -62,14 +62,33 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class Tail:
+    """A round at the same constant rate, first of constant answers, then of checks."""
+
+    constant: Latency
+    check: Latency
+
+    @property
+    def ratio(self) -> float:
+        return self.check.p99 / self.constant.p99
+
+
+def tail_ratio(tails: Sequence[Tail]) -> float:
+    """The p99 of checks in that of constant answers, the median over the rounds: what else the machine does makes both
+    worse, and which of them it meets is chance."""
+    return statistics.median(tail.ratio for tail in tails)
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A system with everything measured on it. `share`: the checks a second of the constant answers a second, the
-    median over the rounds."""
+    median over the rounds. `tails`: at half the rate of the checks."""
 
     system: System
     constant: Figures
     share: float
     mixes: list[Measured]
+    tails: list[Tail]
 
     def of(self, mix: str) -> Measured:
         return next(measured for measured in self.mixes if measured.mix == mix)
@@ -85,21 +104,40 @@ def measure_case(system: System, effort: Effort) -> Case:
     closed_loop(system.url, once, CONNECTIONS, MOST_SECONDS)
     loads = {name: _Load(system, asks, effort.seconds, effort.sampling(name)) for name, asks in mixes.endless.items()}
     constants = _Load(system, itertools.repeat(Ask(system.dialect.constant)), effort.seconds, 0)
-    rounds = [(constants.closed(), loads[CHECK].closed()) for _ in range(ROUNDS)]
-    share = statistics.median(check.rate / constant.rate for constant, check in rounds)
-    constant, check = (_median(figures) for figures in zip(*rounds, strict=True))
+    rounds = [_measure_round(constants, loads[CHECK]) for _ in range(ROUNDS)]
+    share = statistics.median(one.check.rate / one.constant.rate for one in rounds)
+    constant, check = _median([one.constant for one in rounds]), _median([one.check for one in rounds])
+    paced = _median([one.paced_check for one in rounds], lambda figures: figures.latency.p99)
+    tails = [Tail(one.paced_constant.latency, one.paced_check.latency) for one in rounds]
     measured = [
-        Measured(system, name, closed := check if name == CHECK else load.closed(), load.paced(closed.rate))
+        Measured(system, CHECK, check, paced)
+        if name == CHECK
+        else Measured(system, name, closed := load.closed(), load.paced(closed.rate))
         for name, load in loads.items()
     ]
-    return Case(system, constant, share, measured)
+    return Case(system, constant, share, measured, tails)
 
 
-def _median(rounds: tuple[Figures, ...]) -> Figures:
-    """The round with the median rate; every verdict counts."""
-    middle = sorted(rounds, key=lambda figures: figures.rate)[len(rounds) // 2]
+def _measure_round(constants: "_Load", checks: "_Load") -> "_Round":
+    """Both as fast as they go, then both at half the rate of the checks of this round: on a busy machine it is another
+    one in each round."""
+    constant, check = constants.closed(), checks.closed()
+    return _Round(constant, check, constants.paced(check.rate), checks.paced(check.rate))
+
+
+def _median(rounds: Sequence[Figures], by: Callable[[Figures], float] = lambda figures: figures.rate) -> Figures:
+    """The round with the median rate, or of what `by` returns; every verdict counts."""
+    middle = sorted(rounds, key=by)[len(rounds) // 2]
     compared, wrong = (sum(one.verdict[place] for one in rounds) for place in (0, 1))
     return replace(middle, verdict=Verdict(compared, wrong))
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    constant: Figures
+    check: Figures
+    paced_constant: Figures
+    paced_check: Figures
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from benchmarks.mixed.latency import latency_of
-from benchmarks.mixed.measure import Case, Figures, Measured
+from benchmarks.mixed.measure import Case, Figures, Measured, tail_ratio
 from benchmarks.mixed.memory import Memory
 from benchmarks.mixed.mixes import CHECK
 from benchmarks.mixed.probe import KINDS, Staleness
@@ -21,6 +21,8 @@ TARGET_BYTES = 400
 """Of memory for each warrant that is kept."""
 TARGET_TAIL = 5.0
 """p99 in p50, at half the load."""
+TARGET_TAIL_OF_CONSTANT = 3.0
+"""p99 of checks at half their rate in that of constant answers at the same rate."""
 TARGET_VISIBLE_MS = 100.0
 """p99 of the time until another node answers freshly without a token, on PostgreSQL."""
 
@@ -57,6 +59,7 @@ def markdown(results: Results) -> str:
     tables = [
         _closed_table(results.cases),
         _paced_table(results.cases),
+        _tails_table(results.cases),
         _workers_table(results.workers),
         _staleness_table(results.staleness),
         _targets_table(results),
@@ -110,6 +113,26 @@ def _paced_row(measured: Measured) -> tuple[str, ...]:
     times = (f"{latency.p50:.2f}", f"{latency.p99:.2f}", tail, f"≤ {TARGET_TAIL:.0f}")
     name = f"{measured.system.case}: {measured.mix}"
     return (name, f"{figures.rate:,.0f}", *times, *_busy(figures), _wrong(figures))
+
+
+def _tails_table(cases: Sequence[Case]) -> str:
+    header = ("", "requests/s", "constant answer, p99 ms", "check, p99 ms", "check in constant answer", "target")
+    rows = [_tails_row(case) for case in cases]
+    return _table("Checks and constant answers in turns, at half the rate of the checks", header, rows)
+
+
+def _tails_row(case: Case) -> tuple[str, ...]:
+    constants = ", ".join(f"{tail.constant.p99:.2f}" for tail in case.tails)
+    checks = ", ".join(f"{tail.check.p99:.2f}" for tail in case.tails)
+    rate = f"{case.of(CHECK).paced.rate:,.0f}"
+    return (
+        case.system.case,
+        rate,
+        constants,
+        checks,
+        f"{tail_ratio(case.tails):.1f}",
+        f"≤ {TARGET_TAIL_OF_CONSTANT:.0f}",
+    )
 
 
 def _busy(figures: Figures) -> tuple[str, ...]:
@@ -194,6 +217,9 @@ def _tail_rows(results: Results) -> Iterator[tuple[str, ...]]:
             tail = latency.p99 / latency.p50
             name = f"p99 of a check in p50, {case.system.case}, at half the load"
             yield name, f"≤ {TARGET_TAIL:.0f}", f"{tail:.1f}", _kept(tail <= TARGET_TAIL)
+            ratio, target = tail_ratio(case.tails), TARGET_TAIL_OF_CONSTANT
+            name = f"p99 of a check, {case.system.case}, at half its rate, in that of the constant answer"
+            yield name, f"≤ {target:.0f} times", f"{ratio:.1f} times", _kept(ratio <= target)
 
 
 def _workers_rows(results: Results) -> Iterator[tuple[str, ...]]:

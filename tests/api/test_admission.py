@@ -24,7 +24,11 @@ class Clock:
 
 
 def new_admission(
-    most_running: int, most_waiting: int, wait_ms: int = LONG_MS, clock: Clock | None = None, most_bytes: int = 0
+    most_running: int,
+    most_waiting: int,
+    wait_ms: int = LONG_MS,
+    clock: Callable[[], float] | None = None,
+    most_bytes: int = 0,
 ) -> Admission:
     return Admission(most_running, most_waiting, wait_ms, WaitingBodies(most_bytes), clock or Clock())
 
@@ -83,6 +87,25 @@ async def test_requests_that_wait_for_nothing_begin_in_slices_and_those_beyond_a
     assert order == ["a", "b", "c", "d", "e"]
     assert [type(one) for one in outcomes] == [type(None)] * 5 + [Overloaded] * 2
     assert (admission.running, admission.waiting) == (0, 0)
+
+
+async def test_a_request_that_nobody_waits_behind_takes_one_step_of_the_event_loop_besides_its_own() -> None:
+    """It reads the clock of the processor twice, which is a system call."""
+    readings = 0
+
+    def clock() -> float:
+        nonlocal readings
+        readings += 1
+        return 0.0
+
+    admission = new_admission(100, 4, clock=clock)
+
+    async with admission.admit(0):
+        pass
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+    assert readings == 2
 
 
 async def test_more_requests_begin_at_once_while_they_take_little() -> None:

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from magistrate.api.server import protocol
+from magistrate.api.server.protocol import BoundedProtocol
 from magistrate.config import read_settings
 from tests.api.sockets import connect, head, is_hung_up, read_answer, read_to_the_end
 from tests.running import KEY, Client, running_server, running_service, settings_for
 
 MUCH = b"x" * 20_000_000
+MOST_HELD = 65_536
 
 CHUNKED = (b"%x\r\n" % len(MUCH), MUCH, b"\r\n0\r\n\r\n")
 
@@ -26,21 +28,22 @@ LENGTH = f"Content-Length: {len(MUCH)}"
 IN_CHUNKS = "Transfer-Encoding: chunked"
 
 
-@pytest.mark.parametrize(
-    ("parts", "status"),
-    [
-        pytest.param([sent("POST /v2/objects", LENGTH), MUCH], 413, id="a body that is announced too large"),
-        pytest.param([sent("POST /v2/check", LENGTH), MUCH], 413, id="a check that is announced too large"),
-        pytest.param([sent("POST /v2/objects", IN_CHUNKS), *CHUNKED], 413, id="a body too large in chunks"),
-        pytest.param([sent("POST /v2/objects", LENGTH, key="wrong"), MUCH], 401, id="a wrong key"),
-        pytest.param([sent("POST /nope", LENGTH), MUCH], 404, id="no such endpoint"),
-        pytest.param([sent("GET /v2/objects", LENGTH), MUCH], 200, id="a body nobody asked for"),
-        pytest.param([sent("POST /v2/objects")[:-2] + b"X-Filler: ", MUCH, b"\r\n\r\n"], 431, id="a large head"),
-        pytest.param([b"\x00\x01\x02", MUCH], 400, id="no HTTP"),
-        pytest.param([sent("POST /v2/objects", "Transfer-Encoding: gzip"), MUCH], 501, id="an unknown transfer coding"),
-        pytest.param([sent("POST /v2/objects", IN_CHUNKS, body=b"no chunk\r\n"), MUCH], 400, id="no chunk"),
-    ],
-)
+REFUSED = [
+    pytest.param([sent("POST /v2/objects", LENGTH), MUCH], 413, id="a body that is announced too large"),
+    pytest.param([sent("POST /v2/check", LENGTH), MUCH], 413, id="a check that is announced too large"),
+    pytest.param([sent("POST /v2/objects", IN_CHUNKS), *CHUNKED], 413, id="a body too large in chunks"),
+    pytest.param([sent("POST /v2/objects", LENGTH, key="wrong"), MUCH], 401, id="a wrong key"),
+    pytest.param([sent("POST /nope", LENGTH), MUCH], 404, id="no such endpoint"),
+    pytest.param([sent("GET /v2/objects", LENGTH), MUCH], 200, id="a body nobody asked for"),
+    pytest.param([sent("POST /v2/objects")[:-2] + b"X-Filler: ", MUCH, b"\r\n\r\n"], 431, id="a large head"),
+    pytest.param([b"\x00\x01\x02", MUCH], 400, id="no HTTP"),
+    pytest.param([sent("POST /v2/objects", "Transfer-Encoding: gzip"), MUCH], 501, id="an unknown transfer coding"),
+    pytest.param([sent("POST /v2/objects", IN_CHUNKS, body=b"no chunk\r\n"), MUCH], 400, id="no chunk"),
+]
+"""Requests of 20 MB that are answered before they have arrived, in parts."""
+
+
+@pytest.mark.parametrize(("parts", "status"), REFUSED)
 def test_who_sends_everything_before_reading_still_gets_the_answer(
     shared_client: Client, parts: Sequence[bytes], status: int
 ) -> None:
@@ -52,6 +55,39 @@ def test_who_sends_everything_before_reading_still_gets_the_answer(
 
     assert int(answer.split(b" ")[1]) == status
     assert answer.count(b"HTTP/1.1 ") == 1
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many bytes each connection holds that its client has sent since the answer that ends it."""
+    sizes: list[int] = []
+
+    def observe(name: str) -> None:
+        do = getattr(BoundedProtocol, name)
+
+        def do_and_observe(protocol: BoundedProtocol, *given: bytes) -> None:
+            do(protocol, *given)
+            if protocol.transport.is_lingering:
+                sizes.append(len(protocol._unparsed))
+
+        monkeypatch.setattr(BoundedProtocol, name, do_and_observe)
+
+    observe("data_received")
+    observe("_parse_slice")
+    return sizes
+
+
+@pytest.mark.parametrize(("parts", "status"), REFUSED)
+def test_little_is_held_of_what_is_read_only_to_be_discarded(
+    shared_client: Client, held: list[int], parts: Sequence[bytes], status: int
+) -> None:
+    with connect(shared_client) as connection:
+        for part in parts:
+            connection.sendall(part)
+        assert int(read_answer(connection).split(b" ")[1]) == status
+
+    assert held
+    assert max(held) <= MOST_HELD
 
 
 @pytest.mark.parametrize(

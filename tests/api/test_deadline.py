@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from magistrate.api.deadline import Deadlines
-from magistrate.errors import UNKNOWN_WRITE, DeadlineExceeded
+from magistrate.errors import UNKNOWN_WRITE, BodyTooSlow, DeadlineExceeded
 from tests.api.sockets import connect, head
 from tests.databases import PostgresServer
 from tests.running import Client, running_service, settings_for
@@ -140,16 +140,38 @@ def test_the_time_that_a_body_takes_to_arrive_does_not_count(tmp_path: Path) -> 
 
 
 @pytest.mark.anyio
-async def test_a_pause_moves_the_deadline_by_its_length() -> None:
+async def test_the_wait_for_the_body_moves_the_deadline_by_its_length() -> None:
     with Deadlines().begin(60_000, writes=False) as deadline:
         before = deadline.ends_at
-        deadline.pause()
+        deadline.begin_body(600_000)
         during = deadline.ends_at
         await asyncio.sleep(0.01)
-        deadline.resume()
+        deadline.end_body()
         after = deadline.ends_at
 
-    assert before < after < during == math.inf
+    assert before < after < during < math.inf
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("is_late", [False, True])
+async def test_the_body_has_a_limit_of_its_own(is_late: bool) -> None:
+    """Late: all of the body arrives just as its time ends, and the request runs on until it waits again."""
+
+    async def request() -> None:
+        with Deadlines().begin(60_000, writes=True) as deadline:
+            deadline.begin_body(1)
+            if is_late:
+                deadline.expire()
+                deadline.end_body()
+                assert deadline.ends_at == math.inf
+            await asyncio.sleep(3_600)
+
+    task = asyncio.current_task()
+    assert task is not None
+    with pytest.raises(BodyTooSlow) as caught:
+        await request()
+    assert caught.value.limit_ms == 1
+    assert task.cancelling() == 0
 
 
 @pytest.mark.anyio

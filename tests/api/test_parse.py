@@ -1,6 +1,9 @@
 """JSON bodies that are written in unusual ways."""
 
 import json
+import sys
+from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import msgspec
@@ -8,7 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from magistrate.api.parse import LARGE_BODY_BYTES, decode_body
+from magistrate.api import json_tokens, parse
+from magistrate.api.json_tokens import MOST_ESCAPES, PIECE_BYTES
+from magistrate.api.parse import (
+    LARGE_BODY_BYTES,
+    MAX_KEPT_QUERY_BYTES,
+    MAX_VALUES,
+    MOST_ENCODED_ESCAPES,
+    UNPAUSED_SECONDS,
+    decode_body,
+    read_parameters,
+)
 from magistrate.errors import InvalidRequest
 
 ANYTHING = msgspec.json.Decoder(object)
@@ -129,3 +142,126 @@ def test_a_large_body_is_read_like_a_small_one(filling: bytes) -> None:
     body = b'  {"a":"' + text + rb'","\u0062":[[],{"a":1}]}  '
 
     assert decode_body(body, ANYTHING, DEPTH) == json.loads(body)
+
+
+ESCAPED_AT_LENGTH = rb"\n" * (max(MOST_ESCAPES, MOST_ENCODED_ESCAPES) + 1)
+"""More escapes than are passed over at once, and than are encoded again."""
+
+
+@pytest.mark.parametrize("ending", [b"", b":", rb"\":", b"{", rb"\\"])
+def test_names_with_very_many_escapes_are_compared(ending: bytes) -> None:
+    name, other = ESCAPED_AT_LENGTH + ending, ESCAPED_AT_LENGTH + b"x" + ending
+    body = b'{"a":{"%s" :1,"%s":{}},"b":["%s"]}'
+
+    assert decode_body(body % (name, other, name), ANYTHING, DEPTH) == json.loads(body % (name, other, name))
+    with pytest.raises(InvalidRequest, match="more than once in one object"):
+        decode_body(body % (name, name, other), ANYTHING, DEPTH)
+
+
+@pytest.mark.parametrize("ending", [rb'"', rb"\\", rb"\"", b""])
+def test_a_string_with_very_many_escapes_is_one_value(ending: bytes) -> None:
+    commas = b"," * (MAX_VALUES + 1)
+    body = b'["%s%s"]' % (ESCAPED_AT_LENGTH, commas)
+
+    assert decode_body(body, ANYTHING, DEPTH) == json.loads(body)
+    with pytest.raises(InvalidRequest, match="malformed"):
+        decode_body(b'["%s%s%s' % (ESCAPED_AT_LENGTH, commas, ending), ANYTHING, DEPTH)
+
+
+@pytest.mark.parametrize("place", range(PIECE_BYTES - 4, PIECE_BYTES + 2))
+@pytest.mark.parametrize("escape", [rb"\"", rb"\\\"", rb"\\\\"])
+def test_no_escape_is_divided(place: int, escape: bytes) -> None:
+    body = b'{"a":"%s%s[[[["}' % (b"x" * (place - len(b'{"a":"')), escape)
+
+    assert decode_body(body, ANYTHING, 1) == json.loads(body)
+
+
+@pytest.mark.parametrize("piece", [rb"\u00e9", rb"\n", rb"\"", rb",\n", rb"\"["])
+def test_other_threads_can_run_while_very_many_escapes_are_read(piece: bytes) -> None:
+    """Threads change between two lines of Python. One match of a regular expression over 8 MiB took 50 ms."""
+    steps = 40
+    body = b'{"a":"%s"}' % (piece * (steps * MOST_ESCAPES))
+
+    assert count_lines("_find_end_of_string", lambda: decode_body(body, ANYTHING, DEPTH)) >= steps
+
+
+def test_other_threads_can_run_while_values_and_members_are_looked_for() -> None:
+    """The search for the next one took 75 ms over 8 MiB of blanks."""
+    steps = 40
+    blanks = b" " * steps * LARGE_BODY_BYTES
+    values, members = b"[%s%s" % (b"0," * MAX_VALUES, blanks), b"{%s}" % blanks
+
+    assert count_lines("find_beginnings", lambda: list(json_tokens.find_beginnings(values))) >= MAX_VALUES + steps
+    assert count_lines("find_names_and_braces", lambda: list(json_tokens.find_names_and_braces(members))) >= steps
+
+
+def count_lines(function: str, do: Callable[[], object]) -> int:
+    """Returns the number of lines of this function in json_tokens.py that are run."""
+    lines = 0
+
+    def count_line(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal lines
+        lines += event == "line"
+        return count_line
+
+    def count_call(frame: FrameType, event: str, argument: Any) -> Any:
+        is_counted = frame.f_code.co_filename == json_tokens.__file__ and frame.f_code.co_name == function
+        return count_line if is_counted else None
+
+    before = sys.gettrace()
+    sys.settrace(count_call)
+    try:
+        do()
+    finally:
+        sys.settrace(before)
+    return lines
+
+
+@pytest.mark.parametrize("length", [20, MAX_KEPT_QUERY_BYTES, MAX_KEPT_QUERY_BYTES + 1])
+def test_the_parameters_of_a_request_are_its_own(length: int) -> None:
+    """Those of the last requests are kept."""
+    query = b"limit=5&limit=7&q=%C3%A9+x"
+    query += b"a" * max(0, length - len(query))
+    wanted = {"limit": "5", "q": "é x" + "a" * max(0, length - 26)}
+
+    read_parameters(query)["limit"] = "1"
+
+    assert read_parameters(query) == wanted
+
+
+class ProcessorClock:
+    """A clock of which each look takes some processor time; it counts the pauses that are made meanwhile."""
+
+    def __init__(self, seconds_a_look: float) -> None:
+        self.pauses = 0
+        self._now = 0.0
+        self._seconds_a_look = seconds_a_look
+
+    def thread_time(self) -> float:
+        self._now += self._seconds_a_look
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self.pauses += 1
+
+
+@pytest.mark.parametrize(
+    ("bytes_more", "seconds_a_pass", "pauses"),
+    [
+        (1, UNPAUSED_SECONDS, 5),
+        (1, UNPAUSED_SECONDS * 0.6, 2),
+        (1, UNPAUSED_SECONDS * 0.15, 0),
+        (0, UNPAUSED_SECONDS, 0),
+    ],
+)
+def test_a_large_body_is_paused_over_when_its_passes_take_long(
+    monkeypatch: pytest.MonkeyPatch, bytes_more: int, seconds_a_pass: float, pauses: int
+) -> None:
+    clock = ProcessorClock(seconds_a_pass)
+    monkeypatch.setattr(parse, "time", clock)
+    body = rb'{"a":"\u0062'
+    body += b"b" * (LARGE_BODY_BYTES + bytes_more - len(body) - 2) + b'"}'  # the escape makes it need every pass
+
+    decode_body(body, ANYTHING, DEPTH)
+
+    assert clock.pauses == pauses

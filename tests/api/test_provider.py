@@ -74,6 +74,15 @@ def test_a_token_that_the_provider_signed_for_us_is_good(served: Served, bearer:
     assert served.ask(bearer, "report:d#viewer").json() == DENIED
 
 
+@pytest.mark.parametrize(("checks", "status"), [(100, 200), (101, 400)])
+def test_it_may_send_a_hundred_checks_at_once(served: Served, checks: int, status: int) -> None:
+    for path in ("/v2/check", "/v2/authorize"):
+        asked = served.ask(good(), *["report:a#viewer"] * checks, path=path, op="batch")
+
+        assert asked.status_code == status
+        assert status == 200 or asked.json()["message"] == "must be less than 101"
+
+
 def test_its_clock_may_differ_a_little(served: Served) -> None:
     for bearer in (
         good(iat=seconds_from_now(60), nbf=seconds_from_now(8)),

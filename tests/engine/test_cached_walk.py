@@ -31,6 +31,8 @@ WRITTEN = (
     "document:2#parent@folder:a",
     "folder:a#viewer@group:g#member",
     "group:g#member@user:bob",
+    "group:all#member@user:ann",
+    "group:h#member@user:dan",
     "document:3#viewer@user:bob",
     "document:3#viewer@user:ann[x == 1]",
     *(f"document:4#viewer@user:u{number}" for number in range(50)),
@@ -41,6 +43,7 @@ LATER = (
     "group:g#member@user:eve",
     "document:9#viewer@user:eve",
 )
+OF_MANY = ("document:1#viewer@user:*", "group:g#member@group:h#member", "folder:a#viewer@group:all#member")
 CASES = {
     "document:1#viewer@user:ann": EXPLICIT,
     "document:1#viewer@user:bob": IMPLICIT,
@@ -54,7 +57,7 @@ class Cache:
     """A graph, and the warrants that it caches."""
 
     def __init__(self, most: int = 1_000, most_each: int = 500) -> None:
-        ever = [stored_warrant(one, number, 0) for number, one in enumerate((*WRITTEN, *LATER), 1)]
+        ever = [stored_warrant(one, number, 0) for number, one in enumerate((*WRITTEN, *LATER, *OF_MANY), 1)]
         self.stored = ever[: len(WRITTEN)]
         self.graph = Graph(model_of(dict(TYPES), ever), Revision(1), most, most_each)
 
@@ -97,41 +100,80 @@ def test_a_decision_that_is_cached_takes_one_unit_of_work(cache: Cache) -> None:
 
 @pytest.mark.parametrize("text", LATER[:3])
 def test_a_change_of_what_a_decision_was_made_from_evicts_it(cache: Cache, text: str) -> None:
+    """The decisions about other subjects stay."""
+    [named] = [one for one in ("bob", "eve") if text.endswith(one)]
+    others = [one for one in CASES if not one.endswith(named)]
+
     cache.write(text)
 
-    assert len(cache.graph.decisions) == 0
+    assert len(cache.graph.decisions) == len(others)
+    assert [cache.count_work(question(one)) for one in others] == [1] * len(others)
     assert cache.decide(question("document:1#viewer@user:eve")).is_authorized is (text != LATER[0])
     assert cache.decide(question("document:1#viewer@user:bob")) == (EXPLICIT if text == LATER[0] else IMPLICIT)
 
 
-def test_a_new_member_of_a_group_that_was_never_read_itself_evicts_decisions() -> None:
+@pytest.mark.parametrize("text", OF_MANY)
+def test_a_change_that_concerns_more_than_one_subject_evicts_all_decisions(cache: Cache, text: str) -> None:
+    cache.write(text)
+
+    assert len(cache.graph.decisions) == 0
+    assert cache.decide(question("document:1#viewer@user:eve")).is_authorized is (text == OF_MANY[0])
+    assert cache.decide(question("document:2#viewer@user:ann")).is_authorized is (text == OF_MANY[2])
+
+
+def test_an_entry_that_is_read_again_after_a_change_of_one_subject_evicts_all_decisions(cache: Cache) -> None:
+    """It is not cached then, and the graph would not notice what changes in it before it is."""
+    cache.write("document:1#viewer@user:eve[x == 1]")
+
+    assert len(cache.graph.decisions) == 0
+    cache.write("document:1#parent@folder:b")
+    cache.write("folder:b#viewer@user:zoe")
+    assert cache.decide(question("document:1#viewer@user:zoe")) == IMPLICIT
+
+
+def test_decisions_about_all_subjects_with_the_id_that_changes_are_evicted() -> None:
+    """Subjects of two types may have one id."""
+    cache = Cache()
+    for asked in ("document:1#viewer@user:eve", "document:1#viewer@group:eve"):
+        cache.decide(question(asked))
+
+    cache.write("document:1#viewer@user:eve")
+
+    assert len(cache.graph.decisions) == 0
+
+
+@pytest.mark.parametrize(("member", "name"), [("user:eve", "eve"), ("group:h#member", "dan")])
+def test_a_new_member_of_a_group_that_was_never_read_itself_evicts_decisions(member: str, name: str) -> None:
     """It is in the membership closure of the subject alone."""
     cache = Cache()
-    for text in ("document:1#viewer@user:bob", "document:2#viewer@user:eve"):
+    asked = question(f"document:1#viewer@user:{name}")
+    for text in ("document:1#viewer@user:bob", f"document:2#viewer@user:{name}"):
         cache.decide(question(text))
     for view in cache.graph.views:
         if view.key.type == "group":
             view.entries.evict_all()
             view.points.evict_all()
-    assert cache.decide(question("document:1#viewer@user:eve")) == DENIED
+    assert cache.decide(asked) == DENIED
 
-    cache.write("group:g#member@user:eve")
+    cache.write(f"group:g#member@{member}")
 
-    assert cache.decide(question("document:1#viewer@user:eve")) == IMPLICIT
+    assert cache.decide(asked) == IMPLICIT
 
 
 def test_a_change_of_what_no_decision_was_made_from_leaves_them(cache: Cache) -> None:
+    cache.write("document:9#viewer@user:zoe")
     cache.write("document:9#viewer@user:eve")
 
-    assert len(cache.graph.decisions) == len(CASES)
+    assert len(cache.graph.decisions) == len(CASES) - 1
     assert cache.decide(question("document:9#viewer@user:eve")) == EXPLICIT
 
 
-def test_a_change_of_an_object_with_too_many_subjects_evicts_the_decisions() -> None:
+@pytest.mark.parametrize("subject", ["user:bob", "user:*"])
+def test_a_change_of_an_object_with_too_many_subjects_evicts_the_decisions(subject: str) -> None:
     cache = Cache(most_each=1)
     assert cache.decide(question("document:4#viewer@user:bob")) == DENIED
 
-    cache.write("document:4#viewer@user:bob")
+    cache.write(f"document:4#viewer@{subject}")
 
     assert cache.decide(question("document:4#viewer@user:bob")) == EXPLICIT
 

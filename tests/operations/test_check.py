@@ -22,13 +22,14 @@ from magistrate.operations.checks import check as operations_check
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.check_run import CheckRun
+from magistrate.operations.checks.prefetching_reader import MOST_ROWS
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.object_types import create_object_types, delete_object_type
 from magistrate.operations.warrants import create_warrants, delete_warrants
 from magistrate.store.contract import ALIVE, NewWarrant, Slice, Snapshot, WarrantFilter
 from magistrate.store.database import Execute, Script
-from magistrate.store.sql_store import FEW_ROWS
+from magistrate.store.warrant_reads import FEW_ROWS
 from tests import oracle
 from tests.memory_source import model_of
 from tests.running import settings_for
@@ -86,17 +87,50 @@ def chain(length: int) -> list[str]:
     return [*links, f"team:{length}#member@user:ann"]
 
 
-async def test_a_check_reads_once_for_each_level(counted: tuple[Context, CountingDatabase]) -> None:
+async def test_a_check_whose_plans_are_known_reads_all_levels_at_once(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
     ctx, database = counted
     await define(ctx, DRIVE)
     folders = [f"folder:{number}#parent@folder:{number + 1}" for number in range(5)]
     await grant(ctx, *folders, "folder:5#viewer@team:0#member", *chain(2))
-    await check(ctx, "folder:9#viewer@user:ann")
+    await check(ctx, "folder:0#viewer@user:nobody")
+    database.reads = 0
+
+    assert await allowed(ctx, "folder:0#viewer@user:ann") == [True]
+    assert await allowed(ctx, "folder:0#viewer@user:bob") == [False]
+
+    assert database.reads == 2
+
+
+async def test_a_check_reads_once_for_each_level_of_plans_that_were_not_known(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await define(ctx, DRIVE)
+    folders = [f"folder:{number}#parent@folder:{number + 1}" for number in range(5)]
+    await grant(ctx, *folders, "folder:5#viewer@team:0#member", *chain(2))
+    await ctx.models.get_known()
     database.reads = 0
 
     assert await allowed(ctx, "folder:0#viewer@user:ann") == [True]
 
-    assert database.reads == len(["0", "1", "2", "3", "4", "5", "team:0", "team:1", "team:2"])
+    assert database.reads == len(["folder:0 to folder:5", "team:0", "team:1", "team:2"])
+
+
+async def test_a_check_that_leads_to_too_much_reads_the_rest_by_levels(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await define(ctx, DRIVE)
+    await grant(ctx, *chain(MOST_ROWS + 2), "folder:0#viewer@team:0#member", "folder:1#viewer@team:9#member")
+    await check(ctx, "folder:1#viewer@user:nobody")
+    database.reads = 0
+
+    assert await allowed(ctx, "folder:0#viewer@user:ann") == [True]
+    assert database.reads == len(["all levels", "folder:0"]) + MOST_ROWS + 3
+    assert await allowed(ctx, "folder:1#viewer@user:ann") == [True]
+    assert database.reads == len(["all levels", "folder:0"]) + MOST_ROWS + 3 + 1
 
 
 async def test_a_hundred_checks_read_no_more_often_than_the_deepest(counted: tuple[Context, CountingDatabase]) -> None:

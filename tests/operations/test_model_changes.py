@@ -7,6 +7,7 @@ from magistrate.engine.terms import TypeName
 from magistrate.operations.object_types import delete_object_type
 from tests.operations.node import Node
 from tests.operations.test_check import DRIVE
+from tests.operations.test_query import reads_of_news
 
 pytestmark = pytest.mark.anyio
 
@@ -122,3 +123,22 @@ async def test_a_type_that_did_not_change_is_not_read_again(node: Node) -> None:
 async def newest_model(node: Node) -> Model:
     stored = await node.ctx.store.read_model()
     return await node.ctx.models.at(stored.revision, stored.value.written_at)
+
+
+@pytest.mark.parametrize("change", UNRELATED)
+async def test_checks_among_two_writes_of_types_in_a_hundred_read_no_warrants(warm: Node, change: str) -> None:
+    """The first check after each write reads the types that changed, with five statements, and all others nothing."""
+    asked = [f"folder:{number}#viewer@user:{user}" for number in range(3) for user in ("ann", "bob")]
+    for one in asked * 2:
+        await warm.allowed(one)
+    fetches, statements = warm.ctx.graph.counts.fetches, []
+
+    for number in range(100):
+        if number % 50 == 25:
+            await warm.define(UNRELATED[change])
+        statements.append(await warm.reads_for(asked[number % len(asked)]))
+
+    assert warm.ctx.graph.counts.fetches == fetches
+    if not reads_of_news(warm.database):  # these depend on the time that has passed
+        assert [number for number, count in enumerate(statements) if count] == [25, 75]
+        assert sum(statements) <= 10

@@ -60,7 +60,7 @@ def test_the_connections_wait_for_the_disk(tmp_path: Path) -> None:
     wiring.migrate_store(settings_for(f"sqlite:///{tmp_path}/m.db"))
     database = SqliteDatabase(str(tmp_path / "m.db"), 1_000, lambda sql: None)
 
-    assert database._writer.execute("PRAGMA synchronous").fetchall() == [(2,)]  # FULL
+    assert database._writer.connection.execute("PRAGMA synchronous").fetchall() == [(2,)]  # FULL
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

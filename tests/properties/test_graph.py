@@ -173,13 +173,15 @@ def test_a_cached_decision_is_what_a_walk_decides_at_any_time_and_in_any_context
     most: int,
     most_each: int,
 ) -> None:
-    """In each step a warrant may come or go, and what it grants is checked before and after. Some warrants have a time
-    limit, and the graph may be too small for what the checks need: then entries are evicted all the time."""
+    """In each step a warrant may come or go, and what it grants is checked before and after, and what was checked in
+    earlier steps again. Some warrants have a time limit, and the graph may be too small for what the checks need: then
+    entries are evicted all the time."""
     all_ever = [
         msgspec.structs.replace(one, expires_at=5) if number in limited else one for number, one in enumerate(all_ever)
     ]
     graph = Graph(model_of(drawn, all_ever), Revision(1), most=most, most_each=most_each)
     stored = all_ever[::2]
+    earlier: list[Check] = []
 
     def expect_cached(asked: Check, now: int) -> None:
         with suppress(TooSmall):
@@ -195,8 +197,9 @@ def test_a_cached_decision_is_what_a_walk_decides_at_any_time_and_in_any_context
         if changed is not None:
             stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
             graph.apply([change_of(changed, changed in stored)], Revision(revision))
-        for one in (about, asked, msgspec.structs.replace(about, context={"x": x})):
+        for one in (*earlier, about, asked, msgspec.structs.replace(about, context={"x": x})):
             expect_cached(one, now)
+        earlier += [about, asked]
 
 
 @given(

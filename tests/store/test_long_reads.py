@@ -1,11 +1,17 @@
-"""Reads that may return many large texts are long reads: they do not delay others."""
+"""Reads that may return very much are long reads, or go in steps: they do not delay others."""
+
+import asyncio
+import sys
+from itertools import pairwise
 
 import pytest
 
 from benchmarks.counting import counting_store
-from magistrate.engine.terms import ObjectId, Revision, TypeName, object_ref
-from magistrate.store.contract import NewObject, ObjectFilter, ObjectTypeFilter, Slice, Stamp
+from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
+from magistrate.store.contract import NewObject, NewWarrant, ObjectFilter, ObjectTypeFilter, Slice, Stamp
 from magistrate.store.sql_store import FEW_LARGE_ROWS
+from magistrate.store.warrant_reads import FEW_ROWS
 
 pytestmark = pytest.mark.anyio
 
@@ -37,4 +43,45 @@ async def test_the_model_is_a_long_read(database_url: str) -> None:
     await store.read_model(Revision(1))
 
     assert database.long_reads == 2
+    await store.close()
+
+
+async def test_the_rows_of_a_long_read_are_freed_in_steps(database_url: str) -> None:
+    """While their warrants are made: all at once, 60,000 rows took five milliseconds."""
+    store, _ = await counting_store(database_url)
+    many = 12 * FEW_ROWS
+    warrants = [
+        NewWarrant(object_ref("d", "plan"), RelationName("viewer"), Subject(TypeName("user"), ObjectId(f"u{number}")))
+        for number in range(many)
+    ]
+    await store.put_warrants(warrants, lambda definitions: None, Stamp("ann", 1))
+    read = WarrantRead(WarrantsByObject(TypeName("d"), (RelationName("viewer"),), TypeName("user"), False, False), None)
+    allocated = [0]
+
+    async def observe() -> None:
+        while True:
+            allocated.append(sys.getallocatedblocks())
+            await asyncio.sleep(0)
+
+    observing = asyncio.create_task(observe())
+    found = (await store.read_warrants([read], None, 10 * many)).warrants
+    allocated.append(sys.getallocatedblocks())
+    observing.cancel()
+    await store.close()
+
+    assert len(found[0]) == many
+    assert max(before - after for before, after in pairwise(allocated)) < many // 2
+
+
+@pytest.mark.parametrize(("reads", "statements"), [(10, 1), (11, 2), (21, 3)])
+async def test_a_statement_has_a_limited_number_of_ids(database_url: str, reads: int, statements: int) -> None:
+    store, database = await counting_store(database_url)
+    await store.put_objects([NewObject(TypeName("d"), ObjectId("plan"), None)], Stamp("ann", 1))
+    ids = tuple(ObjectId(f"plan{number}") for number in range(1_000))
+    request = WarrantsByObject(TypeName("d"), (RelationName("viewer"),), TypeName("user"), False, False)
+
+    found = await store.read_warrants([WarrantRead(request, ids)] * reads, None, 100)
+
+    assert [*found.warrants] == [[]] * reads
+    assert database.reads == statements
     await store.close()

@@ -12,6 +12,7 @@ import pytest
 from magistrate import wiring
 from magistrate.config import PostgresUrl, SqliteUrl, read_database_url
 from magistrate.engine.names import warrant_names
+from magistrate.engine.read_ahead import NOBODY, FollowingRead, ReadOutline, ReadsAhead
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_reader import (
     AnyRead,
@@ -22,7 +23,7 @@ from magistrate.engine.warrant_reader import (
 )
 from magistrate.engine.warrants import WarrantPattern
 from magistrate.store import sql, sql_collecting, sql_models
-from magistrate.store.batch_reads import JoinTemplates, objects_statement, read_statement
+from magistrate.store.batch_reads import JoinTemplates, ahead_statement, objects_statement, read_statement
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.event_listing import events_statement
 from magistrate.store.events import EventFilter, EventsOfKind
@@ -63,6 +64,7 @@ def looked_up(statement: str, *values: str | int | None) -> Spoken:
 ANN = Subject(TypeName("user"), ObjectId("id-5"))
 GROUPS = WarrantsByObject(TypeName("type-3"), (RelationName("editor"), RelationName("viewer")), None)
 TO_USERS = WarrantsBySubject(TypeName("type-3"), GROUPS.relations, TypeName("user"), "member")
+LINKED = TypeName("type-3")
 IDS = tuple(ObjectId(f"id-{number}") for number in range(50))
 
 
@@ -73,6 +75,21 @@ def templates(dialect: sql.Dialect) -> JoinTemplates:
 def read_together(at: int | None, *reads: AnyRead, with_expired: bool = False) -> Spoken:
     revision = None if at is None else Revision(at)
     return lambda dialect: read_statement(reads, revision, 1_000, templates(dialect), with_expired)
+
+
+def read_ahead(at: int | None, ids: int) -> Spoken:
+    """Of users, groups and links; each leads to any other."""
+    requests = (GROUPS, replace(GROUPS, subjects=Subject(TypeName("user"), NOBODY)), replace(GROUPS, subjects=LINKED))
+    steps = [
+        FollowingRead((0, 2), GROUPS.type, subject_relation, place)
+        for subject_relation in ("member", None)
+        for place in range(len(requests))
+    ]
+    outline = ReadOutline(requests, {}, (0, 1, 2), (), tuple(steps), (), 0)
+    ahead = ReadsAhead(outline, ANN.id, requests)
+    reads = [WarrantRead(request, IDS[:ids]) for request in requests]
+    revision = None if at is None else Revision(at)
+    return lambda dialect: ahead_statement(reads, ahead, revision, 200, templates(dialect))
 
 
 def objects_found(*refs: ObjectRef) -> Spoken:
@@ -202,6 +219,10 @@ OF_WARRANTS = [
         id="read-two-shapes",
     ),
     pytest.param(read_together(None), id="read-nothing"),
+    *[
+        pytest.param(read_ahead(at, ids), id=f"read-ahead-{at=}-{ids=}")
+        for at, ids in itertools.product((None, 5), (1, 5))
+    ],
     pytest.param(looked_up(sql.FIND_WARRANT, *KEY), id="find-warrant"),
     pytest.param(
         looked_up(f"{sql.FIND_WARRANTS} (VALUES {', '.join(['(?, ?, ?, ?, ?, ?, ?)'] * 2)})", *KEY, *KEY),

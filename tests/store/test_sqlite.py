@@ -2,24 +2,33 @@
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from magistrate import wiring
 from magistrate.engine.terms import ObjectId, Revision, TypeName, object_ref
-from magistrate.errors import StoreUnavailable
+from magistrate.errors import NotFound, StoreUnavailable
 from magistrate.store.contract import NewObject, ObjectFilter, Slice, Stamp, Store
+from magistrate.store.database import Script
+from magistrate.store.objects import put_objects
+from magistrate.store.sql import MOVE_HEAD
+from magistrate.store.sql_store import SqlStore
+from magistrate.store.sqlite import SqliteDatabase
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
 
 
-async def opened(folder: Path, **settings: int) -> Store:
+async def opened(folder: Path, **settings: int) -> SqlStore:
     given = settings_for(f"sqlite:///{folder}/m.db", **settings)
     wiring.migrate_store(given)
-    return await wiring.open_store(given)
+    store = await wiring.open_store(given)
+    assert isinstance(store, SqlStore)
+    return store
 
 
 async def put(store: Store, id: str, meta: str | None = None) -> None:
@@ -103,6 +112,78 @@ async def test_nobody_holds_the_lock_for_writers_who_have_all_gone(tmp_path: Pat
     holder.execute("ROLLBACK")
 
     assert objects == 0
+    await store.close()
+
+
+async def write_as_one_group(
+    store: SqlStore, folder: Path, *writes: Coroutine[Any, Any, object]
+) -> tuple[list[object], list[str]]:
+    """Returns what the writes returned or raised, and the statements of the transaction, in order."""
+    assert isinstance(store.database, SqliteDatabase)
+    holder = apsw.Connection(f"{folder}/m.db")
+    holder.execute("BEGIN IMMEDIATE")
+    first = asyncio.create_task(put(store, "first"))
+    await asyncio.sleep(0.05)  # the writer has it, and waits for the lock
+    group = [asyncio.create_task(write) for write in writes]
+    await asyncio.sleep(0)
+    run: list[str] = []
+
+    def note(cursor: apsw.Cursor, sql: str, values: object) -> bool:
+        run.append(sql)
+        return True
+
+    store.database._writer.connection.exec_trace = note
+    holder.execute("ROLLBACK")
+    await first
+    outcomes = await asyncio.gather(*group, return_exceptions=True)
+    first_commit = run.index("COMMIT") + 1
+    return outcomes, run[first_commit:]
+
+
+def put_and_fail(head: Revision) -> Script[None]:
+    yield from put_objects([NewObject(TypeName("d"), ObjectId("bad"), None)], Stamp("ann", 1))(head)
+    raise LookupError
+
+
+async def list_ids(store: Store) -> list[str]:
+    return [row.id for row in (await store.list_objects(Slice("objectId", 10), ObjectFilter())).value.rows]
+
+
+async def test_writes_of_a_group_need_no_savepoints_and_store_the_newest_revision_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await opened(tmp_path)
+    loop, notified = asyncio.get_running_loop(), list[object]()
+    notify = loop.call_soon_threadsafe
+
+    def count_and_notify(*given: Any, **options: Any) -> asyncio.Handle:
+        notified.append(given)
+        return notify(*given, **options)
+
+    monkeypatch.setattr(loop, "call_soon_threadsafe", count_and_notify)
+    missing = store.delete_objects([object_ref("d", "missing")], Stamp("ann", 1))
+    outcomes, run = await write_as_one_group(store, tmp_path, put(store, "1"), missing, put(store, "2"))
+
+    assert [type(one) for one in outcomes] == [type(None), NotFound, type(None)]
+    assert await list_ids(store) == ["1", "2", "first"]
+    assert not any("SAVEPOINT" in one for one in run)
+    assert (run.count(MOVE_HEAD), run.count("COMMIT"), run.count("ROLLBACK")) == (1, 1, 0)
+    assert len(notified) == 2  # the first write, and the group
+    assert await store.check() == 3
+    await store.close()
+
+
+async def test_a_write_that_fails_after_it_changed_something_is_undone_alone(tmp_path: Path) -> None:
+    store = await opened(tmp_path)
+
+    outcomes, run = await write_as_one_group(
+        store, tmp_path, put(store, "1"), store.database.transact(put_and_fail), put(store, "2")
+    )
+
+    assert [type(one) for one in outcomes] == [type(None), LookupError, type(None)]
+    assert await list_ids(store) == ["1", "2", "first"]
+    assert (run.count("SAVEPOINT one_write"), run.count("ROLLBACK TO one_write"), run.count("COMMIT")) == (3, 1, 1)
+    assert await store.check() == 3
     await store.close()
 
 

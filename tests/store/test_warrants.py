@@ -8,6 +8,7 @@ import pytest
 from benchmarks.counting import counting_store
 from magistrate import wiring
 from magistrate.engine.names import warrant_names
+from magistrate.engine.read_ahead import AheadResult, ReadsAhead, outline_reads
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
 from magistrate.engine.warrant_reader import (
     AnyRead,
@@ -32,9 +33,9 @@ from magistrate.store.contract import (
     WarrantFilter,
 )
 from magistrate.store.following import AGING_MS, STALE_MS, Staleness
-from magistrate.store.sql_store import FEW_ROWS, MANY_IDS
+from magistrate.store.warrant_reads import FEW_ROWS, MANY_IDS
 from tests.change_log import list_changes
-from tests.memory_source import rows_of
+from tests.memory_source import model_of, rows_of
 from tests.running import settings_for
 from tests.scenario_files import claim, stored_warrant
 
@@ -359,6 +360,80 @@ async def test_a_batch_of_reads_answers_each_of_them(store: Store, at: int | Non
     assert [sorted(rows, key=lambda row: row.number) for rows in reading.warrants] == [
         rows_of(stored, read) for read in READS
     ]
+
+
+def outline_of(*written: str) -> ReadsAhead:
+    """For ann, with the plans of a document's viewers in a model with these warrants."""
+    model = model_of(FOLDERS, [stored_warrant(text, 1, 0) for text in written])
+    for of_type, relation in (("document", "viewer"), ("folder", "viewer"), ("team", "member")):
+        model.plan(TypeName(of_type), RelationName(relation))
+    ann = Subject(TypeName("user"), ObjectId("ann"))
+    return outline_reads(model, model.plan(TypeName("document"), RelationName("viewer")), ann).name_subject(ann)
+
+
+async def ahead_of(
+    store: Store, ahead: ReadsAhead, id: str = "a", at: int | None = None, most: int = MOST
+) -> tuple[AheadResult, list[str]]:
+    reads = ahead.complete_first([WarrantRead(ahead.requests[ahead.outline.first[0]], (ObjectId(id),))])
+    result = await store.read_ahead(reads, ahead, None if at is None else Revision(at), most)
+    return result, sorted(warrant.render() for _, warrant in result.warrants)
+
+
+FOLDERS: dict[str, dict[str, dict[str, object]]] = {
+    "user": {},
+    "team": {"member": {}},
+    "folder": {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}},
+    "document": {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}},
+}
+LED_TO = (
+    "document:a#parent@folder:1",
+    "folder:1#parent@folder:2",
+    "folder:2#parent@folder:1",
+    "folder:2#viewer@team:eng#member[x == 1]",
+    "team:eng#member@team:ops#member",
+    "team:ops#member@user:ann",
+)
+LEADING_NOWHERE = (
+    "document:b#parent@folder:3",
+    "folder:3#viewer@user:ann",
+    "folder:2#viewer@user:bob",
+    "team:hr#member@user:ann",
+)
+
+
+@pytest.mark.parametrize("at", [None, 1])
+async def test_reading_ahead_follows_links_and_groups_once_each(store: Store, at: int | None) -> None:
+    await put(store, *LED_TO, *LEADING_NOWHERE)
+    if at is not None:
+        await delete(store, LED_TO[1])
+        await put(store, "folder:1#viewer@user:ann")
+
+    result, written = await ahead_of(store, outline_of(*LED_TO, *LEADING_NOWHERE), at=at)
+
+    assert written == sorted(LED_TO)
+    assert (result.revision, result.newest) == (1, 1 if at is None else 3)
+
+
+async def test_reading_ahead_of_many_objects_and_with_wildcards(store: Store) -> None:
+    to_all = ("folder:*#viewer@team:all#member", "team:all#member@user:*", "team:hr#member@user:ann")
+    await put(store, *LED_TO, *to_all)
+    ahead = outline_of(*LED_TO, *to_all)
+    some = tuple(ObjectId(id) for id in ("x", "a", "y", "z"))
+
+    reads = ahead.complete_first([WarrantRead(ahead.requests[ahead.outline.first[0]], some)])
+    result = await store.read_ahead(reads, ahead, None, MOST)
+
+    assert sorted(warrant.render() for _, warrant in result.warrants) == sorted([*LED_TO, *to_all[:2]])
+
+
+async def test_no_more_rows_are_read_ahead_than_requested(store: Store) -> None:
+    await put(store, *LED_TO)
+    ahead = outline_of(*LED_TO)
+
+    assert [len((await ahead_of(store, ahead, most=most))[1]) for most in (1, 5, 6, 7)] == [1, 5, 6, 6]
+    assert (await ahead_of(store, ahead, "nowhere"))[1] == []
+    with pytest.raises(RevisionUnavailable):
+        await ahead_of(store, ahead, at=2)
 
 
 async def test_reads_that_find_nothing_answer_nothing(store: Store) -> None:

@@ -26,8 +26,8 @@ from magistrate.store.contract import (
     WarrantFilter,
 )
 from magistrate.store.database import Execute, Observer, Script, Select, observe_nothing
-from magistrate.store.postgres_statements import insert_rows
-from magistrate.store.postgres_transaction import KEYS_AT_ONCE, ROWS_AT_ONCE
+from magistrate.store.insertions import ROWS_AT_ONCE, insert_rows
+from magistrate.store.postgres_transaction import KEYS_AT_ONCE
 from magistrate.store.postgres_writing import WRITES_AT_ONCE
 from magistrate.store.sql_store import SqlStore
 from tests.databases import PostgresServer, dump, run_sql

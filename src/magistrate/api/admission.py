@@ -153,7 +153,8 @@ class Admission:
         is_long = now - self._slice_began > SLICE_SECONDS
         self._at_once = max(1, self._at_once // 2) if is_long else min(self._at_once * 2, MOST_AT_ONCE)
         loop = asyncio.get_running_loop()
-        loop.call_soon(self._begin_slice)  # before those that begin below, and after what is read in between
+        if self._queue:
+            loop.call_soon(self._begin_slice)  # before those that begin below, and after what is read in between
         left = min(self._at_once, self._most_running - self.running)
         while left > 0 and self._queue:
             place = self._queue.popleft().place

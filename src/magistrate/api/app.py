@@ -270,9 +270,9 @@ def _responder(running: Running, route: Route) -> Responder:
             if route.needs_json_type:
                 require_json_type(req.content_type)
             if decode is not None:
-                deadline.pause()
-                raw = await _read_body(req, service) or (b"{}" if route.may_lack_body else b"")
-                deadline.resume()
+                deadline.begin_body(service.limits.body_timeout_ms)
+                raw = await _read_body(req, service.limits.max_body_bytes) or (b"{}" if route.may_lack_body else b"")
+                deadline.end_body()
                 decoding = partial(decode, raw, service.limits.max_json_depth)
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
                 req.scope[BODY] = raw
@@ -329,28 +329,22 @@ def _body_decoder(route: Route) -> Callable[[bytes, int], Any] | None:
     return decode
 
 
-async def _read_body(req: falcon.asgi.Request, service: Service) -> bytes:
+async def _read_body(req: falcon.asgi.Request, limit: int) -> bytes:
     """Returns the request body. Raises BodyTooLarge, before reading if the request states its length, otherwise as soon
-    as the limit is exceeded. Raises BodyTooSlow or InvalidRequest if the body does not arrive in time or is
-    incomplete."""
-    limit, limit_ms = service.limits.max_body_bytes, service.limits.body_timeout_ms
+    as the limit is exceeded, and InvalidRequest if the body is incomplete."""
     if (req.content_length or 0) > limit:
         raise errors.BodyTooLarge(limit)
     receive: Receive = req.scope[_RECEIVE]
     body = b""
-    try:
-        async with asyncio.timeout(limit_ms / 1000):
-            while True:
-                event = await receive()
-                if event["type"] == "http.disconnect":
-                    raise errors.InvalidRequest("Request body is incomplete")
-                body += cast(bytes, event.get("body", b""))
-                if len(body) > limit:
-                    raise errors.BodyTooLarge(limit)
-                if not event.get("more_body"):
-                    return body
-    except TimeoutError:
-        raise errors.BodyTooSlow(limit_ms) from None
+    while True:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            raise errors.InvalidRequest("Request body is incomplete")
+        body += cast(bytes, event.get("body", b""))
+        if len(body) > limit:
+            raise errors.BodyTooLarge(limit)
+        if not event.get("more_body"):
+            return body
 
 
 def _freshness(req: falcon.asgi.Request, identity: Identity) -> Freshness:

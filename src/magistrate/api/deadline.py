@@ -1,8 +1,8 @@
 """Limits the time that a request may take: one deadline, set on arrival, covers everything that the request waits for.
 
 At the deadline, the operation that the request is waiting for is cancelled: a connection, a statement, a yield or the
-queue of writes. Stores leave nothing half-done in that case. The time that the client takes to send its body has a
-limit of its own and does not count.
+queue of writes. Stores leave nothing half-done in that case. The time that the client takes to send its body does not
+count; it has a limit of its own, which is kept in the same way.
 
 One timer per process serves all requests, because a timer for each would cost up to a fifth of a cached check."""
 
@@ -11,7 +11,7 @@ import math
 from time import monotonic
 from types import TracebackType
 
-from magistrate.errors import DeadlineExceeded
+from magistrate.errors import BodyTooSlow, DeadlineExceeded, MagistrateError
 
 LOOK_EVERY_SECONDS = 0.05
 """Bounds the time by which a request may exceed its limit."""
@@ -58,13 +58,24 @@ class Deadlines:
 class RequestDeadline:
     """Represents the deadline of the task that enters it. `ends_at` is a time of the monotonic clock."""
 
-    __slots__ = ("_cancelling", "_deadlines", "_is_expired", "_limit_ms", "_paused", "_task", "_writes", "ends_at")
+    __slots__ = (
+        "_body_limit_ms",
+        "_cancelling",
+        "_deadlines",
+        "_fault",
+        "_left_seconds",
+        "_limit_ms",
+        "_task",
+        "_writes",
+        "ends_at",
+    )
 
     def __init__(self, deadlines: Deadlines, limit_ms: int, writes: bool) -> None:
         self._deadlines = deadlines
         self._limit_ms = limit_ms
         self._writes = writes
-        self._is_expired = False
+        self._body_limit_ms: int | None = None
+        self._fault: MagistrateError | None = None
 
     def __enter__(self) -> "RequestDeadline":
         task = asyncio.current_task()
@@ -79,18 +90,25 @@ class RequestDeadline:
     ) -> None:
         self._deadlines.remove(self)
         # As in asyncio.timeout: if another caller cancelled the task too, the task must end.
-        if self._is_expired and self._task.uncancel() <= self._cancelling and isinstance(error, asyncio.CancelledError):
-            raise DeadlineExceeded(self._limit_ms, self._writes) from error
+        if self._fault is None or self._task.uncancel() > self._cancelling:
+            return
+        if isinstance(error, asyncio.CancelledError):
+            raise self._fault from error
 
-    def pause(self) -> None:
-        """Stops the clock until `resume` is called."""
+    def begin_body(self, limit_ms: int) -> None:
+        """Limits the wait for the body instead, until `end_body` is called. When that takes longer, the code raises
+        BodyTooSlow."""
         now = monotonic()
-        self._paused, self.ends_at = self.ends_at - now, math.inf
+        self._left_seconds, self.ends_at = self.ends_at - now, now + limit_ms / 1000
+        self._body_limit_ms = limit_ms
 
-    def resume(self) -> None:
-        self.ends_at = monotonic() + self._paused
+    def end_body(self) -> None:
+        self._body_limit_ms = None
+        if self._fault is None:
+            self.ends_at = monotonic() + self._left_seconds
 
     def expire(self) -> None:
         """Cancels the task, once."""
-        self._is_expired, self.ends_at = True, math.inf
+        limit_ms, self.ends_at = self._body_limit_ms, math.inf
+        self._fault = DeadlineExceeded(self._limit_ms, self._writes) if limit_ms is None else BodyTooSlow(limit_ms)
         self._task.cancel()

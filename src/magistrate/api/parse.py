@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 import msgspec
 import msgspec.inspect
 
+from magistrate.api import json_tokens
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.suggestions import suggest_name
 from magistrate.errors import InvalidParameter, InvalidRequest
@@ -30,8 +31,9 @@ thread, so that other requests do not wait."""
 MAX_VALUES = 100_000
 """Limits the values, arrays and objects in one body, at any depth. They are counted before decoding, because decoding
 holds the interpreter lock, in a thread as well, for up to half a microsecond per value."""
-COUNTED_AT_ONCE_BYTES = 262_144
-"""Sets the size of the pieces that are counted at once (256 KiB); other threads can run between two of them."""
+MOST_ENCODED_ESCAPES = 100_000
+"""Limits the escapes in a large body that is compared with its value, encoded again. Encoding them takes up to three
+times as long as any other pass, and reading the members one by one as long as both together."""
 
 INVALID_BODY = "Invalid request body"
 JSON_TYPE = "application/json"
@@ -46,20 +48,20 @@ _MUST_BE = {
     "object | array": "must be an object or an array",
 }
 
+MAX_KEPT_QUERY_BYTES = 256
+"""Limits the query strings whose parameters are kept. The 1,024 last ones take 4 MB at most."""
 PAUSE_SECONDS = 0.002
-"""Sets the pause between two passes over a large body. A pass may hold the interpreter lock for some hundredths of a
+"""Sets the pause between passes over a large body. A pass may hold the interpreter lock for some hundredths of a
 second; without a pause, the event loop would wait for one of them each time that it needs the lock."""
+UNPAUSED_SECONDS = 0.002
+"""Sets the processor time that passes over a large body take together before a pause. All passes over the body of a
+write of 1,000 warrants take a millisecond."""
 
 _POSITION = re.compile(r"\(byte (\d+)\)")
 _TYPE_FAULT = re.compile(r"Expected `(?P<wanted>[^`]*)`, got `(?P<given>[^`]*)`(?: - at `(?P<path>[^`]*)`)?")
 _UNKNOWN_MEMBER = re.compile(r"Object contains unknown field `(?P<name>.*?)`(?: - at `(?P<path>[^`]*)`)?", re.DOTALL)
 _PATH = re.compile(r" - at `(?P<path>[^`]*)`")
 _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
-# Possessive, so that a long string leaves nothing to return to, and an unterminated one is scanned once. What is in
-# between is taken as a whole, which is ten times as fast as looking for the next string at each place.
-_MEMBER_OR_BRACE = re.compile(rb'("[^"\\]*+(?:\\.[^"\\]*+)*+")(?:[ \t\r\n]*+(:))?|([{}])|[^"{}]{1,65536}+', re.DOTALL)
-_STRING_OR_BEGINNING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[{,]', re.DOTALL)
-_QUOTATION_MARK = ord('"')
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _NOT_BRACKETS_OR_MARKS = _NOT_BRACKETS.replace(b'"', b"")
 _BLANKS = b" \t\r\n"
@@ -78,8 +80,9 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
     body = trimmed
     if not body.strip():
         raise InvalidRequest("Request body must not be empty")
+    pacing = _Pacing() if len(body) > LARGE_BODY_BYTES else None
     _check_values(body)
-    _pause(body)
+    _pause(pacing)
     try:
         value = decoder.decode(body.decode())
     except UnicodeDecodeError as error:
@@ -94,17 +97,33 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
     is_shallow = _describe_values(decoder).are_shallow(body, max_depth)
     if not is_shallow:
         _check_nesting(body, max_depth)
-    if not _is_written_alike(body, value, decoder):
+    has_many_escapes = _has_many_escapes(body)
+    if has_many_escapes or not _is_written_alike(body, value, decoder, pacing):
         if is_shallow:
             _check_nesting(body, max_depth)
-        _check_members(body)
+        if has_many_escapes or not _has_each_member_once(body, pacing):
+            _check_members(body)
     return value
 
 
-def _pause(body: bytes) -> None:
-    """Lets other threads run before the next pass over a large body, which is then decoded in a thread."""
-    if len(body) > LARGE_BODY_BYTES:
-        time.sleep(PAUSE_SECONDS)
+class _Pacing:
+    """Paces the passes over a large body, which is decoded in a thread, so that other threads run in between."""
+
+    __slots__ = ("_began_at",)
+
+    def __init__(self) -> None:
+        self._began_at = time.thread_time()
+
+    def pause(self) -> None:
+        """Lets other threads run before the next pass if those since the last pause have taken long."""
+        if time.thread_time() - self._began_at >= UNPAUSED_SECONDS:
+            time.sleep(PAUSE_SECONDS)
+            self._began_at = time.thread_time()
+
+
+def _pause(pacing: _Pacing | None) -> None:
+    if pacing is not None:
+        pacing.pause()
 
 
 def require_json_type(content_type: str | None) -> None:
@@ -123,7 +142,17 @@ def decode_element(raw: msgspec.Raw, decoder: msgspec.json.Decoder[T]) -> T:
 
 def read_parameters(query_string: bytes) -> dict[str, str]:
     """Returns the parameters of a query string. The first value of a repeated parameter counts."""
+    if len(query_string) > MAX_KEPT_QUERY_BYTES:
+        return _parse_parameters(query_string)
+    return _parse_kept_parameters(query_string).copy()
+
+
+def _parse_parameters(query_string: bytes) -> dict[str, str]:
     return dict(reversed(parse_qsl(query_string.decode("utf-8", "replace"), keep_blank_values=True)))
+
+
+# Parsing takes a tenth of a list that is cached.
+_parse_kept_parameters = lru_cache(maxsize=1_024)(_parse_parameters)
 
 
 def read_boolean(parameters: Mapping[str, str], name: str, default: bool = False) -> bool:
@@ -236,12 +265,10 @@ def _check_values(body: bytes) -> None:
     the bracket before it."""
     if len(body) <= MAX_VALUES:
         return
-    pieces = (body[start : start + COUNTED_AT_ONCE_BYTES] for start in range(0, len(body), COUNTED_AT_ONCE_BYTES))
+    pieces = json_tokens.split(body)
     if sum(piece.count(b",") + piece.count(b"[") + piece.count(b"{") for piece in pieces) <= MAX_VALUES:
         return
-    counted = 0
-    for token in _STRING_OR_BEGINNING.finditer(body):
-        counted += body[token.start()] != _QUOTATION_MARK
+    for counted, _ in enumerate(json_tokens.find_beginnings(body), 1):
         if counted > MAX_VALUES:
             raise InvalidRequest(f"Request contains more than {MAX_VALUES} values, arrays and objects")
 
@@ -264,19 +291,19 @@ def _check_nesting(body: bytes, max_depth: int) -> None:
 def _find_brackets(body: bytes) -> bytes:
     """Returns the brackets of valid JSON, without those in strings."""
     if b"\\" in body:
-        body = body.replace(b"\\\\", b"").replace(b'\\"', b"")
+        body = b"".join(piece.replace(b"\\\\", b"").replace(b'\\"', b"") for piece in json_tokens.split(body))
     # Without escaped ones, every second quotation mark ends a string; most strings have no brackets.
     marked = body.translate(None, _NOT_BRACKETS_OR_MARKS).replace(b'""', b"")
     return b"".join(marked.split(b'"')[::2]) if b'"' in marked else marked
 
 
-def _is_written_alike(body: bytes, value: object, decoder: msgspec.json.Decoder[Any]) -> bool:
+def _is_written_alike(body: bytes, value: object, decoder: msgspec.json.Decoder[Any], pacing: _Pacing | None) -> bool:
     """Returns whether a body equals its decoded value, encoded again, blanks aside. No member is then repeated, because
     the value has each once. It is so for the bodies of clients that send members in the documented order and none
     without a value, and takes a quarter of the time of `_check_members`."""
     if _describe_values(decoder).has_raw_parts:
         return False
-    _pause(body)
+    _pause(pacing)
     again = msgspec.json.encode(value)
     return again == body or (len(again) < len(body) and again.translate(None, _BLANKS) == body.translate(None, _BLANKS))
 
@@ -325,34 +352,41 @@ def _describe_values(decoder: msgspec.json.Decoder[Any]) -> _DecodedValues:
     )
 
 
+def _has_many_escapes(body: bytes) -> bool:
+    if len(body) <= LARGE_BODY_BYTES or b"\\" not in body:
+        return False
+    return sum(piece.count(b"\\") for piece in json_tokens.split(body)) > MOST_ENCODED_ESCAPES
+
+
+def _has_each_member_once(body: bytes, pacing: _Pacing | None) -> bool:
+    """Returns whether this valid JSON is seen not to repeat a member: it equals its value, which has each member once,
+    encoded again, blanks aside."""
+    _pause(pacing)
+    try:
+        value = msgspec.json.decode(body)
+        _pause(pacing)
+        again = msgspec.json.encode(value)
+    except msgspec.MsgspecError:
+        return False
+    if again == body:
+        return True
+    _pause(pacing)
+    return again.translate(None, _BLANKS) == body.translate(None, _BLANKS)
+
+
 def _check_members(body: bytes) -> None:
     """Raises InvalidRequest if an object of this valid JSON repeats a member: two parsers of one text could read two
     different requests, because it is not defined which of two equal members counts.
 
-    A value that is decoded and encoded again has each member once. If the result equals the body, blanks aside, no
-    member was repeated. Only in bodies that are written differently, for example with escapes, the members are read one
-    by one, between which other threads can run."""
-    _pause(body)
-    try:
-        value = msgspec.json.decode(body)
-        _pause(body)
-        again = msgspec.json.encode(value)
-    except msgspec.MsgspecError:
-        again = b""
-    if again == body:
-        return
-    _pause(body)
-    if again.translate(None, _BLANKS) == body.translate(None, _BLANKS):
-        return
+    The members are read one by one, between which other threads can run."""
     open_objects: list[set[str]] = []
-    for token in _MEMBER_OR_BRACE.finditer(body):
-        string, colon, brace = token.groups()
-        if colon:
-            name = json.loads(string) if b"\\" in string else string[1:-1].decode()
+    for token in json_tokens.find_names_and_braces(body):
+        if token == b"{":
+            open_objects.append(set())
+        elif token == b"}":
+            open_objects.pop()
+        else:
+            name = json.loads(token) if b"\\" in token else token[1:-1].decode()
             if name in open_objects[-1]:
                 raise InvalidRequest(f"Request contains the member {json.dumps(name)} more than once in one object")
             open_objects[-1].add(name)
-        elif brace == b"{":
-            open_objects.append(set())
-        elif brace:
-            open_objects.pop()

@@ -21,6 +21,7 @@ from magistrate.engine.dismantling import dismantle
 from magistrate.engine.facts import WARRANTS_FOR_A_NODE, Facts
 from magistrate.engine.nodes import CheckNode, EvaluationScope
 from magistrate.engine.plans import Model
+from magistrate.engine.read_ahead import ReadsAhead
 from magistrate.engine.subject_evaluation import SubjectEvaluation
 from magistrate.engine.terms import Subject
 from magistrate.engine.truth import Truth
@@ -56,6 +57,11 @@ class Evaluation:
     def valid_until(self) -> int:
         """Returns the time at which the first of the decisions may change by itself."""
         return min((one.conditions.valid_until for one in self._subjects.values()), default=ALWAYS)
+
+    @property
+    def ahead(self) -> ReadsAhead | None:
+        """Returns what the checks may read after their first read, if all of them have the same subject."""
+        return next(iter(self._subjects.values())).ahead if len(self._subjects) == 1 else None
 
     def add_check(self, check: Check) -> CheckNode | None:
         """Returns the node that will have the value of a check.

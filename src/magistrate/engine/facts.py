@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Sequence
 
-from magistrate.engine.dismantling import Container
+from magistrate.engine.dismantling import ITEMS_AT_ONCE, Container
 from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import WILDCARD, ObjectId
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
@@ -30,6 +30,8 @@ class Facts:
         self._missing: dict[WarrantsByObject, dict[ObjectId, None]] = {}
         self._missing_everywhere: dict[WarrantsByObject, None] = {}
         self._capacity = OBJECTS_AT_ONCE
+        self._size = 0
+        """Counts the objects and warrants that were taken."""
 
     @property
     def has_capacity(self) -> bool:
@@ -84,8 +86,8 @@ class Facts:
         return reads
 
     def containers(self) -> Sequence[Container]:
-        """Returns all that holds warrants, for `dismantle`."""
-        return self._warrants, self._everywhere
+        """Returns all that holds warrants, for `dismantle`; nothing if that is little, and freed in no time."""
+        return (self._warrants, self._everywhere) if self._size >= ITEMS_AT_ONCE else ()
 
     def take(self, reads: Sequence[WarrantRead], warrants: Sequence[Sequence[Warrant]]) -> Generator[int, None, None]:
         """Takes the rows of these reads, and yields how many it has processed since it yielded last.
@@ -93,6 +95,7 @@ class Facts:
         `find` returns them once the iterator is exhausted.
         """
         for read, found in zip(reads, warrants, strict=True):
+            self._size += len(found) + len(read.ids or ())
             if read.ids is None:
                 self._everywhere[read.request] = yield from sort_in_steps(
                     [*filter(self._counts, found)], creation_order

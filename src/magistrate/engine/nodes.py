@@ -10,6 +10,9 @@ from magistrate.engine.terms import ObjectId, RelationName
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.warrants import Warrant
 
+FEW_EDGES = 20
+"""Limits the edges that are freed together with their node."""
+
 
 class CheckEdge:
     """Passes the value of `child` to `node`, limited to `limit`.
@@ -115,7 +118,12 @@ class CheckNode(Linked):
 
     def unlink(self) -> Sequence[Container]:
         containers = (self.edges, self.parents)
-        self.edges, self.parents, self.reason = [], [], (None, None)
+        self.reason = (None, None)
+        if len(self.edges) + len(self.parents) <= FEW_EDGES:
+            self.edges.clear()
+            self.parents.clear()
+            return ()
+        self.edges, self.parents = [], []
         return containers
 
     def hold_by(self, warrant: Warrant) -> None:

@@ -65,7 +65,7 @@ class Model:
         self._patterns: dict[tuple[str, str], list[WarrantPattern]] = defaultdict(list)
         for pattern in sorted(self.patterns):
             self._patterns[pattern.object_type, pattern.relation].append(pattern)
-        self._plans: dict[tuple[str, str], Plan] = {}
+        self.plans: dict[tuple[str, str], Plan] = {}
         self._strange_plans: dict[tuple[str, str], Plan] = {}
         self._compiling: dict[tuple[str, str], Compiling[Plan]] = {}
         """Holds compilations that were interrupted at the end of a time slice; only of relations that are known."""
@@ -83,7 +83,7 @@ class Model:
         lead nowhere and are cached up to a limit only, because callers may name any number of them.
         """
         key = (of_type, relation)
-        plan = self._plans.get(key) or self._strange_plans.get(key)
+        plan = self.plans.get(key) or self._strange_plans.get(key)
         if plan is None:
             plan = _last(self._compiling.get(key) or self._compile(of_type, relation))
             self._compiling.pop(key, None)
@@ -96,7 +96,7 @@ class Model:
         `plan` takes no time afterwards. Raises BudgetExceeded.
         """
         key = (of_type, relation)
-        if key in self._plans or not self.knows(of_type, relation):
+        if key in self.plans or not self.knows(of_type, relation):
             return True
         compiling = self._compiling.setdefault(key, self._compile(of_type, relation))
         steps = 0
@@ -222,7 +222,7 @@ class Model:
         plan = yield from _Compilation(self, of_type).steps(relation)
         key = (of_type, relation)
         if self.knows(of_type, relation):
-            self._plans[key] = plan
+            self.plans[key] = plan
         else:
             if len(self._strange_plans) >= MOST_STRANGE_PLANS:
                 self._strange_plans.clear()

@@ -14,6 +14,7 @@ from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A
 from magistrate.engine.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE, find_open_nodes, settle
 from magistrate.engine.nodes import CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.plans import Model
+from magistrate.engine.read_ahead import ReadsAhead, outline_reads
 from magistrate.engine.rules.rule import CheckedNames, Quantifier
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
@@ -45,6 +46,8 @@ class SubjectEvaluation:
         self._work = work
         self._nodes: dict[tuple[Plan | Operation, ObjectId], CheckNode] = {}
         self._requests: dict[Plan, WarrantsByObject | None] = {}
+        self.ahead: ReadsAhead | None = None
+        """Predicts the reads for roots of the same plan as the first."""
         self._roots: dict[CheckNode, None] = {}
         self._open_roots: list[CheckNode] = []
         """Holds the roots that were undecided when they were last looked at."""
@@ -56,7 +59,10 @@ class SubjectEvaluation:
         yielded."""
 
     def root(self, object: ObjectRef, relation: RelationName) -> CheckNode:
-        node = self._node(self._model.plan(object.type, relation), object.id)
+        plan = self._model.plan(object.type, relation)
+        node = self._node(plan, object.id)
+        if self.ahead is None:
+            self.ahead = outline_reads(self._model, plan, self._subject).name_subject(self._subject)
         self._roots[node] = None
         self._open_roots.append(node)
         self._wake(node)
@@ -113,23 +119,39 @@ class SubjectEvaluation:
 
     def _go(self) -> bool:
         """Continues and returns whether only work that waits for rows is left; if not, the time slice is over."""
-        while not self._work.needs_checkpoint:
+        work, facts = self._work, self._facts
+        while not work.needs_checkpoint:
             if self._decided:
-                self._doing = self._notify_parents(self._decided.pop())
-            elif not self._fresh or not self._facts.has_capacity:
+                doing = self._notify_parents(self._decided.pop())
+            elif not self._fresh or not facts.has_capacity:
                 return True
             else:
-                self._go_on_with(self._fresh.pop())
-            self._work.hasten_checkpoint(1)
-            if not self._finish():
-                return False
+                doing = self._go_on_with(self._fresh.pop())
+            work.hasten_checkpoint(1)
+            if doing is not None:
+                self._doing = doing
+                if not self._finish():
+                    return False
         return False
 
-    def _go_on_with(self, node: CheckNode) -> None:
+    def _go_on_with(self, node: CheckNode) -> Iterator[int] | None:
+        """Returns the work on a node, None if there is no more."""
         if node not in self._roots and not node.is_awaited and not self._scope.covers(node):
             node.is_needed = False  # no open node needs its value; if one does later, `_attach` wakes it
+            return None
+        plan = node.plan
+        if isinstance(plan, Operation):
+            return self._expand_operation(node, plan)
+        given = self._facts.find(self._request(plan), node.id)
+        warrants = self._facts.find_all(plan.requests, node.id)
+        if given is None or warrants is None:
+            self._waiting.append(node)
+        elif given or plan.branches or any(warrants):
+            return self._expand(node, plan, given, warrants)
         else:
-            self._doing = self._expand(node)
+            node.decide(max(node.floor, FALSE if plan.is_defined else UNDEFINED))
+            self._decided.append(node)
+        return None
 
     def _settle_all(self, roots: Sequence[CheckNode]) -> Iterator[int]:
         open_nodes, edges = yield from find_open_nodes(roots)
@@ -142,27 +164,26 @@ class SubjectEvaluation:
             if not number % EDGES_FOR_A_NODE:
                 yield 1
 
-    def _notify_parents(self, node: CheckNode) -> Iterator[int]:
-        for number, edge in enumerate(node.parents, 1):
+    def _notify_parents(self, node: CheckNode) -> Iterator[int] | None:
+        """Returns the rest of the work, None if all parents are notified."""
+        if len(node.parents) >= EDGES_FOR_A_NODE:
+            return self._notify_each(node.parents)
+        for edge in node.parents:
+            if edge.node.value is None and edge.node.apply_child(edge):
+                self._decided.append(edge.node)
+        return None
+
+    def _notify_each(self, parents: Iterable[CheckEdge]) -> Iterator[int]:
+        for number, edge in enumerate(parents, 1):
             if edge.node.value is None and edge.node.apply_child(edge):
                 self._decided.append(edge.node)
             if not number % EDGES_FOR_A_NODE:
                 yield 1
 
-    def _expand(self, node: CheckNode) -> Iterator[int]:
-        """Attaches its children to a node when the warrants it needs have been read; otherwise the node waits for
-        them."""
-        plan = node.plan
-        if isinstance(plan, Operation):
-            while not self._model.prepare_following(plan, self._work):
-                yield 0
-            yield from self._expand_operation(node, plan)
-            return
-        given = self._facts.find(self._request(plan), node.id)
-        warrants = self._facts.find_all(plan.requests, node.id)
-        if given is None or warrants is None:
-            self._waiting.append(node)
-            return
+    def _expand(
+        self, node: CheckNode, plan: Plan, given: list[Warrant], warrants: Sequence[Sequence[Warrant]]
+    ) -> Iterator[int]:
+        """Attaches its children to a node, whose warrants have been read."""
         for _ in self._model.prepare_expansion(plan, warrants, self._work):
             yield 0
         yield from self._evaluate_policies(chain(given, *warrants))
@@ -173,6 +194,8 @@ class SubjectEvaluation:
             yield from self._follow_up_to_direct(node, plan, warrants)
 
     def _expand_operation(self, node: CheckNode, plan: Operation) -> Iterator[int]:
+        while not self._model.prepare_following(plan, self._work):
+            yield 0
         rule, subject = plan.rule, self._subject
         if rule.leaf is not None:
             names = CheckedNames(plan.type, node.id, subject.type, subject.id, subject.relation or "")
@@ -303,5 +326,6 @@ class SubjectEvaluation:
 
     def _request(self, plan: Plan) -> WarrantsByObject | None:
         if plan not in self._requests:
-            self._requests[plan] = self._model.request(plan.type, plan.relations, self._subject)
+            known = self.ahead.find_direct(plan) if self.ahead is not None else None
+            self._requests[plan] = known or self._model.request(plan.type, plan.relations, self._subject)
         return self._requests[plan]

@@ -8,6 +8,7 @@ empty, and InvalidParameter when it is too long or has a character that is not a
 import re
 from collections.abc import Set
 from functools import lru_cache
+from typing import cast
 
 import msgspec
 
@@ -55,6 +56,7 @@ DOTS_MESSAGE = "cannot be '.' or '..', which mean something else in a path"
 _TYPE_NAME = re.compile(r"[a-z0-9_-]+")
 _RELATION_NAME = re.compile(r"[a-zA-Z0-9_-]+")
 _OBJECT_ID = re.compile(ID_CHARACTER + "+")
+_ID_BYTES = bytes(code for code in range(128) if _OBJECT_ID.fullmatch(chr(code)))
 
 
 # Structs are created five times as fast as dataclasses, and every check creates some. Without cycles, they are of no
@@ -112,10 +114,13 @@ def object_id_or_wildcard(text: str | None, parameter: str) -> ObjectId:
 
 def are_object_ids(texts: Set[str | None]) -> bool:
     """Returns whether each of these texts is valid for `object_id`, looking at all of them together."""
-    ids = [text for text in texts if text]
-    if len(ids) < len(texts) or not texts.isdisjoint(DOTS) or max(map(len, ids), default=0) > MAX_ID_LENGTH:
+    if None in texts or "" in texts or not texts.isdisjoint(DOTS):
         return False
-    return not ids or _OBJECT_ID.fullmatch("".join(ids)) is not None
+    ids = cast(Set[str], texts)
+    if max(map(len, ids), default=0) > MAX_ID_LENGTH:
+        return False
+    together = "".join(ids)
+    return together.isascii() and not together.encode("ascii").translate(None, _ID_BYTES)
 
 
 def object_ref(of_type: str | None, id: str | None) -> ObjectRef:

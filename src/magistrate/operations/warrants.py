@@ -181,12 +181,21 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at:
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
         defined = {name: read_definition(definition) for name, definition in definitions.items()}
+        first_places: dict[tuple[str | int | None, ...], int] = {}
         for place, warrant in enumerate(new):
-            fault = find_warrant_fault(warrant, defined, at)
+            first_places.setdefault(_describe_judged(warrant), place)
+        for place in first_places.values():  # in ascending order
+            fault = find_warrant_fault(new[place], defined, at)
             if fault is not None:
                 raise fault.within(element(place))
 
     return judge
+
+
+def _describe_judged(warrant: NewWarrant) -> tuple[str | int | None, ...]:
+    """Returns what `find_warrant_fault` looks at: of two warrants that are alike in it, both have the same fault."""
+    object, subject = warrant.object, warrant.subject
+    return object.type, warrant.relation, subject.type, subject.id == WILDCARD, subject.relation, warrant.expires_at
 
 
 def find_warrant_fault(

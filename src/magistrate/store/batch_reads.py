@@ -13,8 +13,9 @@ from typing import Literal
 
 import msgspec
 
-from magistrate.engine.terms import WILDCARD, ObjectRef, Revision, Subject
-from magistrate.engine.warrant_reader import AnyRead, WarrantsByObject, WarrantsBySubject
+from magistrate.engine.read_ahead import NOBODY, ReadOutline, ReadsAhead
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, Subject
+from magistrate.engine.warrant_reader import AnyRead, WarrantRead, WarrantsByObject, WarrantsBySubject
 from magistrate.store.contract import ALIVE
 from magistrate.store.sql import Clause, Parameter
 
@@ -28,6 +29,10 @@ MOST_ARMS = 200
 """Limits the arms of one statement. SQLite accepts 500 arms and 32 766 values, PostgreSQL 65 535 values, and both
 plan large statements ever more slowly."""
 
+MOST_IDS = 10_000
+"""Limits the ids of one statement, if it has more than one read request: encoding them takes a millisecond, and other
+requests run between two statements."""
+
 _COLUMNS = (
     "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
     "w.created_at, w.number, w.starts_at, w.expires_at"
@@ -36,9 +41,12 @@ _ANSWERED = (
     "u.read_number, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation, "
     "coalesce(p.text, ''), u.created_at, u.number, u.starts_at, u.expires_at"
 )
+_REACHED = "read_number, " + _COLUMNS.replace("w.", "")
 _NO_ROW = f"SELECT 0 AS read_number, {_COLUMNS} FROM warrant w WHERE w.number = -1"
 """Selects no row, because numbers are positive. With WHERE false, SQLite would read the whole table and return none
 of it."""
+SOME_OBJECT = ObjectId("  ")
+"""Stands for the id of an object; no object has this one."""
 _Ids = Literal["one", "many", "every"]
 _EXACTLY = "w.subject_relation = ? AND w.subject_type = ? AND w.subject_id = ?"
 _OF_TYPE = "w.subject_relation = '' AND w.subject_type = ?"
@@ -73,7 +81,10 @@ class JoinTemplates:
     They say how the database reads `warrant w` by an index, how it joins `warrant w` or `object o` to a JSON array of
     ids, and how it extracts the texts of a JSON array; and how it reads `change c` by `revision r`, or `decision r`,
     in the order of time, and extracts a text of a `key`. `{holds}`, `{index}`, `{column}`, `{row}` and `{place}` are
-    filled in."""
+    filled in.
+
+    `following` reads `warrant w` beside `reached u`, the rows that a recursion has found before, and `{columns}` of
+    them; several of these are joined by `between`, and the recursion reads them by `all_following`."""
 
     indexed: str
     many_ids: str
@@ -82,6 +93,9 @@ class JoinTemplates:
     changes: str
     decisions: str
     name: str
+    following: str
+    between: str
+    all_following: str
 
 
 _Arm = tuple[int, int | None, str, str, _Ids]
@@ -92,14 +106,15 @@ _Arm = tuple[int, int | None, str, str, _Ids]
 def split_reads(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
     """Yields the read requests in groups, each with as many as one statement accepts."""
     batch: list[AnyRead] = []
-    arms = 0
+    arms = ids = 0
     for read in reads:
-        needed = sum(1 for _ in _ranges(read))
-        if arms + needed > MOST_ARMS:
+        more_arms, more_ids = _count_arms(read), len(read.ids or ())
+        if batch and (arms + more_arms > MOST_ARMS or ids + more_ids > MOST_IDS):
             yield batch
-            batch, arms = [], 0
+            batch, arms, ids = [], 0, 0
         batch.append(read)
-        arms += needed
+        arms += more_arms
+        ids += more_ids
     yield batch
 
 
@@ -108,18 +123,62 @@ def read_statement(
 ) -> Clause:
     """Returns a statement that selects (revision, horizon, model_revision, number of the read request, *columns of
     Warrant) for up to `most` rows, or one row whose columns are NULL if there is none."""
+    existing = _EXISTING[at is None, with_expired]
+    arms, values = _build_arms(enumerate(reads), existing, () if at is None else (at,) * existing.count("?"))
+    values += (most, most)
+    return Clause(_text(arms, existing, templates), tuple(values))
+
+
+def ahead_statement(
+    reads: Sequence[WarrantRead], ahead: ReadsAhead, at: Revision | None, most: int, templates: JoinTemplates
+) -> Clause:
+    """Returns a statement that selects the columns of `read_statement` for what the reads find, and for what follows
+    from that; the number of a read request is the place of its request. The reads must be of objects, and among those
+    of `ahead`."""
+    existing = _EXISTING[at is None, False]
+    ids = reads[0].ids
+    if ids is not None and len(ids) == 1 and all(read.ids == ids for read in reads):
+        places = tuple(ahead.places[read.request] for read in reads)
+        text, values = _ahead_of_one(ahead.outline, places, existing, templates)
+        given: dict[Parameter, Parameter] = {NOBODY: ahead.subject_id, SOME_OBJECT: ids[0], None: at}
+    else:
+        text, values = _ahead(ahead.outline, [(ahead.places[one.request], one) for one in reads], existing, templates)
+        given = {NOBODY: ahead.subject_id, None: at}
+    return Clause(text, (*[given.get(value, value) for value in values], most))
+
+
+@lru_cache(maxsize=1_024)
+def _ahead_of_one(
+    outline: ReadOutline, places: tuple[int, ...], existing: str, templates: JoinTemplates
+) -> tuple[str, Sequence[Parameter]]:
+    """Returns what `_ahead` does for reads of one object, in whose place the values have SOME_OBJECT."""
+    reads = [(place, WarrantRead(outline.requests[place], (SOME_OBJECT,))) for place in places]
+    return _ahead(outline, reads, existing, templates)
+
+
+def _ahead(
+    outline: ReadOutline, reads: Iterable[tuple[int, WarrantRead]], existing: str, templates: JoinTemplates
+) -> tuple[str, Sequence[Parameter]]:
+    """Returns the text of a statement that reads ahead, and the values of its parameters but the last: NOBODY stands
+    for the id of the subject, None for the revision."""
+    arms, values = _build_arms(reads, existing, (None,) * existing.count("?"))
+    text, following = _following(outline, existing, templates)
+    return _ahead_text(arms, text, existing, templates), (*values, *following)
+
+
+def _build_arms(
+    reads: Iterable[tuple[int, AnyRead]], existing: str, revisions: tuple[Parameter, ...]
+) -> tuple[tuple[_Arm, ...], list[Parameter]]:
+    """Returns the arms that answer numbered reads, and the values of their parameters."""
     arms: list[_Arm] = []
     values: list[Parameter] = []
-    existing = _EXISTING[at is None, with_expired]
-    revisions = () if at is None else (at,) * existing.count("?")
-    for number, read in enumerate(reads):
+    for number, read in reads:
         relations = read.request.relations
         places = len(relations) if len(relations) <= FEW_RELATIONS else None
         for column, subjects, kind, range_values in _ranges(read):
             arms.append((number, places, column, subjects, kind))
             values += (*range_values, *revisions)
-    values += (most, most)
-    return Clause(_text(tuple(arms), existing, templates), tuple(values))
+    return tuple(arms), values
 
 
 def objects_statement(refs: Iterable[ObjectRef], at: Revision, templates: JoinTemplates) -> Clause:
@@ -135,6 +194,12 @@ def objects_statement(refs: Iterable[ObjectRef], at: Revision, templates: JoinTe
     values = [(msgspec.json.encode(of_type).decode(), name, at, at) for name, of_type in ids.items()]
     statement = f"SELECT h.revision, h.horizon, found.* FROM head h LEFT JOIN ({found}) found ON true"
     return Clause(statement, tuple(chain.from_iterable(values)))
+
+
+def _count_arms(read: AnyRead) -> int:
+    """Returns the number of index ranges that answer a read request."""
+    subjects = 1 if isinstance(read.request, WarrantsBySubject) else len(_subjects(read.request))
+    return subjects * (len(read.ids) if read.ids is not None and len(read.ids) <= FEW_IDS else 1)
 
 
 def _ranges(read: AnyRead) -> Iterator[tuple[str, str, _Ids, tuple[Parameter, ...]]]:
@@ -198,11 +263,48 @@ def _text(arms: tuple[_Arm, ...], existing: str, templates: JoinTemplates) -> st
     )
 
 
+@lru_cache(maxsize=256)
+def _following(outline: ReadOutline, existing: str, templates: JoinTemplates) -> tuple[str, tuple[Parameter, ...]]:
+    """Returns the text of what follows from the rows of a recursion, and the values of its parameters, among which
+    NOBODY stands for the id of the subject, None for the revision."""
+    texts: list[str] = []
+    values: list[Parameter] = []
+    revisions = (None,) * existing.count("?")
+    for step in outline.steps:
+        request = outline.requests[step.request]
+        places = len(request.relations) if len(request.relations) <= FEW_RELATIONS else None
+        sources = ", ".join(map(str, step.sources))
+        names = () if step.subject_relation is None else (step.subject_relation,)
+        found = f"u.read_number IN ({sources}) AND u.subject_type = ?{' AND u.subject_relation = ?' if names else ''}"
+        for subjects, subject_values in _subjects(request):
+            holds = f"{found} AND w.object_id = u.subject_id AND {_of_object(places, subjects, existing, templates)}"
+            columns = f"{step.request} AS read_number, {_COLUMNS}"
+            texts.append(templates.following.format(columns=columns, holds=holds))
+            values += (step.type, *names, request.type, *_texts(request.relations), *subject_values, *revisions)
+    return templates.all_following.format(arms=templates.between.join(texts)), tuple(values)
+
+
+@lru_cache(maxsize=1_024)
+def _ahead_text(arms: tuple[_Arm, ...], following: str, existing: str, templates: JoinTemplates) -> str:
+    found = " UNION ALL ".join(_arm_text(arm, existing, templates) for arm in arms)
+    return (
+        f"WITH RECURSIVE reached ({_REACHED}) AS (SELECT * FROM ({found}) b UNION {following}) "
+        f"SELECT h.revision, h.horizon, h.model_revision, {_ANSWERED} "
+        "FROM head h LEFT JOIN (SELECT * FROM reached LIMIT ?) u ON true "
+        "LEFT JOIN policy p ON p.digest = u.policy"
+    )
+
+
+def _of_object(places: int | None, subjects: str, existing: str, templates: JoinTemplates) -> str:
+    relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else templates.texts})"
+    return f"w.object_type = ? AND w.relation {relations} AND {subjects} AND {existing}"
+
+
 def _arm_text(arm: _Arm, existing: str, templates: JoinTemplates) -> str:
     read, places, column, subjects, ids = arm
     index = "warrant_by_object" if column == "object_id" else "warrant_by_subject"
     relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else templates.texts})"
-    of_object = f"w.object_type = ? AND w.relation {relations} AND {subjects} AND {existing}"
+    of_object = _of_object(places, subjects, existing, templates)
     if ids == "one":
         warrants = templates.indexed.format(index=index, holds=f"w.{column} = ? AND {of_object}")
     elif ids == "many":

@@ -21,6 +21,7 @@ from typing import Protocol
 
 import msgspec
 
+from magistrate.engine.read_ahead import AheadReader
 from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantReader
 from magistrate.engine.warrants import Warrant, WarrantPattern
@@ -99,7 +100,7 @@ FindForbidden = Callable[
 """Returns those of the patterns that the definitions before a write allow and those after it do not."""
 
 
-class Store(WarrantReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, HistoryStore, Protocol):
+class Store(WarrantReader, AheadReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, HistoryStore, Protocol):
     """Represents one database. Use it from one event loop and `close` it once; every call after that raises
     StoreUnavailable."""
 

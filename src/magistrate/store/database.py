@@ -1,11 +1,13 @@
 """Defines what a store needs of a database: single reads, and scripts of statements that succeed or fail as a whole.
 
 A script is a generator: it yields the statements to run and is sent their rows, so the same script serves a database
-that is driven from a thread (SQLite) and one that is awaited (PostgreSQL)."""
+that is driven from a thread (SQLite) and one that is awaited (PostgreSQL). Steps are structs: a write makes some ten of
+them."""
 
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
+
+import msgspec
 
 from magistrate.engine.terms import Revision
 from magistrate.store.batch_reads import JoinTemplates
@@ -18,16 +20,14 @@ Row = tuple[Any, ...]
 Rows = list[Row]
 
 
-@dataclass(frozen=True, slots=True)
-class Select:
+class Select(msgspec.Struct, frozen=True):
     """Runs a query once for each set of values; the script is sent one list of rows for each set, in order."""
 
     sql: str
     values: Sequence[tuple[Parameter, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class Execute:
+class Execute(msgspec.Struct, frozen=True):
     """Runs a statement once for each set of values, in order; the script is sent an empty list. Without a set,
     nothing is run.
 
@@ -39,8 +39,7 @@ class Execute:
     changes: Mapping[str, Collection[tuple[str, ...]]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Find:
+class Find(msgspec.Struct, frozen=True):
     """Selects the rows of any of the keys; the script is sent one list of them, in any order. There must be at least
     one key.
 
@@ -52,16 +51,14 @@ class Find:
     keys: Sequence[tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
-class FindTogether:
+class FindTogether(msgspec.Struct, frozen=True):
     """Does the work of several Finds that do not depend on each other; the script is sent their lists, in order. A
     Find without keys finds nothing."""
 
     finds: Sequence[Find]
 
 
-@dataclass(frozen=True, slots=True)
-class Compute:
+class Compute(msgspec.Struct, frozen=True):
     """Runs a function that executes no statement and may take long; the database ensures that it delays only the
     writes that have to wait anyway. The script is sent an empty list. An exception that the function raises ends the
     script."""

@@ -76,6 +76,9 @@ class PostgresDatabase:
         "(SELECT * FROM change c WHERE c.revision = r.revision AND ({holds}) OFFSET 0) c",
         decisions="decision r CROSS JOIN LATERAL (SELECT 1 AS is_wanted WHERE {holds} OFFSET 0) w WHERE true",
         name="({row}.key::json ->> {place})",
+        following="SELECT {columns} FROM warrant w WHERE {holds}",
+        between=" UNION ALL ",
+        all_following="SELECT n.* FROM reached u CROSS JOIN LATERAL ({arms} OFFSET 0) n",
     )
 
     def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:

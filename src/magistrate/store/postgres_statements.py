@@ -16,19 +16,6 @@ def find_each(one: str) -> str:
     return f"SELECT f.* FROM ({keys}) k CROSS JOIN LATERAL ({found} OFFSET 0) f"
 
 
-_ROW_TO_INSERT = re.compile(r"\bVALUES (\([^()]*\))(?= ON CONFLICT|$)")
-
-
-@lru_cache(maxsize=64)
-def insert_rows(one: str, rows: int) -> str | None:
-    """Returns a statement that inserts several rows, given the one for a single row; None if it inserts none. Ten rows
-    take little longer than one, because most of the time goes into each statement and its result."""
-    found = _ROW_TO_INSERT.search(one)
-    if not one.lstrip().startswith("INSERT INTO") or found is None:
-        return None
-    return one[: found.start(1)] + ", ".join([found[1]] * rows) + one[found.end(1) :]
-
-
 @lru_cache(maxsize=1024)
 def number_placeholders(statement: str) -> str:
     """Returns a statement with PostgreSQL's placeholders, `$1` for the first `?`; none of our statements has a

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import msgspec
@@ -15,8 +14,9 @@ from magistrate.engine.terms import Revision
 from magistrate.store import sql
 from magistrate.store.database import Compute, Execute, Find, FindTogether, Observer, Row, Rows, Script, Select, Step
 from magistrate.store.following import Mark
+from magistrate.store.insertions import join_insertions
 from magistrate.store.postgres_pipeline import STATEMENTS_AT_ONCE, Statement, StatementPipeline
-from magistrate.store.postgres_statements import find_each, insert_rows
+from magistrate.store.postgres_statements import find_each
 from magistrate.store.recent_changes import MOST_ROWS, GroupChanges
 from magistrate.store.script_runs import LookupMemo, ScriptRun, finds_of
 
@@ -29,9 +29,6 @@ SAVEPOINT, ROLL_BACK, RELEASE = "SAVEPOINT one_write", "ROLLBACK TO SAVEPOINT on
 KEYS_AT_ONCE = 2_000
 """Limits the keys that the writes of a group look up first: one that exceeds it is the last, so that writes of many
 elements do not make others wait long."""
-
-ROWS_AT_ONCE = 32
-"""Sets how many rows a statement inserts, if there are as many."""
 
 SECONDS_AT_ONCE = 0.002
 """Limits how long scripts run before other requests may."""
@@ -229,12 +226,7 @@ def _find(one: str, keys: Collection[tuple[str, ...]]) -> Statement:
 
 
 def _statements_of(executes: Iterable[Execute]) -> Iterator[Statement]:
-    """Yields the statements of these steps. Where a step inserts many rows, each statement inserts some of them."""
+    """Yields the statements of these steps, in order."""
     for step in executes:
-        rows, joined = step.values, 0
-        several = insert_rows(step.sql, ROWS_AT_ONCE) if len(rows) >= ROWS_AT_ONCE else None
-        if several is not None:
-            joined = len(rows) - len(rows) % ROWS_AT_ONCE
-            for start in range(0, joined, ROWS_AT_ONCE):
-                yield several, tuple(chain.from_iterable(rows[start : start + ROWS_AT_ONCE]))
-        yield from ((step.sql, values) for values in rows[joined:])
+        for statement, rows in join_insertions(step.sql, step.values):
+            yield from ((statement, values) for values in rows)

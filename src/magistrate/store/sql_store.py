@@ -2,13 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
 from magistrate.engine.names import warrant_names
 from magistrate.engine.terms import ObjectRef, PolicyName, Revision, TypeName
-from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.errors import SchemaMismatch
 from magistrate.store import (
@@ -25,7 +23,7 @@ from magistrate.store import (
     warrants,
     whole_models,
 )
-from magistrate.store.batch_reads import objects_statement, read_statement, split_reads
+from magistrate.store.batch_reads import objects_statement
 from magistrate.store.contract import (
     ALIVE,
     AtomicWrite,
@@ -62,22 +60,16 @@ from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql_history import SqlHistory, check_revision
 from magistrate.store.sql_keys import SqlKeys
 from magistrate.store.sql_lists import ListFilter, list_statement
+from magistrate.store.warrant_reads import FEW_ROWS, SqlWarrantReads
 
 T = TypeVar("T")
-
-FEW_ROWS = 500
-"""Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
-read."""
-MANY_IDS = 500
-"""Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
-many rows."""
 
 FEW_LARGE_ROWS = 50
 """Limits the rows of an ordinary read if each may have a large text, such as the meta of an object; more are read as a
 long read. This many with 64 KB each take some ten milliseconds."""
 
 
-class SqlStore(SqlKeys, SqlHistory):
+class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     """Implements store/contract.py over a Database. `schema_version` is the number of the newest migration of this
     version."""
 
@@ -233,38 +225,6 @@ class SqlStore(SqlKeys, SqlHistory):
 
     async def delete_policy(self, name: PolicyName, stamp: Stamp) -> Revision:
         return (await self.database.transact(policies.delete_policy(name, stamp))).revision
-
-    async def read_warrants(
-        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
-    ) -> ReadResult:
-        first, *others = split_reads(reads)
-        result = await self._read_batch(first, at, most, with_expired)
-        answers = [*result.warrants]
-        for batch in others:
-            left = most - sum(map(len, answers))
-            answers += (await self._read_batch(batch, result.revision, max(left, 1), with_expired)).warrants
-        return replace(result, warrants=answers)
-
-    async def _read_batch(
-        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool
-    ) -> ReadResult:
-        is_long = any(read.ids is None for read in reads) or sum(len(read.ids or ()) for read in reads) > MANY_IDS
-        left = most if is_long else min(most, FEW_ROWS)
-        statement = read_statement(reads, at, left, self.database.templates, with_expired)
-        rows = await self.database.read(statement.sql, statement.values, long=is_long)
-        revision, model_revision = check_revision(rows[0], at), Revision(rows[0][2])
-        if left <= len(rows) and left < most:
-            statement = read_statement(reads, revision, most, self.database.templates, with_expired)
-            rows = await self.database.read(statement.sql, statement.values, long=True)
-            check_revision(rows[0], revision)
-        answers: list[list[Warrant]] = [[] for _ in reads]
-        if rows[0][3] is not None:
-            for start in range(0, len(rows), FEW_ROWS):
-                if start:
-                    await asyncio.sleep(0)
-                for row in rows[start : start + FEW_ROWS]:
-                    answers[row[3]].append(Warrant(*row[4:]))
-        return ReadResult(revision, Revision(rows[0][0]), model_revision, answers)
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
         if at is None:

@@ -4,7 +4,7 @@ ended it.
 Object types, objects and warrants are all written by the functions here, inside `write`, which gives each write its
 revision, its rows in the change log and its idempotency."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 Key = tuple[str, ...]
 Kind = Literal["object", "object-type", "policy", "warrant"]
+Action = Literal["created", "updated", "deleted", "expired"]
 
 MICROSECONDS_PER_HOUR = 3_600_000_000
 
@@ -40,13 +41,13 @@ class Versioned(Generic[T]):
     missing: Callable[[Key], NotFound]
 
 
-class Effect(msgspec.Struct, frozen=True):
+class Effect(msgspec.Struct, frozen=True, gc=False):
     """Records what a write did to one row, for the change log. `before` and `after` are the meta of an object, the
     definition of an object type, or the policy of a warrant; None where there was none. `after` of a warrant that ended
     because an object was deleted is the key of that object, as JSON. `starts_at` and `expires_at` are the limits of a
     warrant."""
 
-    action: Literal["created", "updated", "deleted", "expired"]
+    action: Action
     kind: Kind
     key: Key
     before: str | None
@@ -75,8 +76,10 @@ def write(
     yield Execute(sql.MOVE_HEAD, [(revision,)], NOTHING)
     yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
     ordinary, limited = _build_log_rows(revision, outcome.effects)
-    yield Execute(sql.INSERT_CHANGE, ordinary, NOTHING)
-    yield Execute(sql.INSERT_LIMITED_CHANGE, limited, NOTHING)
+    if ordinary:
+        yield Execute(sql.INSERT_CHANGE, ordinary, NOTHING)
+    if limited:
+        yield Execute(sql.INSERT_LIMITED_CHANGE, limited, NOTHING)
     if stamp.once is not None:
         key = (stamp.actor, stamp.once.key)
         rows = msgspec.json.encode(outcome.rows).decode()
@@ -99,14 +102,16 @@ def _find_earlier(stamp: Stamp, once: Once) -> Script[Row | None]:
 
 LogRows = list[tuple[Parameter, ...]]
 
+_ENCODER = msgspec.json.Encoder()
 
-def _build_log_rows(revision: Revision, effects: Iterable[Effect]) -> tuple[LogRows, LogRows]:
+
+def _build_log_rows(revision: Revision, effects: Sequence[Effect]) -> tuple[LogRows, LogRows]:
     """Returns the rows of the change log, those on warrants with time limits apart."""
-    encode = msgspec.json.encode
     ordinary: LogRows = []
     limited: LogRows = []
-    for position, effect in enumerate(effects):
-        key = encode(effect.key).decode()
+    # No line of JSON has a line break, so all keys are encoded together.
+    keys = _ENCODER.encode_lines([effect.key for effect in effects]).decode().split("\n")
+    for position, (effect, key) in enumerate(zip(effects, keys, strict=False)):  # the last line ends with a line break
         row = (revision, position, effect.action, effect.kind, key, effect.before, effect.after)
         if effect.starts_at or effect.expires_at:
             limited.append((*row, effect.starts_at, effect.expires_at))
@@ -160,8 +165,10 @@ def put(
             effects.append(Effect("created", table.kind, key, None, content))
         inserted.append((*key, content, created_at, revision))
     changes = {table.find: [effect.key for effect in effects]}
-    yield Execute(table.end, ended, changes)
-    yield Execute(table.insert, inserted, changes)
+    if ended:
+        yield Execute(table.end, ended, changes)
+    if inserted:
+        yield Execute(table.insert, inserted, changes)
     return stored, effects
 
 

@@ -6,22 +6,22 @@ time limits is ended, and written again."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from operator import itemgetter
-from typing import Literal
 
 import msgspec
 
-from magistrate.engine.names import WarrantNames, warrant_names
+from magistrate.engine.names import warrant_names
 from magistrate.engine.policy import may_read_clock
 from magistrate.engine.terms import WILDCARD, Revision
-from magistrate.engine.warrants import ChangedWarrant, Warrant, policy_digest, warrant_pattern
+from magistrate.engine.warrants import ChangedWarrant, Warrant, policy_digest
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
 from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
 from magistrate.store.following import WarrantChanges
 from magistrate.store.objects import OBJECTS
-from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, index_rows, put, write
+from magistrate.store.versioned import Action, Effect, Key, Versioned, WriteOutcome, end, index_rows, put, write
 from magistrate.store.warrant_numbers import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE
 
 
@@ -55,6 +55,8 @@ def read_change(key: str, action: str, starts_at: int | None, expires_at: int | 
 
 
 _KEY = msgspec.json.Decoder(tuple[str, ...])
+_NAMES = 6
+"""Counts the columns with which a key begins: the names in a warrant."""
 
 WARRANTS: Versioned[Warrant] = Versioned(
     kind="warrant",
@@ -68,14 +70,16 @@ WARRANTS: Versioned[Warrant] = Versioned(
 )
 
 Written = Script[Snapshot[tuple[Warrant, ...]]]
+_ROWS = tuple[Warrant, ...]
 
 
 def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
-        stored, effects = yield from insert_all(new, judge, stamp, revision)
-        return WriteOutcome(tuple(build_warrant(stored[warrant_key(warrant)]) for warrant in new), effects)
+    return partial(write, stamp=stamp, answer=_ROWS, work=partial(_put, new, judge, stamp))
 
-    return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+def _put(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp, revision: Revision) -> Script[WriteOutcome[Warrant]]:
+    stored, effects = yield from insert_all(new, judge, stamp, revision)
+    return WriteOutcome(tuple([build_warrant(stored[warrant_key(warrant)]) for warrant in new]), effects)
 
 
 def insert_all(
@@ -84,29 +88,36 @@ def insert_all(
     """Makes every warrant be stored with its time limits, and inserts the objects that are missing. Returns the row of
     every warrant, and what was changed: warrants first."""
     wanted = {warrant_key(warrant): warrant for warrant in new}
+    patterns, objects = patterns_of(wanted), objects_of(wanted)
     # What is looked up for warrants that turn out to be stored already is rarely much, and one round trip is saved.
-    types, warrants, patterns, objects = yield FindTogether(
+    types, warrants, known_patterns, known_objects = yield FindTogether(
         (
             Find(sql.FIND_OBJECT_TYPE, sql.FIND_OBJECT_TYPES, [*{(warrant.object.type,): None for warrant in new}]),
             Find(sql.FIND_WARRANT, sql.FIND_WARRANTS, [*wanted]),
-            Find(sql.FIND_PATTERN, sql.FIND_PATTERNS, patterns_of(wanted)),
-            Find(sql.FIND_OBJECT, sql.FIND_OBJECTS, [*dict.fromkeys(objects_of(wanted))]),
+            Find(sql.FIND_PATTERN, sql.FIND_PATTERNS, patterns),
+            Find(sql.FIND_OBJECT, sql.FIND_OBJECTS, objects),
         )
     )
     judge({name: definition for name, definition, _ in types})
     stored = index_rows(WARRANTS, warrants)
     plan = _plan_writes(wanted, stored, stamp.at, revision)
-    policies = {row[6]: row[10] for row in plan.inserted if row[10]}
-    yield from keep_policies(policies)
-    yield from insert_patterns(patterns_of(plan.inserted), patterns, revision)
-    yield _end_rows(sql.END_NUMBERED_WARRANT, (revision,), plan.replaced)
-    yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), plan.expired)
-    inserted = [(*row[:8], row[11], *row[8:10]) for row in plan.inserted]
-    yield from insert_warrants(inserted, stamp.at, revision)
-    existing = index_rows(OBJECTS, objects)
-    missing: dict[Key, str | None] = {key: None for key in objects_of(plan.inserted) if key not in existing}
+    if len(plan.inserted) < len(wanted):
+        patterns, objects = patterns_of(plan.inserted), objects_of(plan.inserted)
+    policies = {row[6]: row[10] for row in plan.inserted.values() if row[10]}
+    if policies:
+        yield from keep_policies(policies)
+    yield from insert_patterns(patterns, known_patterns, revision)
+    if plan.replaced:
+        yield _end_rows(sql.END_NUMBERED_WARRANT, (revision,), plan.replaced)
+    if plan.expired:
+        yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), plan.expired)
+    yield from _insert_rows(plan.ordinary, plan.limited)
+    existing = index_rows(OBJECTS, known_objects)
+    missing: dict[Key, str | None] = {key: None for key in objects if key not in existing}
+    stored.update(plan.inserted)
+    if not missing:
+        return stored, plan.effects
     _, created = yield from put(OBJECTS, missing, stamp, revision, fresh=missing)
-    stored.update((row[:7], row) for row in plan.inserted)
     return stored, plan.effects + created
 
 
@@ -118,9 +129,12 @@ def _end_rows(statement: str, values: Row, rows: Iterable[Row]) -> Execute:
 
 @dataclass(slots=True)
 class _WritePlan:
-    """Holds the rows that a write ends and inserts; each has the columns of `build_warrant`."""
+    """Holds the rows that a write ends and inserts, with the columns of `build_warrant`. Those that it inserts are also
+    there as rows of `_insert_rows`."""
 
-    inserted: list[Row] = field(default_factory=list)
+    inserted: dict[Key, Row] = field(default_factory=dict)
+    ordinary: list[Row] = field(default_factory=list)
+    limited: list[Row] = field(default_factory=list)
     replaced: list[Row] = field(default_factory=list)
     expired: list[Row] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
@@ -134,19 +148,25 @@ def _plan_writes(
     first = revision * MAX_WARRANTS_IN_A_WRITE
     for key, new in wanted.items():
         former = stored.get(key)
+        action: Action = "created"
         number, created_at = first + len(plan.inserted), at
+        before, after, starts_at, expires_at = None, new.policy or None, new.starts_at, new.expires_at
         if former is not None and has_expired(former, at):
             plan.expired.append(former)
-            plan.effects.append(_effect("expired", former))
+            plan.effects.append(_expiry(former))
         elif former is not None:
             is_over = new.lifetime is not None and former[-1] + new.lifetime <= at
-            if not is_over and former[8:10] == (new.starts_at, new.expires_at):
+            if not is_over and former[8:10] == (starts_at, expires_at):
                 continue
             plan.replaced.append(former)
             number, created_at = number + FIRST_REPLACEMENT, at if is_over else former[-1]
-        row = (*key, number, new.starts_at, new.expires_at, new.policy or None, created_at)
-        plan.inserted.append(row)
-        plan.effects.append(_effect("created" if number < first + FIRST_REPLACEMENT else "updated", row))
+            action, before = "updated", after
+        plan.inserted[key] = (*key, number, starts_at, expires_at, after, created_at)
+        if starts_at or expires_at:
+            plan.limited.append((*key, number, created_at, revision, starts_at, expires_at))
+        else:
+            plan.ordinary.append((*key, number, created_at, revision))
+        plan.effects.append(Effect(action, "warrant", key, before, after, starts_at, expires_at))
     return plan
 
 
@@ -155,10 +175,8 @@ def has_expired(row: Row, at: int) -> bool:
     return expires_at is not None and expires_at <= at
 
 
-def _effect(action: Literal["created", "updated", "expired"], row: Row) -> Effect:
-    """Returns the effect on a row; a warrant that is updated has the same policy before and after."""
-    before, after = (row[10] if action != "created" else None), (row[10] if action != "expired" else None)
-    return Effect(action, "warrant", row[:7], before, after, *row[8:10])
+def _expiry(row: Row) -> Effect:
+    return Effect("expired", "warrant", row[:7], row[10], None, *row[8:10])
 
 
 def insert_warrants(rows: Iterable[Row], at: int, revision: Revision, only_missing: bool = False) -> Script[None]:
@@ -173,12 +191,19 @@ def insert_warrants(rows: Iterable[Row], at: int, revision: Revision, only_missi
             limited.append((*stored, starts_at, expires_at))
         else:
             ordinary.append(stored)
-    for inserted, statement, missing in (
+    yield from _insert_rows(ordinary, limited, only_missing)
+
+
+def _insert_rows(ordinary: Sequence[Row], limited: Sequence[Row], only_missing: bool = False) -> Script[None]:
+    """Inserts warrants, given as rows (*key, number, created_at, created_revision), and as rows that also have
+    starts_at and expires_at."""
+    for rows, statement, missing in (
         (ordinary, sql.INSERT_WARRANT, sql.INSERT_MISSING_WARRANT),
         (limited, sql.INSERT_LIMITED_WARRANT, sql.INSERT_MISSING_LIMITED_WARRANT),
     ):
-        changes = {sql.FIND_WARRANT: [row[:7] for row in inserted]}
-        yield Execute(missing if only_missing else statement, inserted, changes)
+        if rows:
+            changes = {sql.FIND_WARRANT: [row[:7] for row in rows]}
+            yield Execute(missing if only_missing else statement, rows, changes)
 
 
 def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
@@ -193,14 +218,15 @@ def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
 
 def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[WriteOutcome[Warrant]]:
     yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), expired)
-    return WriteOutcome((), [_effect("expired", row) for row in expired])
+    return WriteOutcome((), [_expiry(row) for row in expired])
 
 
 def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
-        return WriteOutcome((), (yield from end_named(named, stamp, revision)))
+    return partial(write, stamp=stamp, answer=_ROWS, work=partial(_delete, named, stamp))
 
-    return lambda head: write(head, stamp, tuple[Warrant, ...], work)
+
+def _delete(named: Sequence[NewWarrant], stamp: Stamp, revision: Revision) -> Script[WriteOutcome[Warrant]]:
+    return WriteOutcome((), (yield from end_named(named, stamp, revision)))
 
 
 def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
@@ -232,10 +258,30 @@ def keep_policies(texts: Mapping[str, str]) -> Script[None]:
     yield Execute(sql.KEEP_POLICY, rows, NOTHING)
 
 
+# A write may have a thousand warrants, so these take their keys by columns, in C.
 def patterns_of(rows: Iterable[Row]) -> list[Key]:
     """Returns the warrant patterns of rows that begin with the columns of the key, each once."""
-    distinct = {(row[0], row[1] == WILDCARD, row[2], row[3], row[4] == WILDCARD, row[5]): row for row in rows}
-    return list({warrant_pattern(warrant_names(*row[:6])): None for row in distinct.values()})
+    object_types, object_ids, relations, subject_types, subject_ids, groups = _name_columns(rows)
+    patterns = zip(
+        object_types, _wildcards(object_ids), relations, subject_types, _wildcards(subject_ids), groups, strict=True
+    )
+    return list(dict.fromkeys(patterns))
+
+
+def _wildcards(ids: Iterable[str]) -> list[str]:
+    """Returns these ids as a warrant pattern has them."""
+    return [WILDCARD if id == WILDCARD else "" for id in ids]
+
+
+def objects_of(rows: Iterable[Row]) -> list[Key]:
+    """Returns the objects and subjects of rows that begin with the columns of the key, each once, in order."""
+    object_types, object_ids, _, subject_types, subject_ids, _ = _name_columns(rows)
+    both = zip(zip(object_types, object_ids, strict=True), zip(subject_types, subject_ids, strict=True), strict=True)
+    return [key for key in dict.fromkeys(chain.from_iterable(both)) if key[1] != WILDCARD]
+
+
+def _name_columns(rows: Iterable[Row]) -> Sequence[Sequence[str]]:
+    return list(zip(*rows, strict=True))[:_NAMES] or [()] * _NAMES
 
 
 def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
@@ -249,23 +295,15 @@ def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
 def insert_patterns(patterns: Iterable[Key], known: Rows, revision: Revision) -> Script[None]:
     """Stores those of the patterns that are not known."""
     new = [pattern for pattern in patterns if pattern not in known]
-    yield Execute(sql.INSERT_PATTERN, new, {sql.FIND_PATTERN: new})
-    yield Execute(sql.MOVE_MODEL, [(revision,)] if new else [], NOTHING)
-
-
-def objects_of(rows: Iterable[Row]) -> Iterable[Key]:
-    for object_type, object_id, _, subject_type, subject_id, *_ in rows:
-        if object_id != WILDCARD:
-            yield object_type, object_id
-        if subject_id != WILDCARD:
-            yield subject_type, subject_id
+    if new:
+        yield Execute(sql.INSERT_PATTERN, new, {sql.FIND_PATTERN: new})
+        yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
 
 
 def warrant_key(warrant: NewWarrant) -> Key:
     object, subject = warrant.object, warrant.subject
     digest = policy_digest(warrant.policy) if warrant.policy else ""
-    group = subject.relation or ""
-    return (*WarrantNames(object.type, object.id, warrant.relation, subject.type, subject.id, group), digest)
+    return object.type, object.id, warrant.relation, subject.type, subject.id, subject.relation or "", digest
 
 
 def render_key(key: Key) -> str:

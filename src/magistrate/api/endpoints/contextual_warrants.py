@@ -1,10 +1,10 @@
 """Reads the contextual warrants of requests (docs/api.md#contextual-warrants)."""
 
 from collections.abc import Sequence
-from itertools import chain
 
 import msgspec
 
+from magistrate.api.endpoints.plain_bodies import read_plain_runs
 from magistrate.api.endpoints.warrants import (
     PolicyFaults,
     WarrantBody,
@@ -12,9 +12,8 @@ from magistrate.api.endpoints.warrants import (
     read_warrant,
 )
 from magistrate.api.parse import decode_body
-from magistrate.engine.plain_warrants import KindIds, PlainWarrants, WarrantKind
+from magistrate.engine.plain_warrants import PlainWarrants
 from magistrate.engine.policy import is_kept
-from magistrate.engine.terms import ObjectId, are_object_ids, relation_name, type_name
 from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.contextual_warrants import (
     CONTEXTUAL_WARRANTS,
@@ -42,36 +41,11 @@ def read_plain_warrants(bodies: Sequence[WarrantBody], now: int) -> ContextualWa
     """Returns the warrants that these bodies describe, at this time, or None unless all of them are valid and have no
     policy, no time limits and no `*`; `read_contextual_warrants` then reads them one by one.
 
-    A user may be in a hundred groups, so names that are alike are read once, and all ids together."""
+    A user may be in a hundred groups."""
     if len(bodies) > MAX_CONTEXTUAL_WARRANTS:
         return None
-    known: tuple[str | None, ...] = ()
-    object_ids, subject_ids = list[ObjectId](), list[ObjectId]()
-    runs: list[tuple[WarrantKind, KindIds]] = []
-    for body in bodies:
-        subject = body.subject
-        if subject is None or body.policy or body.context or body.starts_at is not None or body.expires_at is not None:
-            return None
-        names = (body.object_type, body.relation, subject.object_type, subject.relation)
-        if names != known:
-            if not _are_names(*names):
-                return None
-            known, object_ids, subject_ids = names, [], []
-            runs.append(((*names[:3], names[3] or ""), KindIds(object_ids, subject_ids)))  # type: ignore[arg-type]  # checked
-        object_ids.append(body.object_id)  # type: ignore[arg-type]  # checked below
-        subject_ids.append(subject.object_id)  # type: ignore[arg-type]  # checked below
-    ids: set[str | None] = set().union(*(chain(one.object_ids, one.subject_ids) for _, one in runs))
-    return ContextualWarrants(PlainWarrants(runs, now), now) if are_object_ids(ids) else None
-
-
-def _are_names(of_type: str | None, relation: str | None, member_type: str | None, group: str | None) -> bool:
-    try:
-        type_name(of_type, "objectType")
-        relation_name(relation, "relation")
-        type_name(member_type, "objectType")
-        return not group or bool(relation_name(group, "relation"))
-    except InvalidParameter:
-        return False
+    runs = read_plain_runs(bodies, has_wildcards=False)
+    return None if runs is None else ContextualWarrants(PlainWarrants(runs, now), now)
 
 
 def read_contextual_warrants(

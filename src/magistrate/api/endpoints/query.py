@@ -143,7 +143,8 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer:
 async def _answer_query(call: Call[Any], wanted_page: _WantedPage) -> Answer:
     request = wanted_page.query
     wanted = await pin_page(call.context, wanted_page.wanted, wanted_page.as_of, call.freshness)
-    found = await query.list_page(call.context, replace(request, now=wanted.now), wanted, call.freshness)
+    request = request if wanted.now is None else replace(request, now=wanted.now)
+    found = await query.list_page(call.context, request, wanted, call.freshness)
     if wanted_page.is_strict and not found.value.rows:
         names, is_past = _collect_names(request.query), wanted.now is not None
         overlay = build_contextual_warrants(request.contextual, call.context.now()).overlay

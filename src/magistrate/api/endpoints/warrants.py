@@ -187,6 +187,8 @@ async def find_policy_faults(bodies: Iterable[WarrantBody]) -> PolicyFaults:
     raised later, in the order of the elements."""
     faults: dict[str, InvalidParameter | None] = {}
     for one in bodies:
+        if not (one.policy or one.context):
+            continue
         try:
             text = _policy_text(one)
         except InvalidRequest:

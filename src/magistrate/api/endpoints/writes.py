@@ -11,6 +11,7 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from magistrate.api.endpoints.objects import ObjectBody, ObjectRefBody, TypeText
+from magistrate.api.endpoints.plain_bodies import read_plain_bodies
 from magistrate.api.endpoints.warrants import (
     IdOrWildcard,
     RelationText,
@@ -37,7 +38,8 @@ T = TypeVar("T")
 MAX_ELEMENTS = 1_000
 """Limits what a write deletes and creates, taken together, and separately its preconditions."""
 READ_TOGETHER = 250
-"""Limits the elements that are read before other requests may run; each takes up to ten microseconds."""
+"""Limits the elements that are read before other requests may run; each takes up to ten microseconds, or one if it is a
+plain warrant."""
 MAX_DELETED = 10_000
 """Limits the warrants that one request deletes by filter."""
 DEFAULT_DELETED = 1_000
@@ -154,18 +156,25 @@ async def _read_write(ctx: Context, body: WriteBody) -> AtomicWrite:
     faults = await find_policy_faults(new)
     return AtomicWrite(
         await _read_in_steps("preconditions", preconditions, partial(_read_precondition, ctx)),
-        await _read_in_steps("delete.warrants", ended, read_named_warrant),
+        await _read_in_steps("delete.warrants", ended, read_named_warrant, read_plain_bodies),
         await _read_in_steps("delete.objects", deleted, lambda one: object_ref(one.object_type, one.object_id)),
-        warrants=await _read_in_steps("create.warrants", new, partial(read_warrant, faults)),
+        warrants=await _read_in_steps("create.warrants", new, partial(read_warrant, faults), read_plain_bodies),
         objects=await _read_in_steps("create.objects", objects, partial(_read_object, ctx)),
     )
 
 
-async def _read_in_steps(name: str, bodies: Sequence[B], read: Callable[[B], T]) -> list[T]:
-    """Reads the elements of the array of this name, and yields to other requests in between."""
+async def _read_in_steps(
+    name: str,
+    bodies: Sequence[B],
+    read: Callable[[B], T],
+    read_together: Callable[[Sequence[B]], Sequence[T] | None] = lambda bodies: None,
+) -> list[T]:
+    """Reads the elements of the array of this name, and yields to other requests in between. Elements for which
+    `read_together` returns None are read one by one."""
     values: list[T] = []
     for start in range(0, len(bodies), READ_TOGETHER):
-        values += read_elements(bodies[start : start + READ_TOGETHER], read, name, start)
+        some = bodies[start : start + READ_TOGETHER]
+        values += read_together(some) or read_elements(some, read, name, start)
         await checkpoint()
     return values
 

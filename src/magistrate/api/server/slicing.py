@@ -20,12 +20,13 @@ class SlicingProtocol(HttpToolsProtocol):
     _is_parsing_paused = False
 
     def data_received(self, data: bytes) -> None:
-        if self._is_parsing_paused:
+        if self._is_parsing_paused or self._unparsed:
             self._unparsed += data
-            self.transport.pause_reading()
-        elif self._unparsed:
-            self._unparsed += data
-        elif len(data) <= PARSED_AT_ONCE:
+            if self.transport.is_lingering:
+                self._discard_unparsed()
+            elif self._is_parsing_paused:
+                self.transport.pause_reading()
+        elif len(data) <= PARSED_AT_ONCE or self.transport.is_lingering:
             self.receive(data)
         else:
             self._unparsed = data
@@ -48,7 +49,15 @@ class SlicingProtocol(HttpToolsProtocol):
         """Returns whether bytes have arrived that are not parsed yet."""
         return bool(self._unparsed) or self.transport.has_unread_bytes()
 
+    def _discard_unparsed(self) -> None:
+        """Passes all on at once while the connection lingers: it is discarded, which takes no time and needs no
+        slices."""
+        data, self._unparsed = self._unparsed, b""
+        self.receive(data)
+
     def _parse_slice(self) -> None:
+        if self.transport.is_lingering:
+            self._discard_unparsed()
         if self._is_parsing_paused or not self._unparsed:
             return
         if self.transport.is_closing() and not self.transport.is_lingering:
@@ -56,6 +65,8 @@ class SlicingProtocol(HttpToolsProtocol):
             return
         data, self._unparsed = self._unparsed[:PARSED_AT_ONCE], self._unparsed[PARSED_AT_ONCE:]
         self.receive(data)
+        if self.transport.is_lingering:
+            self._discard_unparsed()
         if self._unparsed:
             self.transport.pause_reading()
             self.loop.call_soon(self._parse_slice)

@@ -17,7 +17,9 @@ from magistrate.engine.terms import ObjectId
 from magistrate.engine.warrants import Warrant
 
 WARRANTS_KEPT_AT_ONCE = 500
-ENTRIES_KEPT_AT_ONCE = 500
+ENTRIES_KEPT_AT_ONCE = 200
+WARRANTS_FOR_AN_ENTRY = 4
+"""Counts the warrants that take as much work as an entry."""
 
 
 class EntryFetch(ABC):
@@ -83,9 +85,9 @@ class AdjacencyFetch(EntryFetch):
             yield len(some)
         for count, number in enumerate(numbers, 1):
             id = index.subjects.ids[number]
-            entry = drafts[id].build() if id in drafts else b""
+            entry = drafts.pop(id).build() if id in drafts else b""  # freeing all drafts at once takes milliseconds
             entries[number] = entry
             if self._may_cache(index.key, id):
                 index.entries.keep(number, entry)
             if not count % ENTRIES_KEPT_AT_ONCE:
-                yield ENTRIES_KEPT_AT_ONCE
+                yield ENTRIES_KEPT_AT_ONCE * WARRANTS_FOR_AN_ENTRY

@@ -5,8 +5,9 @@ has not been read yet, and later continues from there. No group is expanded twic
 """
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from itertools import chain
 
-from magistrate.engine.graph.entries import EitherNames, join_names, state_name, together
+from magistrate.engine.graph.entries import EitherNames, list_names, state_name, together
 from magistrate.engine.graph.kinds import UNUSABLE, Kind
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.work import Work
@@ -83,29 +84,32 @@ class MembershipClosure:
         if not self._waiting and not self.missing:
             self.is_open = False
             self.is_complete = self.is_usable
-            self.names = together(list(self._collected))
+            self.names = self._pack_names()
             self._collected = set()
+
+    def _pack_names(self) -> Container[str]:
+        return together(list(self._collected))
 
     def _expand_some(self, list_members: ListMembers) -> int:
         """Finds the groups of some members, and returns the work that it took."""
-        cost, found = 0, dict[str, None]()
-        while self._waiting and cost < WORK_AT_ONCE:
-            member = self._waiting.pop()
-            kind, id = member
+        cost, found, waiting = 0, list[str](), self._waiting
+        while waiting and cost < WORK_AT_ONCE:
+            kind, id = waiting.pop()
             groups = kind.groups.young.get(id)  # a call less for almost every member
             if groups is None:
                 groups = kind.find(id)
-            if groups is None:
-                self.missing.append(member)
-            elif groups is UNUSABLE:
-                self._stop()
-            elif groups:
-                found.update(dict.fromkeys(groups))
+            if groups:
+                if groups is UNUSABLE:
+                    self._stop()
+                    return cost
+                found += groups
                 cost += 1 + len(groups) // GROUPS_FOR_A_NODE
+            elif groups is None:
+                self.missing.append((kind, id))
             else:
                 cost += 1
-        if found and self.is_usable:
-            self._add(found, list_members)
+        if found:
+            self._add(dict.fromkeys(found), list_members)
             if len(self._collected) > MOST_GROUPS_ALTOGETHER:
                 self._stop()
         return cost
@@ -128,8 +132,11 @@ GivenIds = Sequence[tuple[int, Sequence[ObjectId]]]
 CONDITIONAL: GivenIds = ((-1, ()),)
 """Marks members with such a warrant that does not count always; see UNUSABLE."""
 
-ListAlike = Callable[[int, Iterable[ObjectId]], list[Member]]
-"""Does what ListMembers does for groups of one view, given its number and their ids."""
+FindKind = Callable[[int], Kind | None]
+"""Returns the members of other groups that the groups of a view are, given its number; None if they are in no group."""
+
+EXPANDED_AT_ONCE = 500
+"""Limits the names of groups that are taken from what is known of given groups, without yielding in between."""
 
 
 class ExtendedClosure(MembershipClosure):
@@ -139,14 +146,14 @@ class ExtendedClosure(MembershipClosure):
     groups that follow from what is stored.
     """
 
-    __slots__ = ("_begun", "_known", "_list_alike", "_others")
+    __slots__ = ("_begun", "_find_kind", "_further", "_known", "_others")
 
     def __init__(
         self,
         closure: MembershipClosure,
         members: Sequence[Member],
         added: Mapping[Member, GivenIds],
-        list_alike: ListAlike,
+        find_kind: FindKind,
     ) -> None:
         super().__init__(closure.subject_id, (), closure.changes)
         self._begun = [added[member] for member in members]
@@ -156,23 +163,26 @@ class ExtendedClosure(MembershipClosure):
             if (kind, id) not in members
             for number in kind.own
         }
-        self._list_alike = list_alike
-        self._known = closure.names
+        self._find_kind = find_kind
+        self._known = list_names(closure.names)
+        self._further: list[str] = []
+        """Has groups that given groups are known to be in, until they are added."""
         self.names = EitherNames(self._known, self._collected)
 
     def grow(self, list_members: ListMembers, work: Work) -> None:
         if self._begun:
-            self._begin_groups()
+            self._add((), list_members)
             work.spend(1 + self.weight // GROUPS_FOR_A_NODE)
         super().grow(list_members, work)
-        if not self.is_open:
-            self.names = join_names(self._known, self.names)
+
+    def _pack_names(self) -> Container[str]:
+        return self._known | self._collected
 
     def _begin_groups(self) -> None:
         while self._begun:
             given = self._begun.pop()
             if given is CONDITIONAL:
-                self._begun = []
+                self._begun, self._further = [], []
                 self._stop()
             else:
                 for number, ids in given:
@@ -180,17 +190,33 @@ class ExtendedClosure(MembershipClosure):
 
     def _add_alike(self, number: int, ids: Sequence[ObjectId]) -> None:
         """Adds the groups of one view that are not known yet."""
-        known, collected = self._known, self._collected
-        names = {f" {number}:{id} ": id for id in ids}  # as state_name: a call less for each
-        new = {name: id for name, id in names.items() if name not in known and name not in collected}
+        new = dict(zip([f" {number}:{id} " for id in ids], ids, strict=True))  # as state_name, without calls
+        for name in (*self._known.intersection(new), *self._collected.intersection(new)):
+            new.pop(name, None)
         self._take(new)
-        self._waiting += self._list_alike(number, new.values())
+        kind = self._find_kind(number)
+        if kind is None:
+            return
+        # Most groups are known to be in few others, or none: they need not wait to be expanded one by one.
+        groups = list(map(kind.groups.young.get, new.values()))
+        further = list(chain.from_iterable(filter(None, groups)))
+        if UNUSABLE[0] in further or len(further) > EXPANDED_AT_ONCE:
+            self._waiting += [(kind, id) for id in new.values()]
+            return
+        self._further += further
+        if None in groups:
+            self._waiting += [(kind, id) for id, one in zip(new.values(), groups, strict=True) if one is None]
 
     def _add(self, groups: Iterable[str], list_members: ListMembers) -> None:
-        new = [name for name in groups if name not in self._known and name not in self._collected]
-        self._take(new)
-        self._waiting += list_members(new)
-        self._begin_groups()
+        known, collected = self._known, self._collected
+        while True:
+            new = [name for name in groups if name not in known and name not in collected]
+            self._take(new)
+            self._waiting += list_members(new)
+            self._begin_groups()
+            if not self._further:
+                return
+            groups, self._further = dict.fromkeys(self._further), []
 
     def _take(self, new: Collection[str]) -> None:
         """Collects groups; those that are members of others by warrants that are not stored begin next."""

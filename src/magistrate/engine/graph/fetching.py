@@ -1,7 +1,7 @@
 """Reads the entries that a walk misses, and caches them.
 
 All lookups are read in one batch with a limit on the rows. When the limit is reached, the batch is split into halves
-that are read separately. A single lookup that exceeds the limit is cached without its rows: an object with too many
+that are read separately. A single key that exceeds the limit is cached without its rows: an object with too many
 subjects is cached without its subjects, anything else as an entry that cannot be used.
 """
 
@@ -192,12 +192,20 @@ class Fetch:
         together = self._left.pop()
         if sum(map(len, warrant_lists)) < self._limit(together):
             self._keeping = _keep_all(together, [self.model.select_counting(one) for one in warrant_lists])
-        elif len(together) > 1 or together[0].count > 1:
-            self._left += _halves(together)
         else:
-            less = together[0].less()
-            if less is not None:
-                self._left.append([less])
+            self._left += self._reduce(together, warrant_lists)
+
+    def _reduce(self, together: Sequence[Lookup], warrant_lists: WarrantLists) -> list[list[Lookup]]:
+        """Returns the batches to read in place of this one, whose rows have reached the limit: one without the rows of
+        each key that has too many alone, or else its halves."""
+        left: list[Lookup | None] = []
+        has_less = False
+        for lookup, found in _with_warrants(together, warrant_lists):
+            is_too_large = lookup.count == 1 and sum(map(len, found)) > self.graph.most_each
+            left.append(lookup.less() if is_too_large else lookup)
+            has_less |= is_too_large
+        some = [lookup for lookup in left if lookup is not None]
+        return _halves(some) if not has_less else [some] if some else []
 
     def keep(self, most: int) -> bool:
         """Caches rows that were taken, up to `most` units of work, and returns whether all of them are cached."""
@@ -219,10 +227,16 @@ class Fetch:
 
 
 def _keep_all(together: Sequence[Lookup], warrant_lists: WarrantLists) -> Iterator[int]:
+    for lookup, found in _with_warrants(together, warrant_lists):
+        yield from lookup.keep(found)
+
+
+def _with_warrants(together: Sequence[Lookup], warrant_lists: WarrantLists) -> Iterator[tuple[Lookup, WarrantLists]]:
+    """Yields each lookup of a batch with the warrants of its reads."""
     start = 0
     for lookup in together:
         end = start + len(lookup.reads())
-        yield from lookup.keep(warrant_lists[start:end])
+        yield lookup, warrant_lists[start:end]
         start = end
 
 

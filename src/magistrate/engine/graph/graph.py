@@ -76,35 +76,29 @@ class Graph:
 
     def apply(self, changes: Iterable[ChangedWarrant], revision: Revision) -> None:
         """Applies the only changes up to this revision, in their order, and is as of it from then on."""
-        is_used = False
         for change in changes:
-            names = change.names
-            for view in self._views_by_relation.get((names.object_type, names.relation), ()):
-                is_used |= view.apply(change)
-            is_used |= self._invalidate_other_entries(names)
-        if is_used:
-            self.decisions.clear()
+            self._evict_decisions(change.names, [view.apply(change) for view in self._find_views(change.names)])
         self.revision = revision
 
     def invalidate(self, changes: Iterable[WarrantNames]) -> None:
-        """Invalidates the entries that contain these warrants, and all decisions if there are any such entries."""
-        is_used = False
-        for change in changes:
-            for view in self._views_by_relation.get((change.object_type, change.relation), ()):
-                is_used |= view.invalidate(change)
-            is_used |= self._invalidate_other_entries(change)
-        if is_used:
-            self.decisions.clear()
+        """Invalidates the entries that contain these warrants, and the decisions that may rest on them."""
+        for names in changes:
+            self._evict_decisions(names, [view.invalidate(names) for view in self._find_views(names)])
 
-    def _invalidate_other_entries(self, change: WarrantNames) -> bool:
-        """Invalidates the memberships, and the entries for lists, that contain this warrant. Returns false if it makes
-        nobody a member."""
-        self._adjacency.invalidate(change)
-        self._subject_adjacency.invalidate(change)
-        is_used = False
-        for memberships in self._memberships.values():
-            is_used |= memberships.invalidate(change)
-        return is_used
+    def _find_views(self, names: WarrantNames) -> Iterable[PlanView]:
+        return self._views_by_relation.get((names.object_type, names.relation), ())
+
+    def _evict_decisions(self, names: WarrantNames, concerns_others: Iterable[bool]) -> None:
+        """Invalidates the memberships, and the entries for lists, that contain this warrant. Then it evicts all
+        decisions, if the changes of views or memberships concern others than the subject that the warrant names, and
+        otherwise those about this subject."""
+        self._adjacency.invalidate(names)
+        self._subject_adjacency.invalidate(names)
+        concern_others = [memberships.invalidate(names) for memberships in self._memberships.values()]
+        if any(concerns_others) or any(concern_others):
+            self.decisions.clear()
+        else:
+            self.decisions.evict(names.subject_id)
 
     def change_model(self, model: Model, revision: Revision) -> None:
         """Replaces the model by that of this revision, up to which no warrant was written or deleted.

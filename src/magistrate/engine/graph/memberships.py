@@ -101,7 +101,7 @@ class Memberships:
         """Returns the complete closure with these groups of members as well; nothing of it is cached. `grow` then
         grows it."""
         members = [member for member in added if self._is_in(closure, member)]
-        return ExtendedClosure(closure, members, added, self._list_alike) if members else closure
+        return ExtendedClosure(closure, members, added, self._find_kind) if members else closure
 
     def grow(self, closure: MembershipClosure, work: Work) -> None:
         """Grows a closure that is not cached, as far as is possible now. Raises BudgetExceeded."""
@@ -153,17 +153,13 @@ class Memberships:
                 members.append((kind, ObjectId(id)))
         return members
 
-    def _list_alike(self, number: int, ids: Iterable[ObjectId]) -> list[Member]:
-        """Does what `_list_members` does for the groups of one view with these ids."""
-        kind = self._kinds_by_view.get(str(number))
-        if kind is None:
-            return []
-        young = kind.groups.young
-        return [(kind, id) for id in ids if young.get(id) != ()]
+    def _find_kind(self, number: int) -> Kind | None:
+        return self._kinds_by_view.get(str(number))
 
     def invalidate(self, change: WarrantNames) -> bool:
-        """Evicts the groups of the member that this warrant names. Returns false if it makes nobody a member. Whether
-        closures contain it is not looked up: they may have outlived the groups that they were computed from."""
+        """Evicts the groups of the member that this warrant names. Returns whether that concerns the memberships of
+        others than the subject that it names. Whether closures contain the member is not looked up: they may have
+        outlived the groups that they were computed from."""
         kind = self._kinds_by_names.get((change.subject_type, change.subject_relation))
         if kind is None or (change.object_type, change.relation) not in kind.views:
             return False
@@ -171,7 +167,7 @@ class Memberships:
         kind.groups.evict(id)
         self._changes += 1
         self._changed.append((kind, id))
-        return True
+        return kind is not self._subjects or id == WILDCARD
 
     def adopt(self, former: "Memberships") -> "Memberships":
         """Returns the memberships to use after the model has changed.

@@ -131,8 +131,9 @@ class SubjectDrafts:
             known.append(number)
 
     def build(self, id: ObjectId) -> Iterator[AdjacentSubjects | None]:
-        """Yields None after every NUMBERS_AT_ONCE, and the entry at last."""
-        numbers, conditional = self._numbers.get(id), tuple(self._conditional.get(id, ()))
+        """Yields None after every NUMBERS_AT_ONCE, and the entry at last. What was collected for it is freed: for all
+        objects at once it would take milliseconds."""
+        numbers, conditional = self._numbers.pop(id, None), tuple(self._conditional.pop(id, ()))
         packed = b"" if numbers is None else numbers.tobytes()
         if numbers is None or len(numbers) <= FEW_NUMBERS:
             yield SubjectEntry(packed, None, conditional) if conditional else packed

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from magistrate.engine.graph.adjacency_fetch import EntryFetch
+from magistrate.engine.graph.adjacency_fetch import ENTRIES_KEPT_AT_ONCE, WARRANTS_FOR_AN_ENTRY, EntryFetch
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.subject_adjacency import (
     NUMBERS_AT_ONCE,
@@ -16,9 +16,6 @@ from magistrate.engine.terms import ObjectId
 from magistrate.engine.warrants import Warrant, creation_order
 
 WARRANTS_KEPT_AT_ONCE = 200
-ENTRIES_KEPT_AT_ONCE = 200
-WARRANTS_FOR_AN_ENTRY = 4
-"""Counts the warrants that take as much work as an entry."""
 
 
 class SubjectFetch(EntryFetch):

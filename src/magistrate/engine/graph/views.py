@@ -105,24 +105,27 @@ class PlanView:
         return {(request.type, relation) for request in self.requests for relation in request.relations}
 
     def invalidate(self, change: WarrantNames) -> bool:
-        """Evicts the entries that contain this warrant. Returns false if there were none."""
+        """Evicts the entries that contain this warrant. Returns whether that concerns others than the subject that it
+        names."""
         if change.object_id == WILDCARD:
             self.entries.evict_all()
             self.points.evict_all()
             return True
-        is_used = self.points.evict((change.object_id, change.subject_id))
-        if change.subject_id == WILDCARD:
+        concerns_others = change.subject_id == WILDCARD
+        if concerns_others:
             self.points.evict_all()
-            is_used = True
+        else:
+            self.points.evict((change.object_id, change.subject_id))
         entry = self.entries.young.get(change.object_id) or self.entries.find(change.object_id)
         if entry is not None and (entry.direct is not None or self._reaches(change)):
             self.entries.evict(change.object_id)
-            is_used = True
-        return is_used
+            concerns_others = True
+        return concerns_others
 
     def apply(self, change: ChangedWarrant) -> bool:
         """Makes the entry of the object what it is after the change, if that is known, and otherwise evicts it. Returns
-        false if there was nothing to change."""
+        whether that concerns others than the subject that the warrant names: decisions about these may rest on an entry
+        that is evicted, and on no other subject of an entry that is changed."""
         names = change.names
         entry = self.entries.young.get(names.object_id) or self.entries.find(names.object_id)
         changed = None if entry is None else self._change_subjects(entry, change)
@@ -130,7 +133,7 @@ class PlanView:
             return self.invalidate(names)
         self.points.evict((names.object_id, names.subject_id))
         self.entries.keep(names.object_id, changed)
-        return True
+        return False
 
     def _change_subjects(self, entry: Entry, change: ChangedWarrant) -> Entry | None:
         """Returns the entry of an object after a change of a warrant that names one subject, and leads nowhere else;

@@ -8,7 +8,7 @@ a warrant is on every object, or where all objects of a type may be rows, GivenU
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -29,7 +29,7 @@ from magistrate.engine.graph.walk import GivenUp
 from magistrate.engine.query.connected_graph import ConnectedGraph, OutgoingEdges
 from magistrate.engine.query.result_set import EXPLICIT, ListValue
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE, ReverseNode
-from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants
+from magistrate.engine.query.search import Checkpoints, Steps, discard, fetch_warrants
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.terms import ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -116,7 +116,7 @@ class _SetSearch:
         self._busy: dict[ReverseNode, None] = {}
         self._awake: set[ReverseNode] = set()
         self._negations = iter(graph.negations)
-        self._missing: dict[tuple[OutgoingEdges, bool], list[int]] = defaultdict(list)
+        self._missing: dict[tuple[OutgoingEdges, bool], BitMap] = defaultdict(BitMap)
         self._read: dict[AdjacencyIndex, dict[int, AdjacentObjects]] = defaultdict(dict)
 
     def steps(self) -> Steps[ObjectSets]:
@@ -166,7 +166,7 @@ class _SetSearch:
         while some := [*islice(waiting, SUBJECTS_AT_ONCE)]:
             reached = index.collect(some, self._read[index])
             if reached.missing:
-                self._missing[outgoing, is_explicit] += reached.missing
+                self._missing[outgoing, is_explicit].update(reached.missing)
             self._work.spend(1 + len(some) // SUBJECTS_FOR_A_NODE)
             yield from self._apply(outgoing, index, reached, is_explicit)
             if self._work.needs_checkpoint:
@@ -271,17 +271,24 @@ class _SetSearch:
 
     def _read_missing(self) -> Steps[None]:
         """Reads the entries that are missing, and propagates through them."""
-        pending, self._missing = self._missing, defaultdict(list)
-        numbers_by_index: dict[AdjacencyIndex, dict[int, None]] = defaultdict(dict)
+        pending, self._missing = self._missing, defaultdict(BitMap)
+        numbers_by_index: dict[AdjacencyIndex, BitMap] = defaultdict(BitMap)
         for (outgoing, _), numbers in pending.items():
-            numbers_by_index[self._adjacency.index(outgoing.key)].update(dict.fromkeys(numbers))
-        lookups = list(_group_lookups(numbers_by_index))
-        matching = yield from fetch_warrants([lookup.build_read() for lookup in lookups])
+            numbers_by_index[self._adjacency.index(outgoing.key)] |= numbers
+        lookups, reads = [], []
+        for lookup in _group_lookups(numbers_by_index):
+            lookups.append(lookup)
+            reads.append(lookup.build_read())
+            self._work.hasten_checkpoint(1 + len(lookup.numbers) // SUBJECTS_FOR_A_NODE)
+            if self._work.needs_checkpoint:
+                yield None
+        matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
         for lookup, found in zip(lookups, matching, strict=True):
             yield from self._keep(lookup, found)
+            yield from discard([found], self._work)
         for (outgoing, is_explicit), numbers in pending.items():
-            yield from self._follow(outgoing, BitMap(numbers), is_explicit)
+            yield from self._follow(outgoing, numbers, is_explicit)
 
     def _keep(self, lookup: "_Lookup", warrants: Sequence[Warrant]) -> Checkpoints[None]:
         by_relation: dict[RelationName, list[Warrant]] = defaultdict(list)
@@ -312,7 +319,7 @@ class _Lookup(NamedTuple):
         return ReverseWarrantRead(request, tuple(ids[number] for number in self.numbers))
 
 
-def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, Iterable[int]]) -> Iterator[_Lookup]:
+def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, BitMap]) -> Iterator[_Lookup]:
     groups: dict[tuple[tuple[str, str, str], tuple[int, ...]], list[AdjacencyIndex]] = defaultdict(list)
     for index, wanted in numbers_by_index.items():
         kind = (index.key.object_type, index.key.subject_type, index.key.subject_relation)

@@ -28,7 +28,7 @@ from magistrate.engine.graph.walk import GivenUp
 from magistrate.engine.plans import Model
 from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge, list_edges
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE
-from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants, prepare_plans
+from magistrate.engine.query.search import Checkpoints, Steps, discard, fetch_warrants, prepare_plans
 from magistrate.engine.query.subject_nodes import Node, OperationNode, SolvedSubjects, SubjectSet, UnionNode
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.terms import ObjectRef, RelationName, TypeName
@@ -83,7 +83,7 @@ class _SubjectSetSearch:
         self._unions: dict[tuple[Plan, int, bool], UnionNode] = {}
         self._operations: dict[tuple[Operation, int, bool], OperationNode] = {}
         self._busy: dict[UnionNode, None] = {}
-        self._missing: dict[tuple[UnionNode, SubjectEdge], list[int]] = defaultdict(list)
+        self._missing: dict[tuple[UnionNode, SubjectEdge], BitMap] = defaultdict(BitMap)
         self._known: dict[SubjectIndex, dict[int, AdjacentSubjects]] = defaultdict(dict)
 
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[SolvedSubjects]:
@@ -201,7 +201,7 @@ class _SubjectSetSearch:
         while some := [*islice(waiting, OBJECTS_AT_ONCE)]:
             reached = index.collect(some, self._known[index])
             if reached.missing:
-                self._missing[union, edge] += reached.missing
+                self._missing[union, edge].update(reached.missing)
             self._work.spend(1 + len(some) // OBJECTS_FOR_A_NODE)
             yield from self._apply(union, edge, index, reached)
             if self._work.needs_checkpoint:
@@ -237,25 +237,27 @@ class _SubjectSetSearch:
 
     def _read_missing(self) -> Steps[None]:
         """Reads the entries that are missing, and goes on with them."""
-        pending, self._missing = self._missing, defaultdict(list)
-        numbers_by_index: dict[SubjectIndex, dict[int, None]] = defaultdict(dict)
+        pending, self._missing = self._missing, defaultdict(BitMap)
+        numbers_by_index: dict[SubjectIndex, BitMap] = defaultdict(BitMap)
         for (_, edge), numbers in pending.items():
-            numbers_by_index[self._fetch.subject_adjacency.index(edge.key)].update(dict.fromkeys(numbers))
-            self._work.hasten_checkpoint(len(numbers) // OBJECTS_FOR_A_NODE)
+            numbers_by_index[self._fetch.subject_adjacency.index(edge.key)] |= numbers
+        lookups, reads = [], []
+        for lookup in _group_lookups(numbers_by_index):
+            lookups.append(lookup)
+            reads.append(lookup.build_read())
+            self._work.hasten_checkpoint(1 + len(lookup.numbers) // OBJECTS_FOR_A_NODE)
             if self._work.needs_checkpoint:
                 yield None
-        lookups = list(_group_lookups(numbers_by_index))
-        if self._work.needs_checkpoint:
-            yield None
-        matching = yield from fetch_warrants([lookup.build_read() for lookup in lookups])
+        matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
         for lookup, found in zip(lookups, matching, strict=True):
             for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, found, self._known):
                 self._work.hasten_checkpoint(cost // WARRANTS_KEPT_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
+            yield from discard([found], self._work)
         for (union, edge), numbers in pending.items():
-            yield from self._follow(union, edge, BitMap(numbers))
+            yield from self._follow(union, edge, numbers)
 
     def _solve(self, found: SolvedSubjects) -> Checkpoints[None]:
         """Computes the sets of all nodes, and the rows."""
@@ -312,7 +314,7 @@ class _SubjectLookup(NamedTuple):
         return WarrantRead(request, tuple(ids[number] for number in self.numbers))
 
 
-def _group_lookups(numbers_by_index: Mapping[SubjectIndex, Mapping[int, None]]) -> Iterator[_SubjectLookup]:
+def _group_lookups(numbers_by_index: Mapping[SubjectIndex, BitMap]) -> Iterator[_SubjectLookup]:
     groups: dict[tuple[TypeName, TypeName | None, tuple[int, ...]], list[SubjectIndex]] = defaultdict(list)
     for index, wanted in numbers_by_index.items():
         subjects = None if index.key.subject_relation else index.key.subject_type

@@ -17,6 +17,7 @@ from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.extended_graph import NO_PATTERNS
 from magistrate.operations.checks.graph_rounds import GraphRounds
+from magistrate.operations.checks.prefetching_reader import PrefetchingReader
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import ContextualWarrants, build_contextual_warrants
@@ -188,12 +189,12 @@ class PendingChecks(msgspec.Struct):
         with self.ctx.shared_reads.join(self.ctx.store) as reader:
             return await self._evaluate_with(reader)
 
-    async def _evaluate_with(self, reader: WarrantReader) -> Decisions:
+    async def _evaluate_with(self, shared: WarrantReader) -> Decisions:
         ctx = self.ctx
         contextual, known = self.contextual, await ctx.models.get_known()
-        if contextual is not None:
-            reader = OverlaidReader(reader, contextual.overlay)
         run = CheckRun(known if contextual is None else contextual.overlay.extend_model(known), self._batch)
+        ahead = PrefetchingReader(ctx.store, shared, run)
+        reader: WarrantReader = ahead if contextual is None else OverlaidReader(ahead, contextual.overlay)
         try:
             while (reads := run.advance()) is None:
                 await take_checkpoint(run.work)
@@ -205,7 +206,7 @@ class PendingChecks(msgspec.Struct):
             if model is known:
                 run.take(result.warrants)
             else:
-                run = CheckRun(extended, self._batch)
+                run = ahead.run = CheckRun(extended, self._batch)
             return Snapshot(result.revision, await drive_run(reader, run, result.revision))
         finally:
             release_run(run)

@@ -8,6 +8,7 @@ from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.evaluating import complete_run
+from magistrate.operations.checks.prefetching_reader import PrefetchingReader
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import ContextualWarrants
@@ -33,7 +34,7 @@ async def check_as_of(
     model = await ctx.models.at(point.revision, point.model_revision)
     added = None if contextual is None else contextual.date(point.now)
     batch = CheckBatch(checks, stop_at, point.now, ctx.max_check_work, with_path, added)
-    if added is None:
-        return Snapshot(point.revision, await complete_run(ctx.store, CheckRun(model, batch), point.revision))
-    run, reader = CheckRun(added.extend_model(model), batch), OverlaidReader(ctx.store, added.overlay)
+    run = CheckRun(model if added is None else added.extend_model(model), batch)
+    ahead = PrefetchingReader(ctx.store, ctx.store, run)
+    reader = ahead if added is None else OverlaidReader(ahead, added.overlay)
     return Snapshot(point.revision, await complete_run(reader, run, point.revision))

@@ -7,6 +7,7 @@ from magistrate.engine.evaluation import Evaluation
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.paths import PathSearch
 from magistrate.engine.plans import Model
+from magistrate.engine.read_ahead import ReadsAhead
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrant_reader import AnyRead
 from magistrate.engine.warrants import Warrant
@@ -38,6 +39,10 @@ class CheckRun:
         self.release = evaluation.release
         if batch.contextual is not None:
             self.work.spend(batch.contextual.overlay.size)
+
+    @property
+    def ahead(self) -> ReadsAhead | None:
+        return self._evaluation.ahead
 
     def advance(self) -> Sequence[AnyRead] | None:
         checks, nodes = self._batch.checks, self._nodes

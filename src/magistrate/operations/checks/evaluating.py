@@ -4,13 +4,14 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
+from magistrate.engine.dismantling import ITEMS_AT_ONCE
 from magistrate.engine.plans import Model
 from magistrate.engine.query.search import Steps, WarrantLists
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead, WarrantReader
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from magistrate.operations.scheduling import checkpoint, take_checkpoint
+from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -56,10 +57,13 @@ async def complete_run(reader: WarrantReader, run: Run[T], at: Revision) -> T:
 async def drive_run(reader: WarrantReader, run: Run[T], at: Revision) -> T:
     """Returns the outcome like `complete_run`, and leaves it to the caller to release the run."""
     while (outcome := run.outcome()) is None:
-        reads = run.advance()
+        reads, is_prefetched = run.advance(), False
         if reads:
-            run.take((await reader.read_warrants(reads, at, run.work.left + 1)).warrants)
-        await take_checkpoint(run.work)
+            result = await reader.read_warrants(reads, at, run.work.left + 1)
+            run.take(result.warrants)
+            is_prefetched = result.is_prefetched
+        if not is_prefetched or is_time_up():
+            await take_checkpoint(run.work)
     return outcome
 
 
@@ -83,11 +87,14 @@ _releasing: set[asyncio.Task[None]] = set()
 
 def release_run(run: Releasable) -> None:
     """Frees what a run holds; if that is much, the rest is freed step by step after the response."""
-    steps = run.release()
-    if next(steps, None) is not None:
-        task = asyncio.create_task(_release_on(steps))
-        _releasing.add(task)
-        task.add_done_callback(_releasing.discard)
+    steps, freed = run.release(), 0
+    for count in steps:
+        freed += count
+        if freed >= ITEMS_AT_ONCE:
+            task = asyncio.create_task(_release_on(steps))
+            _releasing.add(task)
+            task.add_done_callback(_releasing.discard)
+            return
 
 
 async def _release_on(steps: Iterator[int]) -> None:

@@ -1,0 +1,104 @@
+"""Reads ahead for one evaluation: what its later reads need comes with the first one, in one statement."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from magistrate.engine.read_ahead import AheadReader, ReadsAhead
+from magistrate.engine.terms import WILDCARD, ObjectId, Revision
+from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantRead, WarrantReader, WarrantsByObject
+from magistrate.engine.warrants import Warrant
+
+MOST_ROWS = 200
+"""Limits the warrants that are read ahead, which takes a millisecond or two."""
+MOST_TIMES = 4
+"""Limits how often an evaluation reads ahead, and with MOST_ROWS what is kept for it."""
+MOST_IDS = 20
+"""Limits the objects from which is read ahead. A larger read is worth a statement of its own."""
+
+
+class Predicting(Protocol):
+    @property
+    def ahead(self) -> ReadsAhead | None:
+        """Returns what follows from the reads of an evaluation, if that is known."""
+        ...
+
+
+class PrefetchingReader:
+    """Implements WarrantReader for one evaluation: returns what `reader` returns, from `ahead_reader` if it can.
+
+    The evaluation makes the same reads as without it, and pays for their rows only. If there are too many rows, which
+    may be in vain, `reader` reads the rest level by level.
+    """
+
+    def __init__(self, ahead_reader: AheadReader, reader: WarrantReader, run: Predicting) -> None:
+        self._ahead_reader = ahead_reader
+        self._reader = reader
+        self._times_left = MOST_TIMES
+        self.known: dict[WarrantsByObject, dict[ObjectId, list[Warrant]]] = {}
+        self.run = run
+
+    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
+        if at is not None and self.known:
+            answers = self._find(reads)
+            if answers is not None:
+                return ReadResult(at, at, at, answers, is_prefetched=True)
+        ahead = self.run.ahead if self._times_left else None
+        begun = None if ahead is None else _select(reads, ahead)
+        if ahead is None or not begun:
+            return await self._reader.read_warrants(reads, at, most)
+        limit = min(MOST_ROWS, most)
+        result = await self._ahead_reader.read_ahead(begun, ahead, at, limit)
+        self._times_left -= 1
+        if len(result.warrants) >= limit:
+            self._times_left = 0
+            return await self._reader.read_warrants(reads, at, most)
+        self._keep(begun, ahead, result.warrants)
+        answers = self._find(reads)
+        assert answers is not None
+        return ReadResult(result.revision, result.newest, result.model_revision, answers)
+
+    def _find(self, reads: Sequence[AnyRead]) -> list[list[Warrant]] | None:
+        """Returns the warrants of all reads, or None if some are not known."""
+        answers: list[list[Warrant]] = []
+        for request, ids in reads:
+            known = self.known.get(request) if isinstance(request, WarrantsByObject) else None
+            if known is None or ids is None:
+                return None
+            if len(ids) == 1:
+                found = known.get(ids[0])
+                if found is None:
+                    return None
+                answers.append(found)
+            else:
+                try:
+                    answers.append([warrant for id in ids for warrant in known[id]])
+                except KeyError:
+                    return None
+        return answers
+
+    def _keep(self, reads: Sequence[WarrantRead], ahead: ReadsAhead, found: Sequence[tuple[int, Warrant]]) -> None:
+        """Keeps the warrants on the objects of the reads, and on all objects to which one of the warrants leads."""
+        requests, following = ahead.requests, ahead.outline.following
+        fresh: list[dict[ObjectId, list[Warrant]]] = [{} for _ in requests]
+        for request, ids in reads:
+            fresh[ahead.places[request]] = {id: [] for id in ids or ()}
+        for place, warrant in found:
+            if warrant.subject_id != WILDCARD:
+                for step in following[place]:
+                    if step.follows(warrant):
+                        fresh[step.request].setdefault(warrant.subject_id, [])
+        for place, warrant in found:
+            entry = fresh[place].get(warrant.object_id)
+            if entry is not None:
+                entry.append(warrant)
+        for request, entries in zip(requests, fresh, strict=True):
+            self.known.setdefault(request, {}).update(entries)
+
+
+def _select(reads: Sequence[AnyRead], ahead: ReadsAhead) -> Sequence[WarrantRead]:
+    """Returns the reads if all of them are of a few objects and of known requests, otherwise none."""
+    if not ahead.outline.steps:
+        return ()
+    known = [read for read in reads if isinstance(read, WarrantRead) and read.ids and read.request in ahead.places]
+    is_known = len(known) == len(reads) and sum(len(read.ids or ()) for read in known) <= MOST_IDS
+    return ahead.complete_first(known) if is_known else ()

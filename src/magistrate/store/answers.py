@@ -1,0 +1,22 @@
+"""Builds the warrants that a batch of read requests found from the rows of its statement (see batch_reads.py)."""
+
+import asyncio
+
+from magistrate.engine.warrants import Warrant
+from magistrate.store.database import Rows
+
+
+async def build_answers(rows: Rows, reads: int, rows_at_once: int) -> list[list[Warrant]]:
+    """Returns the warrants of each of so many read requests, given the rows of their statement, and lets others run in
+    between. It frees the rows meanwhile: tens of thousands of them at once take milliseconds."""
+    answers: list[list[Warrant]] = [[] for _ in range(reads)]
+    if rows[0][3] is None:
+        return answers
+    for start in range(0, len(rows), rows_at_once):
+        if start:
+            await asyncio.sleep(0)
+        some = rows[start : start + rows_at_once]
+        rows[start : start + rows_at_once] = [()] * len(some)
+        for row in some:
+            answers[row[3]].append(Warrant(*row[4:]))
+    return answers

@@ -1,0 +1,279 @@
+"""Makes the writes of this process on a SQLite file, in a thread of its own, those that wait together in one
+transaction.
+
+Writes that wait are committed as one group, each with a revision of its own: they share the wait for the disk, which is
+longer than the writing, and one notification of the event loop. An exception undoes only the write that raised it. See
+docs/decisions/0010-sqlite-commits-writes-in-groups.md."""
+
+import asyncio
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Generic, NoReturn, TypeVar, cast
+
+import apsw
+
+from magistrate.engine.terms import Revision
+from magistrate.errors import StoreUnavailable
+from magistrate.store import sql
+from magistrate.store.database import Execute, Find, FindTogether, Observer, Rows, Script, Select, Step
+from magistrate.store.insertions import join_insertions
+from magistrate.store.sqlite_lookups import find_statements
+from magistrate.store.wal_checkpoints import WalCheckpoints
+
+T = TypeVar("T")
+
+WRITES_AT_ONCE = 64
+"""Limits the writes that are committed together, so that the first of them need not wait long for the last."""
+
+BEGIN_TRANSACTION = f"BEGIN IMMEDIATE; {sql.READ_HEAD}"
+
+
+@dataclass(slots=True, eq=False)
+class WaitingWrite(Generic[T]):
+    """Represents a script that is queued for the writer: the deadline until which it may wait, and the future on which
+    its caller waits; it is cancelled when the caller leaves."""
+
+    begin: Callable[[Revision], Script[T]]
+    deadline: float
+    result: asyncio.Future[T]
+
+
+Group = Sequence[WaitingWrite[Any]]
+Outcome = tuple[WaitingWrite[Any], Any, Exception | None]
+"""Holds a write and what it returned, or what it raised."""
+
+
+class FileWriter:
+    """Runs the scripts of writes, one group at a time, on one connection. `check_file` raises StoreUnavailable if the
+    file must not be written to, `translate` raises what the store raises for an error of SQLite."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        observer: Observer,
+        check_file: Callable[[], None],
+        translate: Callable[[apsw.Error], NoReturn],
+    ) -> None:
+        self.connection = connection
+        self.statements = 0
+        self._observer = observer
+        self._checkpoints = WalCheckpoints(connection)
+        self._check_file = check_file
+        self._translate = translate
+        self._waiting: queue.SimpleQueue[WaitingWrite[Any] | None] = queue.SimpleQueue()
+        self._head = self._stored_head = Revision(0)
+        """Are the newest revision, as the transaction sees it, and what it has stored of it."""
+        self._has_changed = False
+        """Says whether the script that runs has changed anything."""
+        self._thread = threading.Thread(target=self._write_on, name="sqlite-writer", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    async def transact(self, begin: Callable[[Revision], Script[T]], deadline: float) -> T:
+        """Implements Database.transact. A write whose caller leaves is not made, unless it has begun; others in its
+        group are."""
+        write = WaitingWrite(begin, deadline, asyncio.get_running_loop().create_future())
+        self._waiting.put(write)
+        result: T = await write.result
+        return result
+
+    def close(self) -> None:
+        """Makes the writes that wait, and closes the connection."""
+        self._waiting.put(None)
+        self._thread.join()
+        self.connection.close()
+
+    def _write_on(self) -> None:
+        """Runs the writer thread until it reads the None behind the last write."""
+        while (write := self._waiting.get()) is not None:
+            group = [write]
+            while len(group) < WRITES_AT_ONCE and not self._waiting.empty():
+                following = self._waiting.get()
+                if following is None:
+                    self._waiting.put(None)
+                    break
+                group.append(following)
+            self._write_group(group)
+            self._checkpoints.run_if_due()
+
+    def _write_group(self, group: Group) -> None:
+        try:
+            _answer(self._commit_group(group))
+        except BaseException as error:  # for any error, the thread must continue and no caller may wait forever
+            failure = error if isinstance(error, Exception) else StoreUnavailable("the write was broken off")
+            _answer([(write, None, failure) for write in group])
+
+    def _commit_group(self, group: Group) -> list[Outcome]:
+        """Returns what each write that was in time returned or raised; all that returned are on disk. An exception
+        raised here fails all of them."""
+        try:
+            group = self._begin_group(group)
+            outcomes = self._run_together(group)
+            if outcomes is None:
+                self._roll_back()
+                outcomes = [self._run_apart(write) for write in self._begin_group(group)]
+            if outcomes:
+                self._store_head()
+                self._observer("COMMIT")
+                self.connection.execute("COMMIT")
+        except apsw.Error as error:
+            self._roll_back()
+            self._translate(error)
+        except BaseException:
+            self._roll_back()
+            raise
+        return outcomes
+
+    def _roll_back(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+
+    def _begin_group(self, group: Group) -> Group:
+        """Begins a transaction and returns the writes that are still in time by then. The others are refused, each at
+        its deadline. Without any, no transaction is left open."""
+        self._check_file()
+        self._roll_back()
+        while group := _refuse_late(group):
+            earliest = min(write.deadline for write in group)
+            self.connection.set_busy_timeout(max(1, int((earliest - time.monotonic()) * 1000)))
+            try:
+                [(head, _)] = self.connection.execute(BEGIN_TRANSACTION).fetchall()
+                self._head = self._stored_head = Revision(cast(int, head))
+                break
+            except apsw.BusyError:
+                continue
+        group = _refuse_late(group)
+        if not group:
+            self._roll_back()
+        return group
+
+    def _run_together(self, group: Group) -> list[Outcome] | None:
+        """Runs the writes without savepoints. Returns None if one of several has failed after it had changed something:
+        the others have then to be spared what it did."""
+        outcomes: list[Outcome] = []
+        for write in group:
+            self._has_changed = False
+            try:
+                outcomes.append((write, self._drive(write.begin(self._head)), None))
+            except Exception as error:
+                if len(group) == 1:
+                    raise
+                if self._has_changed or isinstance(error, apsw.Error):
+                    return None
+                outcomes.append((write, None, error))
+        return outcomes
+
+    def _run_apart(self, write: WaitingWrite[Any]) -> Outcome:
+        """Runs a write in a savepoint, which has a cost but lets an exception undo this write alone and spare the
+        rest of the group."""
+        self._store_head()
+        head = self._head
+        self.connection.execute("SAVEPOINT one_write")
+        try:
+            try:
+                return write, self._drive(write.begin(head)), None
+            except apsw.Error as error:
+                self._translate(error)
+        except Exception as error:
+            if not self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
+                raise
+            self.connection.execute("ROLLBACK TO one_write")
+            self._head = self._stored_head = head
+            return write, None, error
+        finally:
+            if self.connection.in_transaction:
+                self.connection.execute("RELEASE one_write")
+
+    def _drive(self, script: Script[T]) -> T:
+        try:
+            step = next(script)
+            while True:
+                step = script.send(self._perform(step))
+        except StopIteration as finished:
+            result: T = finished.value
+            return result
+
+    def _perform(self, step: Step) -> list[Rows]:
+        if isinstance(step, Execute):
+            if step.values:
+                self._execute(step)
+            return []
+        if isinstance(step, FindTogether):
+            return [self._find_rows(find) for find in step.finds]
+        if isinstance(step, Find):
+            return [self._find_rows(step)]
+        if isinstance(step, Select):
+            return self._select(step)
+        step.run()
+        return []
+
+    def _execute(self, step: Execute) -> None:
+        self._has_changed = True
+        if step.sql == sql.MOVE_HEAD:  # once for the group, before anything may read it
+            self._head = Revision(int(step.values[-1][0] or 0))
+            return
+        if step.changes is None:
+            self._store_head()
+        self._observer(step.sql)
+        self.statements += len(step.values)
+        if len(step.values) == 1:
+            self.connection.execute(step.sql, step.values[0])
+        else:
+            for statement, rows in join_insertions(step.sql, step.values):
+                self.connection.executemany(statement, rows)
+
+    def _select(self, step: Select) -> list[Rows]:
+        if step.values:
+            self._store_head()
+            self._observer(step.sql)
+            self.statements += len(step.values)
+        return [self.connection.execute(step.sql, values).fetchall() for values in step.values]
+
+    def _store_head(self) -> None:
+        if self._head != self._stored_head:
+            self._observer(sql.MOVE_HEAD)
+            self.statements += 1
+            self.connection.execute(sql.MOVE_HEAD, (self._head,))
+            self._stored_head = self._head
+
+    def _find_rows(self, step: Find) -> Rows:
+        if not step.keys:
+            return []
+        self._observer(step.one)
+        self.statements += 1
+        rows: Rows = []
+        for statement, values in find_statements(step):
+            rows += self.connection.execute(statement, values)
+        return rows
+
+
+def _refuse_late(group: Group) -> Group:
+    """Returns the writes that have a caller still waiting, and refuses the others."""
+    now = time.monotonic()
+    in_time = [write for write in group if write.deadline > now and not write.result.cancelled()]
+    if len(in_time) < len(group):
+        late = "the database had no time for this write; it was not made"
+        _answer([(write, None, StoreUnavailable(late)) for write in group if write not in in_time])
+    return in_time
+
+
+def _answer(outcomes: Sequence[Outcome]) -> None:
+    """Answers the callers of these writes in one step of their event loop."""
+    if outcomes:
+        with suppress(RuntimeError):  # the loop is closed, and nobody waits
+            outcomes[0][0].result.get_loop().call_soon_threadsafe(_set_results, outcomes)
+
+
+def _set_results(outcomes: Sequence[Outcome]) -> None:
+    for write, value, error in outcomes:
+        if write.result.done():
+            continue
+        if error is None:
+            write.result.set_result(value)
+        else:
+            write.result.set_exception(error)

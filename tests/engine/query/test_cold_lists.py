@@ -1,0 +1,99 @@
+"""Lists that find nothing in the graph cache: what they read is processed and freed in steps of bounded size."""
+
+import gc
+import sys
+from collections.abc import Iterator, Sequence
+
+import pytest
+from msgspec.structs import replace
+
+from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.dismantling import ITEMS_AT_ONCE
+from magistrate.engine.graph import Graph
+from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
+from magistrate.engine.graph.subject_fetch import SubjectFetch
+from magistrate.engine.query import ObjectsQuery, SubjectsQuery
+from magistrate.engine.query.connected_graph import connect_graph
+from magistrate.engine.query.finding import find_targets, list_relations, list_subject_types
+from magistrate.engine.query.language import read_query
+from magistrate.engine.query.search import Search, Steps
+from magistrate.engine.query.set_search import search_sets
+from magistrate.engine.query.subject_sets import search_subjects
+from magistrate.engine.terms import Revision
+from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
+from tests.calls import count_calls
+from tests.engine.query.test_growth import always
+from tests.memory_source import PLENTY, Relations, model_of, rows_of
+from tests.scenario_files import stored_warrant
+
+TYPES: dict[str, Relations] = {"paper": {"viewer": {}}, "group": {"member": {}}}
+MANY = 12 * ITEMS_AT_ONCE
+OF_SUBJECTS, OF_OBJECTS = "select viewer of type user for paper:wide", "select paper where user:ann is viewer"
+
+CASES = {
+    "the groups of an object": (
+        OF_SUBJECTS,
+        [
+            *(f"paper:wide#viewer@group:g{number}#member" for number in range(MANY)),
+            *(f"group:g{number}#member@user:u{number}" for number in range(MANY)),
+        ],
+    ),
+    "the subjects of an object": (OF_SUBJECTS, [f"paper:wide#viewer@user:u{number}" for number in range(MANY)]),
+    "the groups of a subject": (
+        OF_OBJECTS,
+        [
+            *(f"group:g{number}#member@user:ann" for number in range(MANY)),
+            *(f"paper:p{number}#viewer@group:g{number}#member" for number in range(MANY)),
+        ],
+    ),
+    "the objects of a subject": (OF_OBJECTS, [f"paper:p{number}#viewer@user:ann" for number in range(MANY)]),
+}
+
+
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("no_collection")
+@pytest.mark.parametrize("name", CASES)
+def test_a_turn_frees_few_warrants_and_does_little(name: str) -> None:
+    text, written = CASES[name]
+    stored = [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
+    search = begin(stored, text)
+    freed, calls = [0], [0]
+
+    while search.outcome() is None:
+        before = sys.getallocatedblocks()
+        reads, more = count_calls(search.advance)
+        freed.append(before - sys.getallocatedblocks())
+        calls.append(more)
+        if reads:
+            search.take([[replace(one) for one in rows_of(stored, read)] for read in reads])  # nobody else has them
+
+    assert max(freed) < 4 * ITEMS_AT_ONCE  # an entry in the making consists of several parts
+    assert max(calls) < 14_000
+
+
+def begin(stored: Sequence[Warrant], text: str) -> Search[object]:
+    """A search whose time is up at each look at the clock."""
+    query, work = read_query(text), Work(PLENTY, always)
+    model = model_of(TYPES, stored)
+    graph = Graph(model, Revision(1), PLENTY)
+    conditions = PolicyEvaluator({}, 0, work, model.policies)
+    if isinstance(query, SubjectsQuery):
+        root = (query.object, list_relations(model, query))
+        types = list_subject_types(model, query)
+        return Search(model, work, search_subjects(model, {}, SubjectFetch(graph), types, conditions, work, root))
+    assert isinstance(query, ObjectsQuery)
+
+    def steps() -> Steps[object]:
+        connected = yield from connect_graph(model, query.subject.type, find_targets(model, query), work)
+        assert connected is not None
+        return (yield from search_sets(connected, AdjacencyFetch(graph), query.subject, conditions, work))
+
+    return Search(model, work, steps())

@@ -1,0 +1,118 @@
+"""Lookups of many keys at once, on SQLite."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import product
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from magistrate.store import sql
+from magistrate.store.database import Find
+from magistrate.store.insertions import ROWS_AT_ONCE, join_insertions
+from magistrate.store.sqlite_connection import open_connection
+from magistrate.store.sqlite_file import migrate_sqlite
+from magistrate.store.sqlite_lookups import KEYS_AT_ONCE, MANY_KEYS, find_statements
+
+OBJECTS = [(of_type, f"id-{number}") for of_type in ("document", "folder") for number in range(2 * KEYS_AT_ONCE)]
+STORED = OBJECTS[::2]
+WARRANTS = [
+    (of_type, f"id-{object}", "viewer", "user", f"id-{subject}", group, "")
+    for of_type, object, subject, group in product(("document", "folder"), range(40), range(20), ("", "member"))
+]
+
+
+@pytest.fixture(scope="module")
+def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connection]:
+    path = str(tmp_path_factory.mktemp("lookups") / "m.db")
+    migrate_sqlite(path, 1_000)
+    with closing(open_connection(path, 1_000)) as connection:
+        connection.execute("BEGIN")
+        connection.executemany(sql.INSERT_OBJECT, [(*key, None, 5, 1) for key in STORED])
+        connection.executemany(sql.INSERT_WARRANT, [(*key, place, 5, 1) for place, key in enumerate(WARRANTS[::2])])
+        connection.execute("COMMIT")
+        yield connection
+
+
+def find_keys(connection: apsw.Connection, find: Find, width: int) -> list[tuple[object, ...]]:
+    rows = [row for text, values in find_statements(find) for row in connection.execute(text, values)]
+    return sorted(row[:width] for row in rows)
+
+
+lengths = st.one_of(st.integers(1, 3), st.integers(MANY_KEYS - 1, MANY_KEYS + 2), st.integers(1, KEYS_AT_ONCE + 40))
+
+
+def keys_among(keys: Sequence[tuple[str, ...]]) -> st.SearchStrategy[list[tuple[str, ...]]]:
+    """Keys that follow each other at some distance, so that they are alike in columns or not."""
+    slices = st.tuples(st.integers(0, len(keys) - 1), lengths, st.sampled_from([1, 2, 40]))
+    return slices.map(lambda one: [*keys[one[0] :: one[2]]][: one[1]])
+
+
+@given(keys_among(OBJECTS))
+def test_all_objects_that_are_stored_are_found(connection: apsw.Connection, keys: list[tuple[str, ...]]) -> None:
+    found = find_keys(connection, Find(sql.FIND_OBJECT, sql.FIND_OBJECTS, keys), 2)
+
+    assert found == sorted(set(keys) & set(STORED))
+
+
+@given(keys_among(WARRANTS))
+def test_all_warrants_that_are_stored_are_found(connection: apsw.Connection, keys: list[tuple[str, ...]]) -> None:
+    found = find_keys(connection, Find(sql.FIND_WARRANT, sql.FIND_WARRANTS, keys), 7)
+
+    assert found == sorted(set(keys) & set(WARRANTS[::2]))
+
+
+@pytest.mark.parametrize("count", [1, 2, MANY_KEYS, KEYS_AT_ONCE])
+@pytest.mark.parametrize("stride", [1, 80])
+def test_keys_are_searched_in_the_index_of_the_whole_key(connection: apsw.Connection, count: int, stride: int) -> None:
+    find = Find(sql.FIND_WARRANT, sql.FIND_WARRANTS, [*WARRANTS[::stride]][:count])
+    connection.execute("ANALYZE")
+
+    [(text, values)] = find_statements(find)
+    plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)]
+
+    [search] = [step for step in plan if step.startswith("SEARCH warrant")]
+    columns = ("object_type", "object_id", "relation", "subject_type", "subject_id", "subject_relation")
+    assert all(f"{column}=?" in search for column in columns), plan
+    assert not [step for step in plan if step.startswith("SCAN") and "VALUES" not in step]
+
+
+def test_keys_that_are_alike_in_columns_send_these_once(connection: apsw.Connection) -> None:
+    alike = [("document", f"id-{number}", "viewer", "user", "id-1", "", "") for number in range(MANY_KEYS)]
+    unlike = [*WARRANTS[::80]][:MANY_KEYS]
+
+    sent = [
+        sum(len(values) for _, values in find_statements(Find("", sql.FIND_WARRANTS, keys))) for keys in (alike, unlike)
+    ]
+
+    assert sent[0] == MANY_KEYS + 6
+    assert sent[1] > 2 * MANY_KEYS
+
+
+def test_inserting_many_rows_leaves_other_statements_prepared(connection: apsw.Connection) -> None:
+    find = Find(sql.FIND_OBJECT, sql.FIND_OBJECTS, OBJECTS[: KEYS_AT_ONCE // 2])
+    rows = [("note", f"id-{number}", None, 5, 1) for number in range(1_000)]
+    prepared = []
+    for _ in range(3):
+        connection.execute("BEGIN")
+        find_keys(connection, find, 2)
+        for statement, values in join_insertions(sql.INSERT_OBJECT, rows):
+            connection.executemany(statement, values)
+        connection.execute("ROLLBACK")
+        prepared.append(connection.cache_stats()["misses"])
+
+    assert prepared[1:] == [prepared[0]] * 2
+
+
+@pytest.mark.parametrize("count", [0, 1, ROWS_AT_ONCE - 1, ROWS_AT_ONCE, ROWS_AT_ONCE + 1, 3 * ROWS_AT_ONCE])
+def test_joined_insertions_insert_each_row_once(connection: apsw.Connection, count: int) -> None:
+    rows = [("note", f"id-{number}", None, 5, 1) for number in range(count)]
+    connection.execute("BEGIN")
+    for statement, values in join_insertions(sql.INSERT_OBJECT, rows):
+        connection.executemany(statement, values)
+    stored = connection.execute("SELECT object_id FROM object WHERE object_type = 'note'").fetchall()
+    connection.execute("ROLLBACK")
+
+    assert sorted(stored) == sorted((row[1],) for row in rows)
