@@ -94,7 +94,7 @@ def test_the_tail_is_compared_with_that_of_the_constant_answer_round_by_round(
     results = Results([replace(case("SQLite", 1_000, 0.5), tails=tails)])
 
     assert target_rows(results)[-1] == (
-        f"| p99 of a check, drive, 1,000, SQLite, at half its rate, in that of the constant answer | ≤ 3 times {said}"
+        f"| p99 of a check, drive, 1,000, SQLite, in that of the constant answer at the same rate | ≤ 3 times {said}"
     )
     shown = ", ".join(f"{p99:.2f}" for p99 in checks)
     assert f"| drive, 1,000, SQLite | 2,500 | 1.00, 1.00, 10.00 | {shown} | " in markdown(results)
