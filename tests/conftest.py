@@ -43,6 +43,15 @@ def thawed_survivors() -> Iterator[None]:
         gc.unfreeze()
 
 
+@pytest.fixture
+def no_collection() -> Iterator[None]:
+    """What is freed meanwhile is freed because nothing refers to it."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def stopped_services() -> Iterator[None]:
     yield

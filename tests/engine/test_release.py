@@ -1,7 +1,6 @@
 """What an evaluation held is freed at once when it is released, and not by a garbage collection."""
 
 import gc
-from collections.abc import Iterator
 
 import pytest
 
@@ -12,14 +11,6 @@ from tests.engine.test_graph_growth import TYPES, Shape, chain, clique
 from tests.memory_source import PLENTY, model_of, rows_of
 from tests.operations.test_check import question
 from tests.scenario_files import stored_warrant
-
-
-@pytest.fixture
-def no_collection() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def count_nodes() -> int:

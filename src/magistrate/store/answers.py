@@ -7,8 +7,8 @@ from magistrate.store.database import Rows
 
 
 async def build_answers(rows: Rows, reads: int, rows_at_once: int) -> list[list[Warrant]]:
-    """Returns the warrants of each of so many read requests, given the rows of their statement, and lets others run in
-    between. It frees the rows meanwhile: tens of thousands of them at once take milliseconds."""
+    """Returns the warrants of each read request, of which there are `reads`, from the rows of their statement. Other
+    tasks run in between. The rows are freed meanwhile: tens of thousands of them at once take milliseconds."""
     answers: list[list[Warrant]] = [[] for _ in range(reads)]
     if rows[0][3] is None:
         return answers

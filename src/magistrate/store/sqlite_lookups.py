@@ -41,8 +41,8 @@ def find_statements(find: Find) -> Iterator[Lookup]:
 
 @lru_cache(maxsize=256)
 def _write_statement(any_of: str, alike: Sequence[int], width: int, keys: int) -> str:
-    """Returns the statement that finds so many keys of so many columns, of which those at these places are bound
-    before the others, and once."""
+    """Returns the statement that looks up `keys` keys of `width` columns. The columns at the places of `alike` are
+    equal in all keys; they are bound first, and once."""
     places = ", ".join(["(" + ", ".join("?" * (width - len(alike))) + ")"] * keys)
     if not alike:
         return f"{any_of} (VALUES {places})"

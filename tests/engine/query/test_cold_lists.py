@@ -1,8 +1,7 @@
 """Lists that find nothing in the graph cache: what they read is processed and freed in steps of bounded size."""
 
-import gc
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -49,14 +48,6 @@ CASES = {
     ),
     "the objects of a subject": (OF_OBJECTS, [f"paper:p{number}#viewer@user:ann" for number in range(MANY)]),
 }
-
-
-@pytest.fixture
-def no_collection() -> Iterator[None]:
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 @pytest.mark.usefixtures("no_collection")

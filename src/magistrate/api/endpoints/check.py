@@ -263,7 +263,7 @@ def read_checks(body: CheckBody, max_context_bytes: int, holder: Holder | None) 
 
 
 def _read_operator(body: CheckBody, limit: int) -> tuple[str | None, Sequence[SingleCheckBody]]:
-    """Returns the operator and the warrants, of which there are at most so many. Raises InvalidParameter."""
+    """Returns the operator and the warrants of a body. Raises InvalidParameter if there are more than `limit`."""
     op = body.op or None
     if op not in STOP_AT:
         raise InvalidParameter("op", "must be either anyOf or allOf, or batch")
