@@ -13,12 +13,38 @@ from magistrate.wiring.garbage import SURVIVORS
 from tests.databases import PostgresServer, new_migrated_file, postgres_server
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
+TESTS = Path(__file__).parent
+LONG_FILES = (
+    "api/test_openapi.py",
+    "processes/test_crash_postgres.py",
+    "processes/test_crash_sqlite.py",
+    "test_query_scenarios.py",
+    "test_check_scenarios.py",
+    "operations/test_check.py",
+    "cli/test_import.py",
+    "api/test_chains.py",
+    "test_bench_mixed.py",
+    "test_docs.py",
+    "cli/test_comparing.py",
+    "properties/test_overlay.py",
+    "properties/test_subject_sets.py",
+    "test_datasets.py",
+    "test_example_application.py",
+    "properties/test_difference.py",
+)
+"""Those that take longest, which are run first: a process that began one of them last would keep the others waiting."""
+
 STORES = ("sqlite", "postgres")
 THRESHOLDS = gc.get_threshold()
 
 settings.register_profile("quick", max_examples=200, deadline=None)  # other work on the machine is no failure
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=20_000)
 settings.load_profile("quick")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {(TESTS / name).resolve(strict=True): place for place, name in enumerate(LONG_FILES)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(scope="session")

@@ -59,7 +59,8 @@ class PostgresServer:
             template = self.new_url()
             _migrate_without_identity(template)
             self._migrated = _name_of(template)
-        return self.new_url(f"TEMPLATE {self._migrated}")
+        # The default strategy logs every page that it copies.
+        return self.new_url(f"TEMPLATE {self._migrated} STRATEGY FILE_COPY")
 
     def give_back(self, url: str) -> None:
         """The database takes 10 MB until it is dropped, which is when nobody is connected to it any more."""

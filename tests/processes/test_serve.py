@@ -26,6 +26,27 @@ from tests.processes.service_process import ServiceProcess
 from tests.processes.starting import start_process
 from tests.running import KEY, settings_for
 
+COUNT_COLLECTIONS = """
+import gc, sys
+collections = []
+def follow(phase, info):
+    wiring = sys.modules.get("magistrate.wiring")
+    if wiring is not None and not hasattr(wiring, "serve"):
+        collections.append(phase)
+gc.callbacks.append(follow)
+from magistrate.cli.commands import main
+try:
+    main(["serve", "--database-url", "file:magistrate.db"])
+finally:
+    print(hasattr(sys.modules["magistrate.wiring"], "serve"), collections, gc.isenabled())
+"""
+
+
+def test_the_server_is_imported_without_garbage_collections() -> None:
+    printed, refused = start_process([sys.executable, "-c", COUNT_COLLECTIONS]).communicate()
+
+    assert printed == "True [] True\n", refused
+
 
 def test_without_settings_it_makes_a_key_prints_it_once_and_a_command_that_works(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path) as service:
