@@ -23,7 +23,9 @@ ROUNDS = 5
 WARM_UP = 2
 """Rounds that do not count: in the first the warrants are read, and after it the groups of the subjects."""
 NUMBERS = (0, 1, 10, 100)
-"""How many contextual warrants a check has."""
+"""How many contextual warrants a check has. Each user has some groups, which come with all checks of this user."""
+OTHERS_EACH_TIME = -100
+"""Stands for 100 contextual warrants that are others in each check. The service does not keep as many."""
 TARGET = 3
 """How much dearer such a check may be than the same one without."""
 
@@ -54,10 +56,10 @@ def measure_contextual_warrants(seconds: int) -> str:
 
 def _measure(server: Server, case: Case, groups: Sequence[str], seconds: int) -> dict[int, Figures]:
     asked = case.asked[:QUESTIONS]
-    bodies = {number: _requests(asked, number, groups) for number in NUMBERS}
-    figures = {number: Figures() for number in NUMBERS}
+    bodies = {number: _requests(asked, number, groups) for number in (*NUMBERS, OTHERS_EACH_TIME)}
+    figures = {number: Figures() for number in bodies}
     for round_number in range(ROUNDS + WARM_UP):
-        for number in NUMBERS:
+        for number in bodies:
             before = server.cpu_seconds()
             latencies = drive(server.url, iter(bodies[number]), 1, seconds).latencies
             spent = server.cpu_seconds() - before
@@ -69,7 +71,16 @@ def _measure(server: Server, case: Case, groups: Sequence[str], seconds: int) ->
 
 def _requests(asked: Sequence[Check], number: int, groups: Sequence[str]) -> list[bytes]:
     choices = Random(SEED)
-    return [request_bytes("POST", "/v2/check", _body(one, choices.sample(groups, number))) for one in asked]
+    users = sorted({one.subject_id for one in asked})
+    groups_of = {user: choices.sample(groups, abs(number)) for user in users}
+    return [
+        request_bytes(
+            "POST",
+            "/v2/check",
+            _body(one, groups_of[one.subject_id] if number >= 0 else choices.sample(groups, -number)),
+        )
+        for one in asked
+    ]
 
 
 def _body(question: Check, groups: Sequence[str]) -> bytes:
@@ -86,7 +97,8 @@ def _body(question: Check, groups: Sequence[str]) -> bytes:
 def _rows(store: str, figures: dict[int, Figures]) -> list[Sequence[str]]:
     none, rows = figures[0], list[Sequence[str]]()
     for number, one in figures.items():
-        name = f"{store}, {number or 'no'} contextual warrant{'' if number == 1 else 's'}"
+        name = f"{store}, {abs(number) or 'no'} contextual warrant{'' if number == 1 else 's'}"
+        name += ", others in each check" if number == OTHERS_EACH_TIME else ""
         rows.append(
             (
                 name,

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from magistrate.api.endpoints.contextual_warrants import read_contextual_warrants, read_plain_warrants
 from magistrate.api.endpoints.plain_bodies import read_plain_bodies
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody, read_named_warrant
-from magistrate.engine.graph.closures import EXPANDED_AT_ONCE
+from magistrate.engine.graph.extended_closure import EXPANDED_AT_ONCE
 from magistrate.engine.overlay import Overlay
-from magistrate.engine.plain_warrants import WarrantKind
+from magistrate.engine.plain_warrants import PlainWarrants, WarrantKind
 from magistrate.errors import InvalidRequest
-from magistrate.operations.contextual_warrants import build_contextual_warrants
+from magistrate.operations.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from tests.running import Client
 from tests.scenario_files import warrant_body
 
@@ -390,10 +390,11 @@ def test_elements_of_different_kinds_are_read_together_in_order() -> None:
 def test_warrants_that_are_read_together_are_those_that_are_read_one_by_one(given_bodies: list[dict[str, Any]]) -> None:
     bodies = msgspec.convert(given_bodies, list[WarrantBody])
 
-    together = read_plain_warrants(bodies, 7)
+    runs = read_plain_warrants(bodies)
 
-    if together is None:
+    if runs is None:
         return
+    together = ContextualWarrants(PlainWarrants(runs, 7), 7)
     one_by_one = build_contextual_warrants(read_contextual_warrants(bodies), 7)
     assert (together.warrants, together.now) == (one_by_one.warrants, one_by_one.now)
     plain, made = together.overlay, one_by_one.overlay
@@ -406,8 +407,8 @@ def test_warrants_without_anything_special_are_read_together(group: str | None) 
     subject = SubjectBody("user", "ann", group)
     bodies = [WarrantBody("team", f"team-{number}", "member", subject) for number in range(100)]
 
-    assert read_plain_warrants(bodies, 7) is not None
-    assert read_plain_warrants([*bodies, bodies[0]], 7) is None
+    assert read_plain_warrants(bodies) is not None
+    assert read_plain_warrants([*bodies, bodies[0]]) is None
     with pytest.raises(InvalidRequest, match="at most 100"):
         read_contextual_warrants([*bodies, bodies[0]])
 

@@ -47,6 +47,10 @@ ALLOWED, DENIED, EXPLICIT, BATCH = (
 
 
 AS_JSON = "Content-Type: application/json"
+GROUPS = b'"contextualWarrants":' + msgspec.json.encode(
+    [warrant_body(f"group:g{number or ''}#member@user:bob") for number in range(10)]
+)
+GROUPED = DENIED[:-1] + b"," + GROUPS + b"}"
 EVALUATION, UNEVALUATED = (
     msgspec.json.encode(
         {
@@ -147,6 +151,17 @@ REQUESTS = {
     "evaluations with a member twice": request(
         b'{"evaluations":[' + EVALUATION[:-1] + b',"subject":null}]}', AS_JSON, path="/access/v1/evaluations"
     ),
+    **{
+        f"contextual warrants {name}": request(body)
+        for name, body in {
+            "of a group": GROUPED,
+            "first": b"{" + GROUPS + b"," + DENIED[1:],
+            "twice": GROUPED[:-1] + b"," + GROUPS + b"}",
+            "with a wildcard": GROUPED.replace(b'"g9"', b'"*"'),
+            "of a relation that there is not": GROUPED.replace(b'"member"', b'"owner"'),
+            "behind no warrants": b'{"op":"anyOf",' + GROUPS + b"}",
+        }.items()
+    },
     "actions": request(EVALUATION, AS_JSON, path="/access/v1/search/action"),
     **{
         f"a list {name}": list_request(parameters, *headers)
@@ -265,6 +280,19 @@ def test_a_repeated_check_takes_the_fast_path(services: Services, taken: list[bo
         services[1].post("/v2/check", content=body)
 
     assert taken == [True, True, True, True, False]
+
+
+def test_a_check_with_the_groups_of_a_user_takes_the_fast_path(services: Services, taken: list[bool]) -> None:
+    quick, _ = services
+    denied = quick.post("/v2/check", content=DENIED).json()
+    quick.post("/v2/check", content=GROUPED)  # now the groups are cached
+    taken.clear()
+
+    found = [quick.post("/v2/check", content=GROUPED).json()["result"] for _ in range(2)]
+
+    assert (denied["result"], *found) == ("Not Authorized", "Authorized", "Authorized")
+    assert quick.post("/v2/check", content=DENIED).json() == denied
+    assert taken == [True, True, True]
 
 
 def test_a_repeated_list_takes_the_fast_path(services: Services, taken: list[bool]) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from magistrate.engine.plain_warrants import KindIds, PlainWarrants
+from magistrate.engine.plain_warrants import KindIds, PlainRuns, PlainWarrants
 from magistrate.engine.query import read_query
 from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.terms import ObjectId, RelationName, TypeName
@@ -116,7 +116,7 @@ async def test_a_cached_check_needs_the_ids_of_plain_contextual_warrants_alone(n
     await node.grant("team:eng#member@user:ann", "folder:1#viewer@team:team-99#member", "team:all#member@team:7#member")
     kind = (TypeName("team"), RelationName("member"), TypeName("user"), "")
     names = [ObjectId(f"team-{number}") for number in range(100)]
-    plain = PlainWarrants([(kind, KindIds(names, [ObjectId("ann")] * 100))], node.ctx.now())
+    plain = PlainWarrants(PlainRuns([(kind, KindIds(names, [ObjectId("ann")] * 100))]), node.ctx.now())
     asked = [question("folder:1#viewer@user:ann")]
     async with asyncio.timeout(30):  # the groups are read ahead
         while True:

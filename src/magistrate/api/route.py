@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from magistrate.api.endpoints.last_member import AnyLastMember
 from magistrate.api.service import Call, Handler
 from magistrate.api.used_types import ListTypes
 from magistrate.engine.suggestions import suggest_name
@@ -24,9 +25,10 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Route:
     """Represents a route. `body` is the type of the request body, None if it is ignored; `typed_body`, if there is one,
-    is decoded at a lower cost, and bodies in which a member is not of its types are decoded as `body`. `answer` is the
-    type of the 200 body, None if it is empty. Callers need the `scope`; those that are limited to some object types may
-    send requests that use none but these, by `list_types`.
+    is decoded at a lower cost, and bodies in which a member is not of its types are decoded as `body`. `last_member` is
+    one that the fast path keeps apart from others (see known_bodies.py). `answer` is the type of the 200 body, None if
+    it is empty. Callers need the `scope`; those that are limited to some object types may send requests that use none
+    but these, by `list_types`.
 
     `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key; otherwise the request may
     carry a token. `not_found`: the route answers 404 for things it names. `is_fast`: the handler returns an Answer
@@ -46,6 +48,7 @@ class Route:
     answer: Any = None
     body: Any = None
     typed_body: Any = None
+    last_member: AnyLastMember | None = None
     writes: bool = False
     not_found: bool = False
     parameters: tuple[Parameter, ...] = ()

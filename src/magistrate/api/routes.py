@@ -277,12 +277,12 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "POST", "/v2/check", check.answer_check, "Check whether subjects have relations on objects",
         answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, is_fast=True, takes_bearer=True,
-        scope=Scope.CHECK, list_types=list_in_check,
+        scope=Scope.CHECK, list_types=list_in_check, last_member=check.CONTEXTUAL_LAST,
     ),
     Route(
         "POST", "/v2/authorize", check.answer_check, "The same as /v2/check",
         answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, is_fast=True, takes_bearer=True,
-        scope=Scope.CHECK, list_types=list_in_check,
+        scope=Scope.CHECK, list_types=list_in_check, last_member=check.CONTEXTUAL_LAST,
     ),
     Route(
         "POST", "/v2/explain", explain.answer_explain, "Explain why a check is allowed or denied",

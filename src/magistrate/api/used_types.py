@@ -60,7 +60,7 @@ def list_in_model(call: Call[Any]) -> Sequence[str | None]:
 def list_in_check(call: Call[Any]) -> Sequence[str | None]:
     """Returns the types of the objects. With contextual warrants, the answer can be made to depend on any object."""
     body = call.body
-    if body.contextual_warrants:
+    if body.is_contextual:
         return ALL_TYPES
     return [check.object_type for check in body.warrants or () if check.object_type]
 

@@ -77,13 +77,13 @@ class Overlay:
     @property
     def size(self) -> int:
         """Returns how many added warrants were given."""
-        return len(self._given)
+        return len(self._given.runs if isinstance(self._given, PlainWarrants) else self._given)
 
     @cached_property
     def ids_by_kind(self) -> Mapping[WarrantKind, KindIds]:
         """Returns the ids in the added warrants of each kind, in order."""
         if isinstance(self._given, PlainWarrants):
-            return self._given.group_ids()
+            return self._given.runs.ids_by_kind
         return {kind: _list_ids(warrants) for kind, warrants in self.by_kind.items()}
 
     @cached_property
@@ -112,6 +112,11 @@ class Overlay:
             of_type, relation, subject_type, group = kind
             found.setdefault((of_type, relation, None if group else subject_type), []).append(kind)
         return found
+
+    @property
+    def relations(self) -> Set[tuple[str, str]]:
+        """Returns the relations of the added warrants, each with its object type."""
+        return {(of_type, relation) for of_type, relation, _, _ in self.ids_by_kind}
 
     def _index_by_object(self, names: tuple[str, str, str | None]) -> _ByObject:
         """Returns the warrants on each object with this object type, this relation, and subjects of this type, or with
@@ -157,6 +162,8 @@ class Overlay:
     @cached_property
     def patterns(self) -> Set[WarrantPattern]:
         """Returns the patterns of the added warrants."""
+        if isinstance(self._given, PlainWarrants):
+            return self._given.runs.patterns
         found: list[WarrantNames] = []
         for (object_type, relation, subject_type, group), ids in self.ids_by_kind.items():
             one = WarrantNames(object_type, ObjectId(""), relation, subject_type, ObjectId(""), group)

@@ -4,10 +4,11 @@ A request may have a hundred of them, such as the groups in a user's token, of w
 """
 
 from collections.abc import Mapping, Sequence, Set
+from functools import cached_property
 from typing import NamedTuple
 
-from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
+from magistrate.engine.warrants import Warrant, WarrantPattern, warrant_pattern
 
 FIRST_NUMBER = 1 << 63
 """Sets the number of the first added warrant. Those of stored warrants have 63 bits, so they come before it."""
@@ -25,32 +26,45 @@ class KindIds(NamedTuple):
     conditional: Set[ObjectId] = frozenset()
 
 
-class PlainWarrants:
-    """Holds plain warrants as runs of the same kind, each with the ids in it; together they are in order. All are
-    created at the time `now`, in microseconds since 1970 UTC."""
+class PlainRuns:
+    """Holds plain warrants as runs of the same kind, each with the ids in it; together they are in order."""
 
-    __slots__ = ("_runs", "now")
-
-    def __init__(self, runs: Sequence[tuple[WarrantKind, KindIds]], now: int) -> None:
-        self._runs = runs
-        self.now = now
+    def __init__(self, runs: Sequence[tuple[WarrantKind, KindIds]]) -> None:
+        self.runs = runs
 
     def __len__(self) -> int:
-        return sum(len(ids.object_ids) for _, ids in self._runs)
+        return sum(len(ids.object_ids) for _, ids in self.runs)
 
-    def group_ids(self) -> Mapping[WarrantKind, KindIds]:
+    @cached_property
+    def ids_by_kind(self) -> Mapping[WarrantKind, KindIds]:
         found: dict[WarrantKind, KindIds] = {}
-        for kind, ids in self._runs:
+        for kind, ids in self.runs:
             former = found.get(kind)
             if former is not None:
                 ids = KindIds([*former.object_ids, *ids.object_ids], [*former.subject_ids, *ids.subject_ids])
             found[kind] = ids
         return found
 
+    @cached_property
+    def patterns(self) -> Set[WarrantPattern]:
+        """Returns the patterns of the warrants."""
+        no_id = ObjectId("")
+        return frozenset(
+            warrant_pattern(WarrantNames(of_type, no_id, relation, subject_type, no_id, group))
+            for of_type, relation, subject_type, group in self.ids_by_kind
+        )
+
+
+class PlainWarrants(NamedTuple):
+    """Holds plain warrants that are created at the time `now`, in microseconds since 1970 UTC."""
+
+    runs: PlainRuns
+    now: int
+
     def make(self) -> Sequence[Warrant]:
         """Returns the warrants, in order, with ascending numbers from FIRST_NUMBER on."""
         made: list[Warrant] = []
-        for (object_type, relation, subject_type, group), ids in self._runs:
+        for (object_type, relation, subject_type, group), ids in self.runs.runs:
             for number, (id, subject_id) in enumerate(zip(ids.object_ids, ids.subject_ids, strict=True), len(made)):
                 names = (object_type, id, relation, subject_type, subject_id, group)
                 made.append(Warrant(*names, "", self.now, FIRST_NUMBER + number))

@@ -7,16 +7,18 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from magistrate.api.auth.callers import Holder
 from magistrate.api.endpoints.contextual_warrants import (
     DOCUMENTED_LIMIT,
+    ContextualMember,
     are_readable_at_once,
     judge_contextual_warrants,
     read_contextual_warrants,
     read_plain_warrants,
 )
+from magistrate.api.endpoints.last_member import LastMember
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.endpoints.policy_context import check_context_size, context_bytes
 from magistrate.api.endpoints.warrants import (
@@ -32,6 +34,7 @@ from magistrate.api.service import Answer, Call
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
 from magistrate.engine.overlay import NO_CHANGES
+from magistrate.engine.plain_warrants import PlainRuns, PlainWarrants
 from magistrate.engine.terms import ObjectId, ObjectRef, Subject, are_object_ids, relation_name, type_name
 from magistrate.errors import Forbidden, InvalidParameter
 from magistrate.operations.as_of import AS_OF, read_as_of
@@ -99,12 +102,46 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True,
         op, check_bodies = _read_operator(self, MAX_CHECKS)
         return (op, [*map(_build_plain_check, check_bodies)]) if _are_plain(check_bodies) else None
 
+    @property
+    def is_contextual(self) -> bool:
+        return bool(self.contextual_warrants)
+
+    @cached_property
+    def plain_contextual(self) -> PlainRuns | None:
+        """Holds the contextual warrants, if all are plain."""
+        return read_plain_warrants(self.contextual_warrants or ())
+
     @classmethod
     def narrow(cls, object_types: Collection[str]) -> type["CheckBody"]:
         """Returns a body that can only be decoded if it checks objects of these types, and depends on no other: the
         decoder is faster than any test of the body afterwards."""
         single = _redefine(SingleCheckBody, object_type=(Literal[tuple(object_types)],))
         return _redefine(cls, warrants=(list[single],), contextual_warrants=(None, None))  # type: ignore[valid-type]  # known at run time only
+
+
+class JoinedCheckBody(CheckBody, frozen=True, dict=True):
+    """Represents the body of a check whose contextual warrants were read before: `known_runs`, with at least one."""
+
+    known_runs: PlainRuns | None = None
+
+    @property
+    def is_contextual(self) -> bool:
+        return True
+
+    @cached_property
+    def plain_contextual(self) -> PlainRuns | None:
+        return self.known_runs
+
+
+def _join_contextual(others: CheckBody, runs: PlainRuns) -> CheckBody:
+    """Returns the body that has these contextual warrants as well. Raises InvalidParameter, MissingParameter."""
+    joined = JoinedCheckBody(*astuple(others), runs)  # type: ignore[call-arg]  # of which mypy does not know the number
+    vars(joined)["plain_checks"] = others.plain_checks  # they were perhaps read before
+    return joined
+
+
+CONTEXTUAL_LAST = LastMember(CONTEXTUAL_WARRANTS, ContextualMember, ContextualMember.read_plain, _join_contextual)
+"""Describes how a check ends whose contextual warrants are likely to come again."""
 
 
 def _redefine(kind: type[Body], **redefined: tuple[Any, ...]) -> type[Body]:
@@ -144,18 +181,19 @@ Paths = Sequence[list[WarrantAnswer]]
 def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
     """Returns the answer if the graph cache has all that the checks need, otherwise a coroutine that reads the rest and
     returns it; a caller that cannot wait closes the coroutine."""
-    if call.holder is not None and call.body.contextual_warrants:
+    body = call.body
+    if call.holder is not None and body.is_contextual:
         raise Forbidden(f"a bearer token cannot pass {CONTEXTUAL_WARRANTS}")
-    if call.body.debug and (call.holder is not None or call.is_limited):
+    if body.debug and (call.holder is not None or call.is_limited):
         # The warrants of an answer name other users and types.
-        call = replace(call, body=replace(call.body, debug=None))
-    bodies = call.body.contextual_warrants
-    if not bodies:
+        call = replace(call, body=replace(body, debug=None))
+    if not body.is_contextual:
         return _decide(call, None)
     now = call.context.now()
-    plain = read_plain_warrants(bodies, now)
+    plain = body.plain_contextual
     if plain is not None:
-        return _decide(call, plain)
+        return _decide(call, ContextualWarrants(PlainWarrants(plain, now), now))
+    bodies = body.contextual_warrants or ()
     if not are_readable_at_once(bodies):
         return _answer_after_policies(call)
     return _decide(call, build_contextual_warrants(read_contextual_warrants(bodies), now))

@@ -12,13 +12,12 @@ from magistrate.api.endpoints.warrants import (
     read_warrant,
 )
 from magistrate.api.parse import decode_body
-from magistrate.engine.plain_warrants import PlainWarrants
+from magistrate.engine.plain_warrants import PlainRuns
 from magistrate.engine.policy import is_kept
 from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.contextual_warrants import (
     CONTEXTUAL_WARRANTS,
     MAX_CONTEXTUAL_WARRANTS,
-    ContextualWarrants,
 )
 from magistrate.store.contract import NewWarrant
 
@@ -37,15 +36,22 @@ def are_readable_at_once(bodies: Sequence[WarrantBody]) -> bool:
     return all(not body.policy or is_kept(body.policy) for body in bodies[:MAX_CONTEXTUAL_WARRANTS])
 
 
-def read_plain_warrants(bodies: Sequence[WarrantBody], now: int) -> ContextualWarrants | None:
-    """Returns the warrants that these bodies describe, at this time, or None unless all of them are valid and have no
-    policy, no time limits and no `*`; `read_contextual_warrants` then reads them one by one.
+def read_plain_warrants(bodies: Sequence[WarrantBody]) -> PlainRuns | None:
+    """Returns the warrants that these bodies describe, or None unless all of them are valid and have no policy, no time
+    limits and no `*`; `read_contextual_warrants` then reads them one by one.
 
     A user may be in a hundred groups."""
-    if len(bodies) > MAX_CONTEXTUAL_WARRANTS:
-        return None
-    runs = read_plain_runs(bodies, has_wildcards=False)
-    return None if runs is None else ContextualWarrants(PlainWarrants(runs, now), now)
+    return read_plain_runs(bodies, has_wildcards=False) if len(bodies) <= MAX_CONTEXTUAL_WARRANTS else None
+
+
+class ContextualMember(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
+    """Represents the contextual warrants of a body without the other members."""
+
+    contextual_warrants: list[WarrantBody]
+
+    def read_plain(self) -> PlainRuns | None:
+        """Returns the warrants if there are any, and all are plain."""
+        return read_plain_warrants(self.contextual_warrants) if self.contextual_warrants else None
 
 
 def read_contextual_warrants(

@@ -16,12 +16,13 @@ from magistrate.api.early_answers import RETRY_AFTER_SECONDS
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.error_table import error_body
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
-from magistrate.api.parse import decode_body, read_parameters, require_json_type
+from magistrate.api.parse import read_parameters, require_json_type
 from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.render import render_json
 from magistrate.api.route import Route
+from magistrate.api.server.known_bodies import KnownBodies
 from magistrate.api.server.ledger import Ledger
-from magistrate.api.service import Answer, Call, Limits, Service
+from magistrate.api.service import Answer, Call, Service
 from magistrate.engine.terms import Revision
 from magistrate.errors import MagistrateError, Overloaded
 from magistrate.operations.callers import Caller
@@ -36,8 +37,6 @@ MOST_BYTES = 65_536
 
 MOST_HEADS, MOST_HEAD_BYTES = 1_000, 2_048
 """Limit the heads that are kept, and the size of each (2 KiB)."""
-MOST_BODIES, MOST_BODY_BYTES = 4_000, 512
-"""Limit the bodies whose values are kept, and the size of each: at most some 10 MB for all."""
 END_OF_HEAD = b"\r\n\r\n"
 
 _TOKENS: Mapping[bytes, str | None] = {header.lower().encode(): header for header in TOKEN_HEADERS}
@@ -112,8 +111,7 @@ class FastPath:
         self._common = b""
         self.known_heads: dict[bytes, ReadHead] = {}
         """Holds heads of requests that were answered, by their bytes up to and with the empty line."""
-        self._bodies: dict[tuple[msgspec.json.Decoder[Any], bytes], Any] = {}
-        """Holds the values of small bodies."""
+        self._bodies = KnownBodies()
 
     def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingRequest | PendingRefusal | None":
         """Returns a pending request if a head qualifies for the fast path: the key is valid for the route and the
@@ -198,7 +196,8 @@ class FastPath:
         freshness = read_freshness(identity, head.given) if head.given else NO_DEMAND
         value = None
         if route.body is not None:
-            value = self._bodies.get((decoder, body)) or self._decode_body(body, decoder, service.limits)
+            last_member = None if is_narrow else route.last_member
+            value = self._bodies.decode(body, decoder, service.limits.max_json_depth, last_member)
         parameters = read_parameters(head.query) if head.query else {}
         request_id = self._ledger.make_request_id()
         call = Call(context, {}, parameters, value, caller, freshness, None, request_id=request_id)
@@ -218,15 +217,6 @@ class FastPath:
             f"content-length: {len(content)}\r\n\r\n"
         )
         return b"".join((common, described.encode("latin-1"), content))
-
-    def _decode_body(self, body: bytes, decoder: msgspec.json.Decoder[Any], limits: Limits) -> object:
-        """Returns the value of a body, and keeps it if it is small: many clients make the same checks again."""
-        value: object = decode_body(body, decoder, limits.max_json_depth)
-        if len(body) <= MOST_BODY_BYTES:
-            if len(self._bodies) >= MOST_BODIES:
-                self._bodies.clear()
-            self._bodies[decoder, body] = value
-        return value
 
     def refuse(self, pending: "PendingRefusal", default_headers: RawHeaders) -> bytes:
         """Returns the whole response to a request that is refused, like `answer`."""

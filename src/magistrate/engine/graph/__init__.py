@@ -7,10 +7,11 @@ one subject in steps, and `memberships.py` keeps the closures and recomputes tho
 next used. `segments.py` bounds memory, `reachability.py` finds which plans can lead to a subject type. `walk.py`
 decides a check, or reports what is missing (`missing.py`); `fetching.py` names the reads for that and caches their
 rows. `overlaid_walk.py` decides checks with warrants that are not stored, which `overlaid_views.py` merges into the
-entries. `cached_walk.py` caches decisions as well (`decision_cache.py`). What a walk cannot decide, an Evaluation does.
-For lists, `adjacency.py` caches the objects of the warrants to one subject, as numbers that `id_table.py` assigns and
-keeps in order; `adjacency_fetch.py` caches what was read for it. `subject_adjacency.py` and `subject_fetch.py` do the
-same for the subjects of the warrants on one object.
+entries, and `extended_closure.py` into the closure of the subject. `cached_walk.py` caches decisions as well
+(`decision_cache.py`). What a walk cannot decide, an Evaluation does. For lists, `adjacency.py` caches the objects of
+the warrants to one subject, as numbers that `id_table.py` assigns and keeps in order; `adjacency_fetch.py` caches what
+was read for it. `subject_adjacency.py` and `subject_fetch.py` do the same for the subjects of the warrants on one
+object.
 """
 
 from magistrate.engine.graph.cached_walk import CachedWalk

@@ -4,10 +4,9 @@ It is computed in steps, because callers may nest any number of groups: it stops
 has not been read yet, and later continues from there. No group is expanded twice.
 """
 
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Container, Iterable, Sequence
 
-from magistrate.engine.graph.entries import EitherNames, list_names, state_name, together
+from magistrate.engine.graph.entries import together
 from magistrate.engine.graph.kinds import UNUSABLE, Kind
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.work import Work
@@ -109,7 +108,7 @@ class MembershipClosure:
             else:
                 cost += 1
         if found:
-            self._add(dict.fromkeys(found), list_members)
+            cost += self._add(dict.fromkeys(found), list_members)
             if len(self._collected) > MOST_GROUPS_ALTOGETHER:
                 self._stop()
         return cost
@@ -119,108 +118,10 @@ class MembershipClosure:
         self.is_usable = False
         self._waiting, self.missing = [], []
 
-    def _add(self, groups: Iterable[str], list_members: ListMembers) -> None:
+    def _add(self, groups: Iterable[str], list_members: ListMembers) -> int:
+        """Adds groups, and returns the work that it took besides looking at each."""
         new = [name for name in groups if name not in self._collected]
         self._collected.update(new)
         self.weight += len(new)
         self._waiting += list_members(new)
-
-
-GivenIds = Sequence[tuple[int, Sequence[ObjectId]]]
-"""Holds the groups that a member is in by warrants that are not stored: numbers of views, each with ids."""
-
-CONDITIONAL: GivenIds = ((-1, ()),)
-"""Marks members with such a warrant that does not count always; see UNUSABLE."""
-
-FindKind = Callable[[int], Kind | None]
-"""Returns the members of other groups that the groups of a view are, given its number; None if they are in no group."""
-
-EXPANDED_AT_ONCE = 500
-"""Limits the names of groups that are taken from what is known of given groups, without yielding in between."""
-
-
-class ExtendedClosure(MembershipClosure):
-    """Holds the groups of `closure`, which is complete, and those that follow from memberships that are not stored.
-
-    The subject is each of `members`; `added` has the groups of these, and of the other members. `closure` has the
-    groups that follow from what is stored.
-    """
-
-    __slots__ = ("_begun", "_find_kind", "_further", "_known", "_others")
-
-    def __init__(
-        self,
-        closure: MembershipClosure,
-        members: Sequence[Member],
-        added: Mapping[Member, GivenIds],
-        find_kind: FindKind,
-    ) -> None:
-        super().__init__(closure.subject_id, (), closure.changes)
-        self._begun = [added[member] for member in members]
-        self._others = {
-            state_name((number, id)): added[kind, id]
-            for kind, id in added
-            if (kind, id) not in members
-            for number in kind.own
-        }
-        self._find_kind = find_kind
-        self._known = list_names(closure.names)
-        self._further: list[str] = []
-        """Has groups that given groups are known to be in, until they are added."""
-        self.names = EitherNames(self._known, self._collected)
-
-    def grow(self, list_members: ListMembers, work: Work) -> None:
-        if self._begun:
-            self._add((), list_members)
-            work.spend(1 + self.weight // GROUPS_FOR_A_NODE)
-        super().grow(list_members, work)
-
-    def _pack_names(self) -> Container[str]:
-        return self._known | self._collected
-
-    def _begin_groups(self) -> None:
-        while self._begun:
-            given = self._begun.pop()
-            if given is CONDITIONAL:
-                self._begun, self._further = [], []
-                self._stop()
-            else:
-                for number, ids in given:
-                    self._add_alike(number, ids)
-
-    def _add_alike(self, number: int, ids: Sequence[ObjectId]) -> None:
-        """Adds the groups of one view that are not known yet."""
-        new = dict(zip([f" {number}:{id} " for id in ids], ids, strict=True))  # as state_name, without calls
-        for name in (*self._known.intersection(new), *self._collected.intersection(new)):
-            new.pop(name, None)
-        self._take(new)
-        kind = self._find_kind(number)
-        if kind is None:
-            return
-        # Most groups are known to be in few others, or none: they need not wait to be expanded one by one.
-        groups = list(map(kind.groups.young.get, new.values()))
-        further = list(chain.from_iterable(filter(None, groups)))
-        if UNUSABLE[0] in further or len(further) > EXPANDED_AT_ONCE:
-            self._waiting += [(kind, id) for id in new.values()]
-            return
-        self._further += further
-        if None in groups:
-            self._waiting += [(kind, id) for id, one in zip(new.values(), groups, strict=True) if one is None]
-
-    def _add(self, groups: Iterable[str], list_members: ListMembers) -> None:
-        known, collected = self._known, self._collected
-        while True:
-            new = [name for name in groups if name not in known and name not in collected]
-            self._take(new)
-            self._waiting += list_members(new)
-            self._begin_groups()
-            if not self._further:
-                return
-            groups, self._further = dict.fromkeys(self._further), []
-
-    def _take(self, new: Collection[str]) -> None:
-        """Collects groups; those that are members of others by warrants that are not stored begin next."""
-        self._collected.update(new)
-        self.weight += len(new)
-        if self._others:
-            self._begun += [self._others[name] for name in new if name in self._others]
+        return 0

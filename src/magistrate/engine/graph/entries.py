@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -74,13 +74,6 @@ def together(names: Sequence[str]) -> Container[str]:
     memory, which is what lookups wait for.
     """
     return "".join(names) if len(names) <= FEW_NAMES else frozenset(names)
-
-
-def list_names(names: Container[str]) -> frozenset[str]:
-    """Returns the names that `together` packed."""
-    if isinstance(names, str):
-        return frozenset([f" {name} " for name in names[1:-1].split("  ")] if names else ())
-    return cast(frozenset[str], names)
 
 
 @dataclass(frozen=True, slots=True)

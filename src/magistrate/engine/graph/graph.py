@@ -239,10 +239,10 @@ class Graph:
         else:
             self._outdated.remove(number)
             view = self.views[number]
-            for names in view.relations():
+            for names in view.relations:
                 del self._views_by_relation[names][view]
             view.set_plan(plan, self.model, is_closed)
-        for names in view.relations():
+        for names in view.relations:
             self._views_by_relation[names][view] = None
         self._unresolved.append(view)
         return number

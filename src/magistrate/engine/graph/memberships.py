@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from magistrate.engine.expansion import Plan
-from magistrate.engine.graph.closures import CONDITIONAL, ExtendedClosure, GivenIds, Member, MembershipClosure
+from magistrate.engine.graph.closures import Member, MembershipClosure
 from magistrate.engine.graph.entries import state_name
+from magistrate.engine.graph.extended_closure import CONDITIONAL, ExtendedClosure, GivenIds
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames

@@ -21,15 +21,21 @@ class OverlaidViews(dict[int, PlanView]):
         super().__init__()
         self._graph = graph
         self._overlay = overlay
+        self._relations = overlay.relations
 
     def __missing__(self, number: int) -> PlanView:
         view = self._graph.views[number]
-        requests = [request for request in view.requests if self._overlay.affects(request)]
-        if requests:
-            added = _AddedEntries(self._graph, view, requests, self._overlay)
-            view = view.with_entries(_OverlaidSegment(view.entries, added), _OverlaidSegment(view.points, added))
+        if not view.relations.isdisjoint(self._relations):
+            view = self._overlay_view(view)
         self[number] = view
         return view
+
+    def _overlay_view(self, view: PlanView) -> PlanView:
+        requests = [request for request in view.requests if self._overlay.affects(request)]
+        if not requests:
+            return view
+        added = _AddedEntries(self._graph, view, requests, self._overlay)
+        return view.with_entries(_OverlaidSegment(view.entries, added), _OverlaidSegment(view.points, added))
 
 
 class _AddedEntries:

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
-from magistrate.engine.graph.closures import GivenIds, Member, MembershipClosure
+from magistrate.engine.graph.closures import Member, MembershipClosure
+from magistrate.engine.graph.extended_closure import GivenIds
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.overlaid_views import OverlaidViews
 from magistrate.engine.graph.walk import GivenUp, Walk

@@ -47,6 +47,7 @@ class PlanView:
     - `is_simple` is true when there is neither, and the type is defined.
     - `is_closed` is true when memberships give the same result.
     - `is_empty` is true when no warrant matters, and `has_own` when one of the plan's own relation can name a subject.
+    - `relations` has the relations whose warrants are in the entries, each with its object type.
     - `most_each` limits the subjects that the entry of an object has.
     - `signature` has all that the entries depend on; entries stay valid as long as it is equal.
     """
@@ -79,8 +80,8 @@ class PlanView:
         self.requests = [self.direct, *self.targets] if self.direct is not None else self.targets
         self.same: tuple[int, ...] = ()
         self.operations: tuple[CombinedView, ...] = ()
-        names = self.relations() if model.stranded else ()
-        self.stranded = frozenset(one for one in model.stranded if (one.object_type, one.relation) in names)
+        self.relations = frozenset((one.type, relation) for one in self.requests for relation in one.relations)
+        self.stranded = frozenset(one for one in model.stranded if (one.object_type, one.relation) in self.relations)
         self.is_closed = is_closed
         self.is_empty = not self.requests
         self.has_own = (
@@ -99,10 +100,6 @@ class PlanView:
             self.points.evict_all()
         self.signature = signature
         return is_unchanged
-
-    def relations(self) -> set[tuple[TypeName, RelationName]]:
-        """Returns the relations whose warrants are in the entries, each with its object type."""
-        return {(request.type, relation) for request in self.requests for relation in request.relations}
 
     def invalidate(self, change: WarrantNames) -> bool:
         """Evicts the entries that contain this warrant. Returns whether that concerns others than the subject that it

@@ -1,0 +1,74 @@
+"""Decodes the bodies of requests, and keeps the values of those that are likely to come again.
+
+These are small bodies, because many clients make the same checks again, and a large last member of a body, such as the
+groups in a user's token, which come with every check of that user.
+"""
+
+from typing import Any
+
+import msgspec
+
+from magistrate.api.endpoints.last_member import AnyLastMember
+from magistrate.api.parse import decode_body
+from magistrate.errors import InvalidRequest
+
+MOST_BODIES, MOST_BODY_BYTES = 4_000, 512
+"""Limit the bodies whose values are kept, and the size of each: at most some 10 MB for all."""
+MOST_MEMBER_BYTES, MOST_MEMBERS_BYTES = 16_384, 8_388_608
+"""Limit the size of a member whose value is kept (16 KiB), and of all that are kept (8 MiB): the groups of 700 users
+who have a hundred each, or of 7,000 who have ten. The values take up to as much again."""
+
+
+class KnownBodies:
+    """Keeps the values of `bodies`, and of last `members`, by their decoder and their bytes. The values are frozen."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[tuple[msgspec.json.Decoder[Any], bytes], Any] = {}
+        self.members: dict[tuple[msgspec.json.Decoder[Any], bytes], Any] = {}
+        self._member_bytes = 0
+
+    def decode(
+        self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, last_member: AnyLastMember | None
+    ) -> Any:
+        """Returns the value of a body. Raises like `decode_body`."""
+        joined = None
+        if last_member is not None and len(body) > MOST_BODY_BYTES:
+            joined = self._join(body, decoder, max_depth, last_member)
+        return self._decode_whole(body, decoder, max_depth) if joined is None else joined
+
+    def _decode_whole(self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int) -> Any:
+        value = self.bodies.get((decoder, body))
+        if value is None:
+            value = decode_body(body, decoder, max_depth)
+            if len(body) <= MOST_BODY_BYTES:
+                if len(self.bodies) >= MOST_BODIES:
+                    self.bodies.clear()
+                self.bodies[decoder, body] = value
+        return value
+
+    def _join(
+        self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, last_member: AnyLastMember
+    ) -> Any | None:
+        """Returns the value of a body that ends in this member, or None if it does not, if the value of the member is
+        not kept, or if something is not valid."""
+        parts = last_member.split(body)
+        if parts is None or len(parts[1]) > MOST_MEMBER_BYTES:
+            return None
+        try:
+            value = self._read_member(parts[1], max_depth, last_member)
+            return None if value is None else last_member.join(self._decode_whole(parts[0], decoder, max_depth), value)
+        except InvalidRequest:
+            return None
+
+    def _read_member(self, member: bytes, max_depth: int, last_member: AnyLastMember) -> Any | None:
+        key = (last_member.decoder, member)
+        value = self.members.get(key)
+        if value is None:
+            value = last_member.read(decode_body(member, last_member.decoder, max_depth))
+            if value is not None:
+                if self._member_bytes + len(member) > MOST_MEMBERS_BYTES:
+                    self.members.clear()
+                    self._member_bytes = 0
+                self.members[key] = value
+                self._member_bytes += len(member)
+        return value
