@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from magistrate.api.endpoints.contextual_warrants import read_contextual_warrants, read_plain_warrants
 from magistrate.api.endpoints.plain_bodies import read_plain_bodies
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody, read_named_warrant
-from magistrate.engine.graph.extended_closure import EXPANDED_AT_ONCE
+from magistrate.engine.graph.extended_closure import MOST_ANCESTORS
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.plain_warrants import PlainWarrants, WarrantKind
 from magistrate.errors import InvalidRequest
@@ -413,7 +413,7 @@ def test_warrants_without_anything_special_are_read_together(group: str | None) 
         read_contextual_warrants([*bodies, bodies[0]])
 
 
-@pytest.mark.parametrize("parents", [1, EXPANDED_AT_ONCE // 10 + 1])
+@pytest.mark.parametrize("parents", [1, MOST_ANCESTORS + 1])
 def test_the_groups_of_contextual_groups_count_however_many_they_are(filled: Client, parents: int) -> None:
     size = f"of-{parents}"
     nested = [

@@ -154,7 +154,7 @@ def test_the_groups_of_a_user_are_read_once_for_many_checks() -> None:
         body = b"{" + checked + b", " + list_groups(100) + b"}"
         value = known.decode(body, DECODER, DEPTH, reading.member)
         assert value.plain_checks[1][0].object.id == f"plan-{number}"
-        assert len(value.plain_contextual) == 100
+        assert value.plain_contextual.size == 100
 
     assert reading.count == 1
 

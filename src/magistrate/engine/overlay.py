@@ -77,7 +77,7 @@ class Overlay:
     @property
     def size(self) -> int:
         """Returns how many added warrants were given."""
-        return len(self._given.runs if isinstance(self._given, PlainWarrants) else self._given)
+        return self._given.runs.size if isinstance(self._given, PlainWarrants) else len(self._given)
 
     @cached_property
     def ids_by_kind(self) -> Mapping[WarrantKind, KindIds]:
@@ -114,8 +114,10 @@ class Overlay:
         return found
 
     @property
-    def relations(self) -> Set[tuple[str, str]]:
+    def relations(self) -> Set[tuple[TypeName, RelationName]]:
         """Returns the relations of the added warrants, each with its object type."""
+        if isinstance(self._given, PlainWarrants):
+            return self._given.runs.relations
         return {(of_type, relation) for of_type, relation, _, _ in self.ids_by_kind}
 
     def _index_by_object(self, names: tuple[str, str, str | None]) -> _ByObject:

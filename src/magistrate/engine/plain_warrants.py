@@ -4,6 +4,7 @@ A request may have a hundred of them, such as the groups in a user's token, of w
 """
 
 from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,13 +18,25 @@ WarrantKind = tuple[TypeName, RelationName, TypeName, str]
 """Holds the object type, the relation, the subject type and the subject relation of a warrant."""
 
 
-class KindIds(NamedTuple):
+@dataclass(frozen=True)
+class KindIds:
     """Holds the ids in warrants of one kind, a place in both sequences for each, and the ids of the subjects that
     conditional ones of them are to."""
 
     object_ids: Sequence[ObjectId]
     subject_ids: Sequence[ObjectId]
     conditional: Set[ObjectId] = frozenset()
+
+    @cached_property
+    def objects_by_subject(self) -> Mapping[ObjectId, Set[ObjectId]]:
+        """Returns the ids of the objects that the warrants to each subject are on."""
+        first = self.subject_ids[0]
+        if self.subject_ids.count(first) == len(self.subject_ids):  # such as the groups of one user
+            return {first: frozenset(self.object_ids)}
+        found: dict[ObjectId, set[ObjectId]] = {}
+        for id, subject_id in zip(self.object_ids, self.subject_ids, strict=True):
+            found.setdefault(subject_id, set()).add(id)
+        return found
 
 
 class PlainRuns:
@@ -32,7 +45,9 @@ class PlainRuns:
     def __init__(self, runs: Sequence[tuple[WarrantKind, KindIds]]) -> None:
         self.runs = runs
 
-    def __len__(self) -> int:
+    @cached_property
+    def size(self) -> int:
+        """Returns how many warrants there are."""
         return sum(len(ids.object_ids) for _, ids in self.runs)
 
     @cached_property
@@ -44,6 +59,11 @@ class PlainRuns:
                 ids = KindIds([*former.object_ids, *ids.object_ids], [*former.subject_ids, *ids.subject_ids])
             found[kind] = ids
         return found
+
+    @cached_property
+    def relations(self) -> Set[tuple[TypeName, RelationName]]:
+        """Returns the relations of the warrants, each with its object type."""
+        return {(of_type, relation) for of_type, relation, _, _ in self.ids_by_kind}
 
     @cached_property
     def patterns(self) -> Set[WarrantPattern]:

@@ -32,11 +32,11 @@ class LastMember(Generic[B, M, V]):
         If both are valid, the second with this member alone, then the body is valid and has the members of both: the
         first then ends, without its brace, behind a member of the outermost object.
         """
-        at = body.rfind(self._quoted_name)
+        at = body.find(self._quoted_name)
         others = body[:at].rstrip(_BLANKS) if at > 0 else b""
         if not others.endswith(b",") or others[:-1].rstrip(_BLANKS).endswith(b"{"):
             return None
-        if self._quoted_name in others or b"\\" in others:  # an escape may be part of the name
+        if b"\\" in others:  # an escape may be part of the name
             return None
         return others[:-1] + b"}", b"{" + body[at:]
 

@@ -3,26 +3,31 @@
 The groups that a member is given stay as ids in sets: a check asks about few of them by name.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from itertools import chain
 
 from magistrate.engine.graph.closures import ListMembers, Member, MembershipClosure
 from magistrate.engine.graph.entries import state_name
-from magistrate.engine.graph.kinds import UNUSABLE, Kind
+from magistrate.engine.graph.kinds import Groups, Kind
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.work import Work
 
-GivenIds = Sequence[tuple[int, Sequence[ObjectId]]]
+GivenIds = Sequence[tuple[int, Set[ObjectId]]]
 """Holds the groups that a member is in by warrants that are not stored: numbers of views, each with ids."""
 
-CONDITIONAL: GivenIds = ((-1, ()),)
+CONDITIONAL: GivenIds = ((-1, frozenset()),)
 """Marks members with such a warrant that does not count always; see UNUSABLE."""
 
 FindKind = Callable[[int], Kind | None]
 """Returns the members of other groups that the groups of a view are, given its number; None if they are in no group."""
 
-EXPANDED_AT_ONCE = 500
-"""Limits the names of groups that are taken from what is known of given groups, without yielding in between."""
+FindAncestors = Callable[[Kind, ObjectId], Groups | None]
+"""Returns all groups that a member is in, however deeply nested; None if that is not known, or they are many."""
+
+MOST_ANCESTORS = 32
+"""Limits the groups that a group is in, however deeply nested, if they are cached together."""
+STEPS_AT_ONCE = 500
+"""Limits the groups that are visited to find ancestors, without yielding in between."""
 
 GROUPS_FOR_A_NODE = 32
 """Counts the given groups that are added in the time of one unit of work."""
@@ -53,7 +58,7 @@ class ExtendedClosure(MembershipClosure):
     groups that follow from what is stored.
     """
 
-    __slots__ = ("_begun", "_find_kind", "_given", "_known", "_others")
+    __slots__ = ("_begun", "_find_ancestors", "_find_kind", "_given", "_known", "_others", "_steps_left")
 
     def __init__(
         self,
@@ -61,6 +66,7 @@ class ExtendedClosure(MembershipClosure):
         members: Sequence[Member],
         added: Mapping[Member, GivenIds],
         find_kind: FindKind,
+        find_ancestors: FindAncestors,
     ) -> None:
         super().__init__(closure.subject_id, (), closure.changes)
         self._begun = [added[member] for member in members]
@@ -73,72 +79,75 @@ class ExtendedClosure(MembershipClosure):
                 for number in kind.own
             }
         self._find_kind = find_kind
+        self._find_ancestors = find_ancestors
         self._known = closure.names
-        self._given: dict[str, set[ObjectId]] = {}
+        self._given: dict[str, Set[ObjectId]] = {}
         self.names = ExtendedNames(self._known, self._collected, self._given)
 
     def grow(self, list_members: ListMembers, work: Work) -> None:
         if self._begun:
-            work.spend(1 + self._add((), list_members))
+            work.spend(1 + self._begin_groups())
         super().grow(list_members, work)
 
     def _pack_names(self) -> Container[str]:
         return self.names
 
-    def _begin_groups(self) -> list[str]:
-        """Adds what the members that begin are given, and returns the names of the groups that it is known to be in."""
-        further: list[str] = []
+    def _begin_groups(self) -> int:
+        """Adds what the members that begin are given, and returns the work that it took."""
+        weight = self.weight
+        self._steps_left = STEPS_AT_ONCE
         while self._begun:
             given = self._begun.pop()
             if given is CONDITIONAL:
                 self._begun = []
                 self._stop()
-                return []
+                break
             for number, ids in given:
-                further += self._add_alike(number, ids)
-        return further
+                self._add_alike(number, ids)
+        return (self.weight - weight) // GROUPS_FOR_A_NODE
 
-    def _add_alike(self, number: int, ids: Sequence[ObjectId]) -> Sequence[str]:
-        """Adds given groups of one view, and returns the names of the groups that these are known to be in."""
-        known = self._given.setdefault(str(number), set())
-        new = set(ids).difference(known)
-        known |= new
+    def _add_alike(self, number: int, ids: Set[ObjectId]) -> None:
+        """Adds given groups of one view, and the groups that these are known to be in."""
+        known = self._given.get(str(number))
+        new = ids if known is None else ids - known
+        self._given[str(number)] = new if known is None else known | new
         self.weight += len(new)
         if self._others:
             self._begin_others([state_name((number, id)) for id in new])
         kind = self._find_kind(number)
         if kind is None:
-            return ()
-        groups = list(map(kind.groups.young.get, new))
-        further = list(chain.from_iterable(filter(None, groups)))
-        if UNUSABLE[0] in further or len(further) > EXPANDED_AT_ONCE:
-            self._waiting += [(kind, id) for id in new]
-            return ()
+            return
+        groups = set(map(kind.ancestors.young.get, new))  # most groups are in no other, so it has few elements
         if None in groups:
-            self._waiting += [(kind, id) for id, one in zip(new, groups, strict=True) if one is None]
-        return further
+            groups = self._find_groups(kind, new)
+        collected = len(self._collected)
+        self._collected.update(*filter(None, groups))
+        self.weight += len(self._collected) - collected
+        if self._others:
+            self._begin_others(chain.from_iterable(filter(None, groups)))
+
+    def _find_groups(self, kind: Kind, ids: Iterable[ObjectId]) -> set[Groups | None]:
+        """Returns the groups that members are in, as far as they are known; the other members wait."""
+        known: set[Groups | None] = set()
+        for id in ids:
+            groups = kind.ancestors.young.get(id)
+            if groups is None:
+                groups = kind.ancestors.find(id)
+            if groups is None and self._steps_left > 0 and kind.find(id) is not None:
+                groups = self._find_ancestors(kind, id)
+                self._steps_left -= MOST_ANCESTORS if groups is None else 1 + len(groups)
+            if groups is None:
+                self._waiting.append((kind, id))
+            known.add(groups)
+        return known
 
     def _add(self, groups: Iterable[str], list_members: ListMembers) -> int:
-        # Level by level: most groups are known to be in few others, or none, and need not wait to be expanded alone.
-        known, collected, weight, taken = self._known, self._collected, self.weight, 0
-        while True:
-            new = [name for name in groups if name not in known and name not in collected]
-            collected.update(new)
-            taken += len(new)
-            self.weight += len(new)
-            if self._others:
-                self._begin_others(new)
-            further: list[str] = []
-            for kind, id in list_members(new):
-                names = kind.groups.young.get(id)
-                if names is None or names is UNUSABLE or taken + len(further) > EXPANDED_AT_ONCE:
-                    self._waiting.append((kind, id))
-                else:
-                    further += names
-            further += self._begin_groups()
-            if not further or not self.is_usable:
-                return (self.weight - weight) // GROUPS_FOR_A_NODE
-            groups = dict.fromkeys(further)
+        new = [name for name in groups if name not in self._known and name not in self._collected]
+        self._collected.update(new)
+        self.weight += len(new)
+        self._waiting += list_members(new)
+        self._begin_others(new)
+        return self._begin_groups()
 
     def _begin_others(self, names: Iterable[str]) -> None:
         """Has those of these groups begin next that are members of others by warrants that are not stored."""

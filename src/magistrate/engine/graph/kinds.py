@@ -35,6 +35,9 @@ class Kind:
         self.requests: Sequence[WarrantsBySubject] = ()
         self._stranded: Set[WarrantPattern] = frozenset()
         self.groups: CacheSegment[Groups] = CacheSegment(capacity, len_or_one)
+        self.ancestors: CacheSegment[Groups] = CacheSegment(capacity, len_or_one)
+        """Holds all groups that a member is in, however deeply nested, as Memberships found them in `groups`, until the
+        groups of any group change."""
 
     def reads(self, ids: Iterable[ObjectId]) -> list[ReverseWarrantRead]:
         return [ReverseWarrantRead(request, tuple(ids)) for request in self.requests]

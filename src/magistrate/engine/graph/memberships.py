@@ -6,14 +6,14 @@ at any nesting depth.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 from magistrate.engine.expansion import Plan
 from magistrate.engine.graph.closures import Member, MembershipClosure
 from magistrate.engine.graph.entries import state_name
-from magistrate.engine.graph.extended_closure import CONDITIONAL, ExtendedClosure, GivenIds
-from magistrate.engine.graph.kinds import Kind
+from magistrate.engine.graph.extended_closure import CONDITIONAL, MOST_ANCESTORS, ExtendedClosure, GivenIds
+from magistrate.engine.graph.kinds import UNUSABLE, Groups, Kind
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plain_warrants import KindIds, WarrantKind
@@ -102,7 +102,7 @@ class Memberships:
         """Returns the complete closure with these groups of members as well; nothing of it is cached. `grow` then
         grows it."""
         members = [member for member in added if self._is_in(closure, member)]
-        return ExtendedClosure(closure, members, added, self._find_kind) if members else closure
+        return ExtendedClosure(closure, members, added, self._find_kind, self._find_ancestors) if members else closure
 
     def grow(self, closure: MembershipClosure, work: Work) -> None:
         """Grows a closure that is not cached, as far as is possible now. Raises BudgetExceeded."""
@@ -125,7 +125,7 @@ class Memberships:
             numbers = () if kind is None else kind.views.get((object_type, relation), ())
             if kind is None or not numbers:
                 continue
-            for id, group_ids in _group_by_member(ids):
+            for id, group_ids in ids.objects_by_subject.items():
                 former = given.get((kind, id), ())
                 is_certain = former is not CONDITIONAL and id not in ids.conditional
                 more = [(number, group_ids) for number in numbers]
@@ -157,6 +157,23 @@ class Memberships:
     def _find_kind(self, number: int) -> Kind | None:
         return self._kinds_by_view.get(str(number))
 
+    def _find_ancestors(self, kind: Kind, id: ObjectId) -> Groups | None:
+        """Returns all groups that a member is in, and caches them. Returns None if they are more than MOST_ANCESTORS,
+        or if some have not been read or are unusable."""
+        names: dict[str, None] = {}
+        waiting = [(kind, id)]
+        while waiting:
+            one, one_id = waiting.pop()
+            groups = one.find(one_id)
+            if groups is None or groups is UNUSABLE or len(names) + len(groups) > MOST_ANCESTORS:
+                return None
+            new = [name for name in groups if name not in names]
+            names.update(dict.fromkeys(new))
+            waiting += self._list_members(new)
+        ancestors = tuple(names)
+        kind.ancestors.keep(id, ancestors)
+        return ancestors
+
     def invalidate(self, change: WarrantNames) -> bool:
         """Evicts the groups of the member that this warrant names. Returns whether that concerns the memberships of
         others than the subject that it names. Whether closures contain the member is not looked up: they may have
@@ -168,6 +185,9 @@ class Memberships:
         kind.groups.evict(id)
         self._changes += 1
         self._changed.append((kind, id))
+        if kind is not self._subjects:
+            for one in self.kinds:
+                one.ancestors.evict_all()
         return kind is not self._subjects or id == WILDCARD
 
     def adopt(self, former: "Memberships") -> "Memberships":
@@ -196,18 +216,8 @@ class Memberships:
         self._capacity.remove(self._closures)
         for kind in self.kinds:
             self._capacity.remove(kind.groups)
+            self._capacity.remove(kind.ancestors)
 
 
 def _plan_names(plan: Plan) -> tuple[str, str]:
     return plan.type, plan.relation or ""
-
-
-def _group_by_member(ids: KindIds) -> Iterable[tuple[ObjectId, Sequence[ObjectId]]]:
-    """Returns the object ids that each subject id occurs with."""
-    first = ids.subject_ids[0]
-    if ids.subject_ids.count(first) == len(ids.subject_ids):  # such as the groups of one user
-        return [(first, ids.object_ids)]
-    by_member: dict[ObjectId, list[ObjectId]] = {}
-    for id, subject_id in zip(ids.object_ids, ids.subject_ids, strict=True):
-        by_member.setdefault(subject_id, []).append(id)
-    return by_member.items()
