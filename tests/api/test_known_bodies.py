@@ -159,6 +159,17 @@ def test_the_groups_of_a_user_are_read_once_for_many_checks() -> None:
     assert reading.count == 1
 
 
+def test_members_with_the_same_ends_are_not_mistaken_for_each_other() -> None:
+    known = KnownBodies()
+    bodies = [
+        b"{" + CHECKED + b"," + list_groups(90).replace(b'"team-47"', b'"team-%s"' % name) + b"}"
+        for name in (b"ab", b"cd", b"ab", b"ab")
+    ]
+
+    assert [read_known(known, body) for body in bodies] == [read_whole(body) for body in bodies]
+    assert len(known.members) == 1
+
+
 def test_what_is_kept_is_bounded() -> None:
     known, reading = KnownBodies(), Reading()
 
@@ -166,10 +177,12 @@ def test_what_is_kept_is_bounded() -> None:
         known.decode(b'{"op":"%d"}' % number, DECODER, DEPTH, None)
     for number in range(3 * MOST_MEMBERS_BYTES // MOST_MEMBER_BYTES):
         member = list_groups(90, first=100 * number)
-        known.decode(b"{" + CHECKED + b"," + member + b"}", DECODER, DEPTH, reading.member)
+        other = member.replace(b'"member"', b'"viewer"', 45)
+        for one in (member, other):
+            known.decode(b"{" + CHECKED + b"," + one + b"}", DECODER, DEPTH, reading.member)
 
     assert 0 < len(known.bodies) <= MOST_BODIES
-    assert 0 < sum(len(member) for _, member in known.members) <= MOST_MEMBERS_BYTES
+    assert 0 < sum(len(member) for member, _ in known.members.values()) <= MOST_MEMBERS_BYTES
 
 
 @pytest.mark.parametrize(("blanks", "is_kept"), [(0, True), (MOST_MEMBER_BYTES, False)])

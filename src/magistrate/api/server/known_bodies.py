@@ -19,12 +19,20 @@ MOST_MEMBER_BYTES, MOST_MEMBERS_BYTES = 16_384, 8_388_608
 who have a hundred each, or of 7,000 who have ten. The values take up to as much again."""
 
 
+MEMBER_ENDS = 96
+"""Counts the bytes at both ends of a member that it is found by. To hash all of them would take longer than to compare
+them with those of the only member that is kept with these ends. The subject of the groups in a token is at the end."""
+
+MemberKey = tuple[msgspec.json.Decoder[Any], int, bytes, bytes]
+"""Holds the decoder, the length and both ends of a member."""
+
+
 class KnownBodies:
     """Keeps the values of `bodies`, and of last `members`, by their decoder and their bytes. The values are frozen."""
 
     def __init__(self) -> None:
         self.bodies: dict[tuple[msgspec.json.Decoder[Any], bytes], Any] = {}
-        self.members: dict[tuple[msgspec.json.Decoder[Any], bytes], Any] = {}
+        self.members: dict[MemberKey, tuple[bytes, Any]] = {}
         self._member_bytes = 0
 
     def decode(
@@ -61,14 +69,16 @@ class KnownBodies:
             return None
 
     def _read_member(self, member: bytes, max_depth: int, last_member: AnyLastMember) -> Any | None:
-        key = (last_member.decoder, member)
-        value = self.members.get(key)
-        if value is None:
-            value = last_member.read(decode_body(member, last_member.decoder, max_depth))
-            if value is not None:
+        key = (last_member.decoder, len(member), member[:MEMBER_ENDS], member[-MEMBER_ENDS:])
+        known = self.members.get(key)
+        if known is not None and known[0] == member:
+            return known[1]
+        value = last_member.read(decode_body(member, last_member.decoder, max_depth))
+        if value is not None:
+            if known is None:
                 if self._member_bytes + len(member) > MOST_MEMBERS_BYTES:
                     self.members.clear()
                     self._member_bytes = 0
-                self.members[key] = value
                 self._member_bytes += len(member)
+            self.members[key] = (member, value)
         return value
