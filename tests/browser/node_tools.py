@@ -12,7 +12,7 @@ EXAMPLES = ROOT / "src" / "magistrate" / "examples"
 """The console contains one of them."""
 PROGRAMS = ("node", "npm")
 MISSING = "{} is not installed; building the console needs node 20.19 or newer, and npm"
-DEADLINE_SECONDS = 120
+DEADLINE_SECONDS = 300
 
 
 def install_tools(parent: Path) -> Path:
