@@ -67,14 +67,14 @@ class Case:
 
     def walk(self) -> int:
         """Decides all, and returns how many calls that took, the reading itself left out."""
-        calls, found, walk = 0, None, None
+        walk = Walk(self.graph, 0, Work(PLENTY), shares=True)
+        found, calls = count_calls(lambda: decide_all(walk, self.questions))
         while found is None:
-            walk = Walk(self.graph, 0, Work(PLENTY), shares=True)
-            found, more = count_calls(lambda walk=walk: decide_all(walk, self.questions))  # type: ignore[misc]
+            calls += self.fetch(Fetch(self.graph, walk.missing))
+            walk.resume_checks()
+            found, more = count_calls(lambda: decide_all(walk, self.questions))
             calls += more
-            if found is None:
-                calls += self.fetch(Fetch(self.graph, walk.missing))
-        if walk is not None and walk.missing.groups:  # what it did without is read ahead
+        if walk.missing.groups:  # what it did without is read ahead
             self.fetch(Fetch(self.graph, walk.missing.of_groups()))
             self.rounds -= 1
         return calls

@@ -170,12 +170,47 @@ async def test_more_changes_than_are_applied_one_by_one_begin_it_anew(nodes: tup
 async def test_what_there_is_no_capacity_for_is_decided_without_the_graph(node: Node) -> None:
     await node.grant(*CHAIN, *[f"folder:{number}#viewer@team:{number}#member" for number in range(5)])
     await node.grant("folder:5#viewer@user:ann")
-    cramped = replace(node.ctx, graph=LiveGraph(node.ctx.store, node.ctx.models, 6, node.ctx.now))
+    cramped = replace(node.ctx, graph=LiveGraph(node.ctx.store, node.ctx.models, 1, node.ctx.now))
 
     found = await check_all(cramped, [question("folder:0#viewer@user:ann")], NO_DEMAND)
 
     assert found.value[0].is_authorized
     assert cramped.graph.counts.given_up == 1
+
+
+async def test_what_a_check_has_walked_need_not_stay_cached(node: Node) -> None:
+    """Six folders, each with a team, are more than there is capacity for."""
+    await node.grant(*CHAIN, *[f"folder:{number}#viewer@team:{number}#member" for number in range(5)])
+    await node.grant("folder:5#viewer@user:ann")
+    cramped = replace(node.ctx, graph=LiveGraph(node.ctx.store, node.ctx.models, 6, node.ctx.now))
+
+    found = await check_all(cramped, [question("folder:0#viewer@user:ann")], NO_DEMAND)
+
+    assert found.value[0].is_authorized
+    assert cramped.graph.counts.given_up == 0
+
+
+async def test_a_check_begins_anew_when_what_it_has_walked_changes_between_its_reads(nodes: tuple[Node, Node]) -> None:
+    """A way to the subject never exists: its beginning ends before its end begins. Another check sees both changes, so
+    the graph is at another revision when the rows arrive."""
+    writer, reader = nodes
+    await writer.grant(*CHAIN, "folder:9#viewer@user:ann")
+    assert isinstance(reader.ctx.store, SqlStore)
+
+    async def wait() -> None:
+        pass
+
+    async def change() -> None:
+        await writer.revoke(CHAIN[0])
+        await writer.grant("folder:5#viewer@user:ann")
+        assert await asking.allowed("folder:9#viewer@user:ann", LATEST)
+
+    store = Interrupted(reader.ctx.store, [wait, wait, change])
+    graph = LiveGraph(store, reader.ctx.models, 1_000, reader.ctx.now)
+    asking = Node(replace(reader.ctx, store=store, graph=graph), reader.database)
+
+    assert not await asking.allowed("folder:0#viewer@user:ann")
+    assert store.changes == []
 
 
 async def test_a_long_chain_of_folders_is_no_problem(node: Node) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import CachedWalk, Fetch, GivenUp, Graph, Walk
+from magistrate.engine.graph import CachedWalk, CheckpointNeeded, Fetch, GivenUp, Graph, Walk
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrant_reader import AnyRead
@@ -60,8 +60,8 @@ def decided(
     graph: Graph, stored: Sequence[Warrant], asked: Check, kind: type[Walk] = Walk, now: int = 0
 ) -> Decision | None:
     """None if the walk gives up."""
+    walk = kind(graph, now, Work(PLENTY))
     for _ in range(100):
-        walk = kind(graph, now, Work(PLENTY))
         try:
             found = walk.decide(asked)
         except GivenUp:
@@ -69,7 +69,20 @@ def decided(
         if found is not None:
             return found
         filled(Fetch(graph, walk.missing), stored)
+        walk.resume_checks()
     raise TooSmall("a walk does not find what was read for it")
+
+
+def decide_in_slices(walk: Walk, asked: Check, used: int) -> Decision | None:
+    """So many units of each time slice are used for something else; a little less each time, so that it ends."""
+    while True:
+        walk.work.pass_checkpoint()
+        walk.work.hasten_checkpoint(used)
+        used -= 50
+        try:
+            return walk.decide(asked)
+        except CheckpointNeeded:
+            continue
 
 
 def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check) -> Decision | None:
@@ -155,6 +168,44 @@ def test_checks_that_share_warrants_are_answered_as_if_each_were_the_only_one(
         filled(Fetch(graph, walk.missing), stored)
 
     assert found == [by_the_book(drawn, stored, stored, question) for question in asked]
+
+
+@given(
+    model(),
+    warrants(rarely_to_all=True),
+    st.lists(question(), min_size=1, max_size=12),
+    st.lists(st.integers(0, 12), max_size=20),
+    st.integers(0, 2_000),
+    st.sampled_from((1, 2, 500)),
+)
+def test_checks_that_go_on_where_they_stopped_are_answered_as_if_everything_had_been_there(
+    drawn: Types, stored: list[Warrant], asked: list[Check], dropped: list[int], used: int, most_each: int
+) -> None:
+    """They stop at what has to be read, and at the end of each time slice, of which so many units of work are used.
+    Some that are still open in one round are not made again in the next, so the walks of others wait for none."""
+    graph = Graph(model_of(drawn, stored), Revision(1), most=1_000, most_each=most_each)
+    work = Work(PLENTY)
+    walk = Walk(graph, 0, work, shares=len(asked) > 1)
+    decisions: list[Decision | None] = [None] * len(asked)
+    left = [*range(len(asked))]
+
+    for number in [*dropped, *[-1] * 100]:
+        for place in [place for place in left if place != number]:
+            try:
+                decisions[place] = decide_in_slices(walk, asked[place], used)
+            except GivenUp:
+                left.remove(place)
+                continue
+            if decisions[place] is not None:
+                left.remove(place)
+        if not left:
+            break
+        filled(Fetch(graph, walk.missing), stored)
+        walk.resume_checks()
+
+    assert not left
+    for one, decision in zip(asked, decisions, strict=True):
+        assert decision in (None, by_the_book(drawn, stored, stored, one))
 
 
 @given(

@@ -145,8 +145,8 @@ def test_queries_over_an_overlay_find_what_they_find_once_the_changes_are_made(
 
 def walked(graph: Graph, case: Case, asked: Sequence[Check], now: int = 0) -> list[Decision | None] | None:
     """None if the walk gives up."""
+    walk = OverlaidWalk(graph, now, Work(PLENTY), len(asked) > 1, case.overlay)
     for _ in range(100):
-        walk = OverlaidWalk(graph, now, Work(PLENTY), len(asked) > 1, case.overlay)
         try:
             decided = [walk.decide(one) for one in asked]
         except GivenUp:
@@ -154,6 +154,7 @@ def walked(graph: Graph, case: Case, asked: Sequence[Check], now: int = 0) -> li
         if None not in decided:
             return decided
         filled(Fetch(graph, walk.missing), case.stored)
+        walk.resume_checks()
     raise AssertionError("a walk does not find what was read for it")
 
 

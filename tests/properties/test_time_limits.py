@@ -90,8 +90,8 @@ def test_rows_stay_as_they_are_until_the_time_that_the_findings_name(
 
 def decided(graph: Graph, stored: Sequence[Warrant], asked: Check, now: int) -> tuple[bool, bool] | None:
     """Whether the check is authorized, and whether implicitly; None if the walk gives up."""
+    walk = Walk(graph, now, Work(PLENTY))
     for _ in range(100):
-        walk = Walk(graph, now, Work(PLENTY))
         try:
             decision = walk.decide(asked)
         except GivenUp:
@@ -99,6 +99,7 @@ def decided(graph: Graph, stored: Sequence[Warrant], asked: Check, now: int) -> 
         if decision is not None:
             return decision.is_authorized, decision.is_implicit
         test_graph.filled(Fetch(graph, walk.missing), stored)
+        walk.resume_checks()
     raise AssertionError("a walk does not find what was read for it")
 
 

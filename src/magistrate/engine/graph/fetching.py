@@ -103,13 +103,13 @@ class Points:
         self._model = model
         self._around = around
         self.count = len(ids)
+        request = model.request(view.plan.type, view.plan.relations, Subject(view.subject_type, subject_id))
+        self._reads: list[WarrantRead] = []
+        if request is not None:
+            self._reads.append(WarrantRead(request, (*ids, WILDCARD) if request.has_object_wildcard else tuple(ids)))
 
     def reads(self) -> Sequence[AnyRead]:
-        plan = self._view.plan
-        request = self._model.request(plan.type, plan.relations, Subject(self._view.subject_type, self._subject_id))
-        if request is None:
-            return []
-        return [WarrantRead(request, (*self._ids, WILDCARD) if request.has_object_wildcard else tuple(self._ids))]
+        return self._reads
 
     def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
         found = _by_object(warrant_lists)

@@ -13,7 +13,8 @@ from magistrate.engine.graph.closures import Member, MembershipClosure
 from magistrate.engine.graph.extended_closure import GivenIds
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.overlaid_views import OverlaidViews
-from magistrate.engine.graph.walk import GivenUp, Walk
+from magistrate.engine.graph.walk import Walk
+from magistrate.engine.graph.walk_reads import GivenUp
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.terms import ObjectId, TypeName
 from magistrate.engine.work import Work

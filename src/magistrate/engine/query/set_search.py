@@ -25,7 +25,7 @@ from magistrate.engine.graph.adjacency import (
 )
 from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
 from magistrate.engine.graph.id_table import WILDCARD_NUMBER, IdTable
-from magistrate.engine.graph.walk import GivenUp
+from magistrate.engine.graph.walk_reads import GivenUp
 from magistrate.engine.query.connected_graph import ConnectedGraph, OutgoingEdges
 from magistrate.engine.query.result_set import EXPLICIT, ListValue
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE, ReverseNode

@@ -24,7 +24,7 @@ from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.graph.id_table import WILDCARD_NUMBER
 from magistrate.engine.graph.subject_adjacency import AdjacentSubjects, ReachedSubjects, SubjectIndex
 from magistrate.engine.graph.subject_fetch import SubjectFetch
-from magistrate.engine.graph.walk import GivenUp
+from magistrate.engine.graph.walk_reads import GivenUp
 from magistrate.engine.plans import Model
 from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge, list_edges
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE

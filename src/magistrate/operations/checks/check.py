@@ -25,9 +25,9 @@ from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint
 from magistrate.store.contract import NewWarrant, Snapshot
 
-MOST_WALKS = 40
-"""Limits the walks for one check; after that many, it is decided without the graph. Each walk needs one level more than
-the one before."""
+MOST_RESTARTS = 40
+"""Limits how often the rounds of one request begin anew because the graph has changed; after that many, it is decided
+without the graph."""
 WORK = 2_000
 WORK_FOR_A_CHECK = 10
 """Limits, together with WORK, the units of work (walking and reading) after which a check is decided without the graph.
@@ -163,10 +163,12 @@ class PendingChecks(msgspec.Struct):
         """
         live, rounds, fetched = self.ctx.graph, self._rounds, frozenset[object]()
         try:
-            for _ in range(MOST_WALKS):
+            restarts = 0
+            while restarts < MOST_RESTARTS:  # the rounds in between are limited by the work, which each of them adds to
                 graph = await live.follow_to(self.freshness, self._patterns)
                 if rounds is None or not rounds.is_at(graph):
                     rounds = GraphRounds(graph, self._batch, work)
+                    restarts += 1
                 if (decided := await _complete_round(rounds, graph, work)) is not None:
                     live.count_decision(had_to_read=bool(fetched))
                     live.read_ahead(graph, rounds.missing)

@@ -1,8 +1,8 @@
 """Keeps the graph cache at the newest revision of the store, within the limits of Staleness, and reads what it misses.
 
-A walk sees the graph at one revision; if the graph changes while the walk has yielded, it starts again. Warrants that
-it misses are read as of that revision and cached; then the walk starts again at the revision that the graph has by
-then. A final decision is therefore always computed at a single revision."""
+A walk sees the graph at one revision. Warrants that it misses are read as of that revision and cached; then the walk
+continues, or begins anew if the graph has changed while the walk had yielded or waited. A final decision is therefore
+always computed at a single revision."""
 
 import asyncio
 import sys

@@ -1,8 +1,10 @@
-"""Decides a batch of checks from the graph cache in rounds: each round retries the checks that are still open, with the
-warrants read since."""
+"""Decides a batch of checks from the graph cache in rounds: each round continues the checks that are still open, with
+the warrants read since."""
+
+from itertools import islice
 
 from magistrate.engine.decision import Decision
-from magistrate.engine.graph import CachedWalk, CheckpointNeeded, Graph, MissingEntries, OverlaidWalk, Walk
+from magistrate.engine.graph import CachedWalk, CheckpointNeeded, Graph, MissingEntries, OpenWalk, OverlaidWalk, Walk
 from magistrate.engine.work import Work
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions
 from magistrate.store.contract import Snapshot
@@ -14,11 +16,13 @@ class GraphRounds:
 
     __slots__ = (
         "_batch",
+        "_blockers",
         "_decisions",
         "_graph",
-        "_is_open",
         "_left",
         "_model",
+        "_open",
+        "_outcome",
         "_revision",
         "_walk",
         "_work",
@@ -32,28 +36,36 @@ class GraphRounds:
         self._batch = batch
         self._work = work
         self._decisions: list[Decision | None] = [None] * len(batch.checks)
+        self._outcome: list[Decision] = []
+        """Holds the decisions before the first that is open, as far as `outcome` has looked."""
+        self._blockers: dict[int, OpenWalk] = {}
+        """Holds the walks, by the places of other checks, that alone keep these checks open."""
         if batch.contextual is not None:
             batch.contextual.require_defined(graph.model)
             work.spend(batch.contextual.overlay.size)
-        self._begin_round(list(range(len(batch.checks))))
+        shares = len(batch.checks) > 1
+        if batch.contextual is None:
+            self._walk: Walk = CachedWalk(graph, batch.now, work, shares)
+        else:
+            self._walk = OverlaidWalk(graph, batch.now, work, shares, batch.contextual.overlay)
+        self._collect(list(range(len(batch.checks))))
 
     def is_at(self, graph: Graph) -> bool:
         """Returns whether the decisions so far still hold for this graph; if not, they have to be made again."""
         return graph is self._graph and graph.revision == self._revision and graph.model is self._model
 
     def begin_round(self) -> None:
-        self._begin_round([place for place, decision in enumerate(self._decisions) if decision is None])
+        """Continues the walks that lack something, after what is missing was read for the same graph; see is_at."""
+        self._walk.resume_checks()
+        self._collect([*self._open, *reversed(self._left)])
 
-    def _begin_round(self, left: list[int]) -> None:
+    def _collect(self, left: list[int]) -> None:
+        """Makes the checks at these places, in this order, those of the round."""
         left.reverse()
         self._left = left
-        batch, shares = self._batch, len(self._decisions) > 1
-        if batch.contextual is None:
-            self._walk: Walk = CachedWalk(self._graph, batch.now, self._work, shares)
-        else:
-            self._walk = OverlaidWalk(self._graph, batch.now, self._work, shares, batch.contextual.overlay)
         self.missing: MissingEntries = self._walk.missing
-        self._is_open = False
+        self._open: list[int] = []
+        """Holds the places of the checks that this round could not decide, in their order."""
 
     def walk(self, stops_when_open: bool = False) -> bool:
         """Walks for one time slice, and returns whether the round is complete. With `stops_when_open`, the time slice
@@ -64,23 +76,29 @@ class GraphRounds:
             if work.needs_checkpoint:
                 return False
             place = left[-1]
+            blocker = self._blockers.get(place)
+            if blocker is not None and walk.is_open(blocker):
+                self._open.append(left.pop())
+                continue
             try:
                 decision = self._decisions[place] = walk.decide(batch.checks[place])
             except CheckpointNeeded:
                 return False
             left.pop()
             if decision is None:
-                self._is_open = True  # the other checks still collect what they miss
+                self._open.append(place)  # the other checks still collect what they miss
+                if walk.blocker is not None:
+                    self._blockers[place] = walk.blocker
                 if stops_when_open:
                     return False
-            elif not self._is_open and decision.is_authorized is batch.stop_at:
+            elif not self._open and decision.is_authorized is batch.stop_at:
                 break
         return True
 
     def outcome(self) -> Decisions | None:
         """Returns the decisions up to the last that is needed; None if one of them is open."""
-        decided: list[Decision] = []
-        for decision in self._decisions:
+        decided = self._outcome
+        for decision in islice(self._decisions, len(decided), None):
             if decision is None:
                 return None
             decided.append(decision)

@@ -18,8 +18,8 @@ FEW_CHECKS = 50
 """Sets the number of checks from which on a graph is built; for fewer, it costs more than it saves."""
 MOST_WARRANTS = 50_000
 """Limits the warrants that the graph caches. It is freed in one step, which takes a few milliseconds for so many."""
-MOST_WALKS = 40
-"""Limits the walks for one check, as in checks/check.py."""
+MOST_ROUNDS = 40
+"""Limits the rounds of reads for the checks of one call."""
 
 
 class StateGraph:
@@ -35,13 +35,14 @@ class StateGraph:
         graph = await self._find_graph()
         values: list[Truth | None] = [None] * len(checks)
         waiting, fetched = list(range(len(checks))), frozenset[object]()
-        for _ in range(MOST_WALKS):
-            walk = Walk(graph, self._state.now, self._work, shares=True)
+        walk = Walk(graph, self._state.now, self._work, shares=True)
+        for _ in range(MOST_ROUNDS):
             waiting = await self._walk(walk, checks, waiting, values)
             if not waiting or not walk.missing or walk.missing.keys() == fetched:
                 break  # all is decided, or the graph has no capacity for the rest
             fetched = walk.missing.keys()
             await self._fetch(graph, walk.missing)
+            walk.resume_checks()
         return values
 
     async def _find_graph(self) -> Graph:
