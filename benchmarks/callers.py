@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from benchmarks.keep_alive import drive, request_bytes
+from benchmarks.limit_steps import count_limit_steps
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate import wiring
@@ -64,6 +65,8 @@ TARGET_OF_RATE_LIMITED = 1.03
 """Of the processor time of a check over HTTP."""
 MOST_OF_RATE_LIMIT = 45
 """Instructions that a rate limit may take."""
+WHOLE = "an operator's key, with what the connection does"
+IN_LIMITS = "of these instructions, in the code of limits"
 ROUNDS, CHECKS, CONNECTIONS = 8, 40_000, 16
 
 
@@ -72,6 +75,7 @@ def measure_callers(seconds: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/m.db"
         counts = asyncio.run(count_instructions(url))
+        limit_counts = asyncio.run(count_instructions_of_limits(f"sqlite:///{folder}/limits.db"))
         ratio = _measure_rate_limit(url, seconds)
     base = next(iter(counts.values()))
     rows = [
@@ -79,7 +83,18 @@ def measure_callers(seconds: int) -> str:
         for kind, count in counts.items()
     ]
     header = ["a cached check with", "instructions", "ratio", "ratio of processor time over HTTP"]
+    total, of_limits = limit_counts
+    rows.append([WHOLE, f"{total:,}", "", ""])
+    rows.append([IN_LIMITS, f"{of_limits:,}", f"{of_limits / total:.3f}", ""])
     return markdown_table("Cached checks by kind of key", header, rows)
+
+
+async def count_instructions_of_limits(database_url: str) -> tuple[int, int]:
+    """How many instructions a connection executes for a cached check, and how many of them are in the code of limits.
+    The ratio of the latter in the table is to the former."""
+    async with open_service(database_url) as service:
+        await _write_checked_warrant(service)
+        return await count_limit_steps(service, BODY, OPERATOR_KEY)
 
 
 def _measure_rate_limit(url: str, seconds: int) -> float:
@@ -116,9 +131,7 @@ async def count_instructions(database_url: str) -> dict[str, int]:
     """How many instructions a cached check takes, by the kind of the key."""
     async with open_service(database_url) as service:
         context, operator = service.context, Caller("bench", ALL_SCOPES)
-        warrant = NewWarrant(ObjectRef(DOCUMENT, ObjectId("plan")), VIEWER, Subject(USER, ObjectId("ann")))
-        await create_warrants(context, [warrant], context.stamp("bench"), str)
-        await check_all(context, [Check(warrant.object, VIEWER, warrant.subject, {})], NO_DEMAND)  # now it is cached
+        await _write_checked_warrant(service)
         counts = {}
         for kind, draft in KINDS.items():
             secret = OPERATOR_KEY
@@ -130,6 +143,14 @@ async def count_instructions(database_url: str) -> dict[str, int]:
                 limit = RateLimit(1_000_000, open_slots(None))
                 counts[RATE_LIMITED] = _count_check(replace(service, rate_limit=limit), secret)
         return counts
+
+
+async def _write_checked_warrant(service: Service) -> None:
+    """Writes what the check is about, and makes the check, so that it is cached."""
+    context = service.context
+    warrant = NewWarrant(ObjectRef(DOCUMENT, ObjectId("plan")), VIEWER, Subject(USER, ObjectId("ann")))
+    await create_warrants(context, [warrant], context.stamp("bench"), str)
+    await check_all(context, [Check(warrant.object, VIEWER, warrant.subject, {})], NO_DEMAND)
 
 
 def _count_check(service: Service, secret: str) -> int:

@@ -7,6 +7,8 @@ from benchmarks.fairness.asking import Answer
 from benchmarks.fairness.stage import Act, Attack, Stage
 
 LARGEST = 8_388_608
+MOST_ELEMENTS = 99_000
+"""A little less than the values that a body may have."""
 PATHS = ("/v2/check", "/v2/objects")
 
 
@@ -20,6 +22,13 @@ def _names() -> bytes:
     return b'{"context":{' + members[: members.rfind(b",", 0, LARGEST - 100)] + b"}}"
 
 
+def _decimals() -> bytes:
+    """As many as a body may have. Each is next to the middle between two numbers of 64 bits, and so takes longest."""
+    digits = str(2**1000 + 2**947)[:75]
+    decimal = f"{digits[0]}.{digits[1:]}e301".encode()
+    return b'{"context":{"a":[' + b",".join([decimal] * MOST_ELEMENTS) + b"]}}"
+
+
 def large_json(stage: Stage) -> Iterator[tuple[str, Act]]:
     bodies = {
         "8 MB of `{}`": _repeated(b'{"warrants":[', b"{}", b"]}"),
@@ -28,6 +37,8 @@ def large_json(stage: Stage) -> Iterator[tuple[str, Act]]:
         "8 MB of one text": b'{"context":{"a":"' + b"x" * (LARGEST - 30) + b'"}}',
         "8 MB of escapes": b'{"context":{"a":"' + b"\\u00e9" * (LARGEST // 6 - 10) + b'"}}',
         "8 MB of names": _names(),
+        "8 MB of long decimals": _decimals(),
+        "99,000 empty lists": b'{"context":{"a":[' + b",".join([b"[]"] * MOST_ELEMENTS) + b"]}}",
         "8 MB of digits": b'{"context":{"a":1' + b"0" * (LARGEST - 30) + b"}}",
         "8 MB of white space": b" " * (LARGEST - 2) + b"{}",
         "brackets, 4,000,000 deep": b"[" * 4_000_000 + b"]" * 4_000_000,

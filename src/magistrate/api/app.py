@@ -17,7 +17,6 @@ from urllib.parse import quote
 
 import falcon
 import falcon.asgi
-import msgspec
 import structlog
 from falcon.constants import COMBINED_METHODS
 
@@ -33,6 +32,7 @@ from magistrate.api.endpoints import public
 from magistrate.api.error_answers import answer_error, answer_fault, answer_http_error
 from magistrate.api.finish import LEDGER, REQUEST_ID, STARTED, finish_answer
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
+from magistrate.api.json_decoders import build_decoder
 from magistrate.api.page_responders import redirect_browser, respond_to_pages
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters, require_json_type
 from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, render_path
@@ -315,10 +315,10 @@ def _body_decoder(route: Route) -> Callable[[bytes, int], Any] | None:
         return read_written_body
     if route.body is None:
         return None
-    decoder = msgspec.json.Decoder(route.body)
+    decoder = build_decoder(route.body)
     if route.typed_body is None:
         return lambda raw, max_depth: decode_body(raw, decoder, max_depth)
-    typed = msgspec.json.Decoder(route.typed_body)
+    typed = build_decoder(route.typed_body)
 
     def decode(raw: bytes, max_depth: int) -> Any:
         try:

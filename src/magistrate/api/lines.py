@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from magistrate.api.endpoints.warrants import WarrantBody, read_new_warrant
+from magistrate.api.json_decoders import build_decoder
 from magistrate.api.parse import decode_body
 from magistrate.engine.model import SourceDefinition, TypeAdditions, read_object_type
 from magistrate.engine.named_policy import NamedPolicy, read_named_policy
@@ -42,7 +43,7 @@ class LineBody(WarrantBody, rename="camel", frozen=True, omit_defaults=True):
     created_at: str | None = None
 
 
-_DECODER = msgspec.json.Decoder(LineBody)
+_DECODER = build_decoder(LineBody)
 _ENCODER = msgspec.json.Encoder()
 
 

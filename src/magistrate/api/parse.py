@@ -16,6 +16,7 @@ import msgspec
 import msgspec.inspect
 
 from magistrate.api import json_tokens
+from magistrate.api.json_decoders import decode_json
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.suggestions import suggest_name
 from magistrate.errors import InvalidParameter, InvalidRequest
@@ -363,7 +364,7 @@ def _has_each_member_once(body: bytes, pacing: _Pacing | None) -> bool:
     encoded again, blanks aside."""
     _pause(pacing)
     try:
-        value = msgspec.json.decode(body)
+        value = decode_json(body)
         _pause(pacing)
         again = msgspec.json.encode(value)
     except msgspec.MsgspecError:

@@ -4,11 +4,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from magistrate.api.json_decoders import build_decoder
 from magistrate.api.parse import decode_body
 from magistrate.engine.model_text.reports import is_json
 from magistrate.errors import InvalidRequest
 
-_ANYTHING: msgspec.json.Decoder[object] = msgspec.json.Decoder(object)
+_ANYTHING: msgspec.json.Decoder[object] = build_decoder(object)
 
 
 class WrittenBody(NamedTuple):

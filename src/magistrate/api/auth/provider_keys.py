@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
+from magistrate.api.json_decoders import build_decoder
 from magistrate.errors import InvalidSetting
 from magistrate.operations.sessions.bearer_tokens import TokenHeader
 
@@ -52,7 +53,7 @@ def read_keys(content: bytes) -> tuple[ProviderKey, ...]:
     Raises ValueError if the content is neither PEM nor a key set."""
     if content.lstrip().startswith(_PEM):
         return _usable(None, _pem_key(content))
-    keys = msgspec.json.decode(content, type=_KeySet).keys
+    keys = build_decoder(_KeySet).decode(content).keys
     return tuple(key for entry in keys for key in _entry_keys(entry))
 
 

@@ -19,6 +19,7 @@ from magistrate.api.authzen.requests import (
 from magistrate.api.endpoints.check import MAX_CHECKS
 from magistrate.api.endpoints.warrants import WarrantAnswer, render_path
 from magistrate.api.error_table import ERROR_TABLE
+from magistrate.api.json_decoders import build_decoder
 from magistrate.api.parse import decode_element
 from magistrate.api.service import Answer, Call
 from magistrate.engine.decision import Decision
@@ -32,7 +33,7 @@ from magistrate.store.contract import Snapshot
 
 SEMANTICS = {"execute_all": ALL_NEEDED, "deny_on_first_deny": UNTIL_DENIED, "permit_on_first_permit": UNTIL_AUTHORIZED}
 
-_ITEM = msgspec.json.Decoder(SingleEvaluationBody)
+_ITEM = build_decoder(SingleEvaluationBody)
 
 
 class OptionsBody(msgspec.Struct, frozen=True):

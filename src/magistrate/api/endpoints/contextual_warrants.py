@@ -11,6 +11,7 @@ from magistrate.api.endpoints.warrants import (
     find_policy_faults,
     read_warrant,
 )
+from magistrate.api.json_decoders import build_decoder
 from magistrate.api.parse import decode_body
 from magistrate.engine.plain_warrants import PlainRuns
 from magistrate.engine.policy import is_kept
@@ -27,7 +28,7 @@ MAX_DEPTH = 8
 DOCUMENTED_LIMIT = msgspec.Meta(extra_json_schema={"maxItems": MAX_CONTEXTUAL_WARRANTS})
 """Sets the limit in the OpenAPI document only: here, the error for it is an InvalidParameter."""
 
-_DECODER = msgspec.json.Decoder(list[WarrantBody])
+_DECODER = build_decoder(list[WarrantBody])
 _NO_FAULTS: PolicyFaults = {}
 
 

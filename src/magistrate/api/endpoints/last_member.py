@@ -5,6 +5,8 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
+from magistrate.api.json_decoders import build_decoder
+
 B = TypeVar("B")
 M = TypeVar("M")
 V = TypeVar("V")
@@ -20,7 +22,7 @@ class LastMember(Generic[B, M, V]):
     """
 
     def __init__(self, name: str, of_type: type[M], read: Callable[[M], V | None], join: Callable[[B, V], B]) -> None:
-        self.decoder: msgspec.json.Decoder[M] = msgspec.json.Decoder(of_type)
+        self.decoder: msgspec.json.Decoder[M] = build_decoder(of_type)
         self.read = read
         self.join = join
         self._quoted_name = f'"{name}"'.encode()

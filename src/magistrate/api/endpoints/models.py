@@ -9,6 +9,7 @@ import msgspec
 
 from magistrate.api.endpoints.object_types import keeps_stranded, render_warnings
 from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
+from magistrate.api.json_decoders import decode_json
 from magistrate.api.service import Answer, Call
 from magistrate.api.written_body import WrittenBody
 from magistrate.engine.model_text.building import ModelContent, build_content
@@ -122,8 +123,8 @@ async def render_stored_model(model: StoredModel, is_text: bool) -> object:
 
 
 def _render_model(model: StoredModel, is_text: bool) -> object:
-    types = [{"type": name, **msgspec.json.decode(model.definitions[name])} for name in sorted(model.definitions)]
-    policies = [{"name": name, **msgspec.json.decode(model.policies[name])} for name in sorted(model.policies)]
+    types = [{"type": name, **decode_json(model.definitions[name])} for name in sorted(model.definitions)]
+    policies = [{"name": name, **decode_json(model.policies[name])} for name in sorted(model.policies)]
     members = read_members({"objectTypes": types, "policies": policies})
     if is_text:
         document, _ = read_body(members, lambda path: (0, 0))

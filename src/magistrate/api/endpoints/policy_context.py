@@ -5,13 +5,14 @@ from typing import Any
 
 import msgspec
 
+from magistrate.api.json_decoders import build_decoder
 from magistrate.api.parse import decode_body
 from magistrate.errors import InvalidParameter, InvalidRequest
 
 MAX_CONTEXT_DEPTH = 128
 """Limits the levels of a context in a query string."""
 
-_DECODER = msgspec.json.Decoder(dict[str, Any])
+_DECODER = build_decoder(dict[str, Any])
 
 
 def check_context_size(context: Mapping[str, Any], limit: int) -> Mapping[str, Any]:

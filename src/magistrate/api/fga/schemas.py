@@ -17,6 +17,7 @@ from magistrate.api.fga.schema_json import (
     render_fga_policy,
     render_fga_type,
 )
+from magistrate.api.json_decoders import build_decoder, decode_json
 from magistrate.api.parse import decode_body
 from magistrate.api.service import Answer, Call, answer_call
 from magistrate.api.written_body import WrittenBody
@@ -65,7 +66,7 @@ class FgaSchemaAnswer(msgspec.Struct, kw_only=True):
     warnings: list[FgaSchemaWarning] | msgspec.UnsetType = msgspec.UNSET
 
 
-_DECODER = msgspec.json.Decoder(FgaSchemaBody)
+_DECODER = build_decoder(FgaSchemaBody)
 
 
 async def get(call: Call[None]) -> Answer:
@@ -153,7 +154,7 @@ def _render_stored(stored: StoredModel) -> FgaSchemaAnswer:
 
 
 def _read_stored_type(name: str, definition: str) -> TypeBody:
-    return msgspec.convert({"type": name, **msgspec.json.decode(definition)}, TypeBody)
+    return msgspec.convert({"type": name, **decode_json(definition)}, TypeBody)
 
 
 def _read_stored_policy(name: str, definition: str) -> PolicyBody:

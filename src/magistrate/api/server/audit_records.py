@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from magistrate.api.json_decoders import decode_json
 from magistrate.api.render import render_time
 from magistrate.audit_chain import ChainLink
 
@@ -54,7 +55,7 @@ def _build_body_members(body: bytes) -> Mapping[str, object]:
         return {}
     if len(body) <= MOST_BODY_BYTES:
         try:
-            return {"request": msgspec.json.decode(body)}
+            return {"request": decode_json(body)}
         except msgspec.DecodeError:  # some routes take text as well
             return {"request": body.decode(errors="replace")}
     return {"requestSha256": hashlib.sha256(body).hexdigest(), "requestBytes": len(body)}

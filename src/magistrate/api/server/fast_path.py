@@ -16,6 +16,7 @@ from magistrate.api.early_answers import RETRY_AFTER_SECONDS
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.error_table import error_body
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
+from magistrate.api.json_decoders import build_decoder
 from magistrate.api.parse import read_parameters, require_json_type
 from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.render import render_json
@@ -66,7 +67,7 @@ class FastRoute(NamedTuple):
             self.narrowed.clear()
         found = self
         if hasattr(self.route.body, "narrow"):
-            decoder = msgspec.json.Decoder(self.route.body.narrow(object_types))
+            decoder = build_decoder(self.route.body.narrow(object_types))
             found = FastRoute(self.route, decoder, self.watched, {}, is_narrow=True)
         self.narrowed[object_types] = found
         return found
@@ -97,7 +98,7 @@ class FastPath:
         self.routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
                 route,
-                msgspec.json.Decoder(route.typed_body or route.body or Any),
+                build_decoder(route.typed_body or route.body or Any),
                 {**watched, **_list_headers(route)},
                 {},
             )

@@ -18,6 +18,8 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from uuid_utils import uuid7
 
+from magistrate.api.json_decoders import build_decoder
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -103,7 +105,7 @@ class Board:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._name = f"{os.getpid()}-{uuid7()}"
-        self._decoder = msgspec.json.Decoder(ProcessCounts)
+        self._decoder = build_decoder(ProcessCounts)
 
     def write(self, counts: ProcessCounts) -> None:
         """Writes the counts of this process. A failed write is ignored: other workers then report the last counts they

@@ -18,8 +18,17 @@ class SlicingProtocol(HttpToolsProtocol):
     transport: ClientTransport  # type: ignore[assignment]  # it has what uvicorn uses of one
     _unparsed = b""
     _is_parsing_paused = False
+    _may_wait = False
+    """Is true while parsing is paused or something is not parsed yet, and until something is received after that: most
+    of what is received needs no other question."""
 
     def data_received(self, data: bytes) -> None:
+        if self._may_wait or len(data) > PARSED_AT_ONCE:
+            self._receive_in_slices(data)
+        else:
+            self.receive(data)
+
+    def _receive_in_slices(self, data: bytes) -> None:
         if self._is_parsing_paused or self._unparsed:
             self._unparsed += data
             if self.transport.is_lingering:
@@ -27,8 +36,10 @@ class SlicingProtocol(HttpToolsProtocol):
             elif self._is_parsing_paused:
                 self.transport.pause_reading()
         elif len(data) <= PARSED_AT_ONCE or self.transport.is_lingering:
+            self._may_wait = False
             self.receive(data)
         else:
+            self._may_wait = True
             self._unparsed = data
             self._parse_slice()
 
@@ -38,7 +49,7 @@ class SlicingProtocol(HttpToolsProtocol):
     def pause_parsing(self) -> None:
         """Keeps what arrives from being parsed. Reading is paused only if something arrives, because most clients send
         nothing before they have their answer."""
-        self._is_parsing_paused = True
+        self._may_wait = self._is_parsing_paused = True
 
     def resume_parsing(self) -> None:
         self._is_parsing_paused = False
