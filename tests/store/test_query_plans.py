@@ -3,11 +3,11 @@
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import apsw
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from magistrate import wiring
 from magistrate.config import PostgresUrl, SqliteUrl, read_database_url

@@ -13,6 +13,8 @@ from itertools import islice
 from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
+import msgspec
+
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, Revision, Subject, TypeName
@@ -100,8 +102,7 @@ class ReadsAhead:
         return None if place is None else self.requests[place]
 
 
-@dataclass(frozen=True, slots=True)
-class AheadResult:
+class AheadResult(msgspec.Struct, frozen=True):
     """Holds the warrants that reads found and what follows from them, each with the place of the request that found it.
 
     `newest` and `model_revision` are those of ReadResult."""
