@@ -3,16 +3,16 @@
 import itertools
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 import apsw
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from magistrate import wiring
 from magistrate.config import PostgresUrl, SqliteUrl, read_database_url
 from magistrate.engine.names import warrant_names
-from magistrate.engine.read_ahead import NOBODY, FollowingRead, ReadOutline, ReadsAhead
+from magistrate.engine.read_ahead import NOBODY, FollowingRead, PlacedRead, ReadOutline, ReadsAhead
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrant_reader import (
     AnyRead,
@@ -85,9 +85,8 @@ def read_ahead(at: int | None, ids: int) -> Spoken:
         for subject_relation in ("member", None)
         for place in range(len(requests))
     ]
-    outline = ReadOutline(requests, {}, (0, 1, 2), (), tuple(steps), (), 0)
-    ahead = ReadsAhead(outline, ANN.id, requests)
-    reads = [WarrantRead(request, IDS[:ids]) for request in requests]
+    ahead = ReadsAhead(ReadOutline(requests, {}, frozenset(), {}, (0, 1, 2), (), tuple(steps), (), 0), ANN)
+    reads = [PlacedRead(place, IDS[:ids]) for place in range(len(requests))]
     revision = None if at is None else Revision(at)
     return lambda dialect: ahead_statement(reads, ahead, revision, 200, templates(dialect))
 

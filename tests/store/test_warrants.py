@@ -374,7 +374,7 @@ def outline_of(*written: str) -> ReadsAhead:
 async def ahead_of(
     store: Store, ahead: ReadsAhead, id: str = "a", at: int | None = None, most: int = MOST
 ) -> tuple[AheadResult, list[str]]:
-    reads = ahead.complete_first([WarrantRead(ahead.requests[ahead.outline.first[0]], (ObjectId(id),))])
+    reads = ahead.outline.begin_on((ObjectId(id),))
     result = await store.read_ahead(reads, ahead, None if at is None else Revision(at), most)
     return result, sorted(warrant.render() for _, warrant in result.warrants)
 
@@ -420,8 +420,7 @@ async def test_reading_ahead_of_many_objects_and_with_wildcards(store: Store) ->
     ahead = outline_of(*LED_TO, *to_all)
     some = tuple(ObjectId(id) for id in ("x", "a", "y", "z"))
 
-    reads = ahead.complete_first([WarrantRead(ahead.requests[ahead.outline.first[0]], some)])
-    result = await store.read_ahead(reads, ahead, None, MOST)
+    result = await store.read_ahead(ahead.outline.begin_on(some), ahead, None, MOST)
 
     assert sorted(warrant.render() for _, warrant in result.warrants) == sorted([*LED_TO, *to_all[:2]])
 

@@ -7,16 +7,19 @@ what the evaluation requests later, or nothing that the evaluation needs; it nev
 """
 
 from collections import defaultdict
-from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import NamedTuple, Protocol
 from weakref import WeakKeyDictionary
 
+import msgspec
+
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, Revision, Subject, TypeName
-from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
+from magistrate.engine.warrant_reader import WarrantsByObject
 from magistrate.engine.warrants import Warrant
 
 MOST_STEPS = 24
@@ -44,7 +47,15 @@ class FollowingRead(NamedTuple):
         return warrant.subject_type == self.type and self.subject_relation in (None, warrant.subject_relation)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class PlacedRead(NamedTuple):
+    """Makes the request in this place of an outline on each of these objects; WILDCARD stands for the warrants on every
+    object."""
+
+    place: int
+    ids: tuple[ObjectId, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class ReadOutline:
     """Holds the requests that the checks of one plan may make for subjects of one kind, and which follow from which.
 
@@ -53,6 +64,9 @@ class ReadOutline:
     """
 
     requests: tuple[WarrantsByObject, ...]
+    places: Mapping[WarrantsByObject, int]
+    plans: Set[Plan]
+    """Has the plans whose requests are among these."""
     direct: Mapping[Plan, int]
     first: tuple[int, ...]
     """Has the places of the requests that are made on the object of the check itself."""
@@ -65,34 +79,40 @@ class ReadOutline:
     """Is the number of plans that were compiled by then: the outline leads only to these."""
 
     def name_subject(self, subject: Subject) -> "ReadsAhead":
-        requests = [*self.requests]
-        for place in self.direct.values():
-            one = requests[place]
-            wildcards = one.has_object_wildcard, one.has_subject_wildcard
-            requests[place] = WarrantsByObject(one.type, one.relations, subject, *wildcards)
-        return ReadsAhead(self, subject.id, requests)
+        return ReadsAhead(self, subject)
+
+    def begin_on(self, ids: tuple[ObjectId, ...]) -> Sequence[PlacedRead]:
+        """Returns the reads with which the checks on these objects begin."""
+        both, requests = (*ids, WILDCARD), self.requests
+        reads = [PlacedRead(place, both if requests[place].has_object_wildcard else ids) for place in self.first]
+        return reads + [PlacedRead(place, (WILDCARD,)) for place in self.wildcards]
+
+    def complete_first(self, reads: Sequence[PlacedRead]) -> Sequence[PlacedRead]:
+        """Returns the reads with those that may be needed on the same objects, if these are the objects of checks."""
+        ids = tuple(dict.fromkeys(id for read in reads for id in read.ids if id != WILDCARD))
+        return self.begin_on(ids) if ids and all(read.place in self.first for read in reads) else reads
 
 
 class ReadsAhead:
     """Holds the requests of an outline for one subject, and the place of each."""
 
-    __slots__ = ("outline", "places", "requests", "subject_id")
-
-    def __init__(self, outline: ReadOutline, subject_id: ObjectId, requests: Sequence[WarrantsByObject]) -> None:
+    def __init__(self, outline: ReadOutline, subject: Subject) -> None:
         self.outline = outline
-        self.subject_id = subject_id
-        self.requests = requests
-        self.places = {request: place for place, request in enumerate(requests)}
+        self.subject_id = subject.id
+        self._subject = subject
 
-    def complete_first(self, reads: Sequence[WarrantRead]) -> Sequence[WarrantRead]:
-        """Returns the reads with those that may be needed on the same objects, if these are the objects of checks."""
-        first = self.outline.first
-        ids = tuple(dict.fromkeys(id for read in reads for id in read.ids or () if id != WILDCARD))
-        if not ids or not all(self.places[read.request] in first for read in reads):
-            return reads
-        requests = [self.requests[place] for place in first]
-        completed = [WarrantRead(one, (*ids, WILDCARD) if one.has_object_wildcard else ids) for one in requests]
-        return completed + [WarrantRead(self.requests[place], (WILDCARD,)) for place in self.outline.wildcards]
+    @cached_property
+    def requests(self) -> Sequence[WarrantsByObject]:
+        requests = [*self.outline.requests]
+        for place in self.outline.direct.values():
+            one = requests[place]
+            wildcards = one.has_object_wildcard, one.has_subject_wildcard
+            requests[place] = WarrantsByObject(one.type, one.relations, self._subject, *wildcards)
+        return requests
+
+    @cached_property
+    def places(self) -> Mapping[WarrantsByObject, int]:
+        return {request: place for place, request in enumerate(self.requests)}
 
     def find_direct(self, plan: Plan) -> WarrantsByObject | None:
         """Returns the request for what grants the relation of this plan to the subject itself, if it is known."""
@@ -100,8 +120,7 @@ class ReadsAhead:
         return None if place is None else self.requests[place]
 
 
-@dataclass(frozen=True, slots=True)
-class AheadResult:
+class AheadResult(msgspec.Struct, frozen=True):
     """Holds the warrants that reads found and what follows from them, each with the place of the request that found it.
 
     `newest` and `model_revision` are those of ReadResult."""
@@ -114,11 +133,11 @@ class AheadResult:
 
 class AheadReader(Protocol):
     def read_ahead(
-        self, reads: Sequence[WarrantRead], ahead: ReadsAhead, at: Revision | None, most: int
+        self, reads: Sequence[PlacedRead], ahead: ReadsAhead, at: Revision | None, most: int
     ) -> Awaitable[AheadResult]:
         """Executes all reads, those that follow from what they find, and so on, at one revision, in one round trip.
 
-        The reads are of requests of `ahead` and of given objects. A request is made on an object once, in whatever ways
+        The reads are of the requests of `ahead`, perhaps none. A request is made on an object once, in whatever ways
         it follows. When there are `most` rows, some may be missing, in any place. Raises what `read_warrants` of
         WarrantReader raises.
         """
@@ -167,7 +186,17 @@ class _Outlining:
         direct = {one: place for one, place in self._direct.items() if place is not None}
         requests = (*self._places,)
         wildcards = [place for place, one in enumerate(requests) if one.has_object_wildcard and place not in first]
-        return ReadOutline(requests, direct, (*first,), (*wildcards,), steps, following, len(self._model.plans))
+        return ReadOutline(
+            requests,
+            self._places,
+            frozenset(self._direct),
+            direct,
+            (*first,),
+            (*wildcards,),
+            steps,
+            following,
+            len(self._model.plans),
+        )
 
     def _add_steps(self, found: Iterable[tuple[int, str | None, Plan]]) -> bool:
         """Returns whether there is capacity for more."""

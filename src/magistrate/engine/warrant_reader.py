@@ -9,12 +9,14 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrants import Warrant
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WarrantsByObject:
+# A struct, because it is created five times as fast as a dataclass, and every check creates some.
+class WarrantsByObject(msgspec.Struct, frozen=True, eq=False, gc=False):
     """Requests warrants by object: those of any of `relations`, on objects of `type`, and
 
     - `subjects` is a Subject: given to exactly this one, or to every subject of its type with the same relation;

@@ -13,7 +13,7 @@ from typing import Literal
 
 import msgspec
 
-from magistrate.engine.read_ahead import NOBODY, ReadOutline, ReadsAhead
+from magistrate.engine.read_ahead import NOBODY, PlacedRead, ReadOutline, ReadsAhead
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, Subject
 from magistrate.engine.warrant_reader import AnyRead, WarrantRead, WarrantsByObject, WarrantsBySubject
 from magistrate.store.contract import ALIVE
@@ -130,38 +130,37 @@ def read_statement(
 
 
 def ahead_statement(
-    reads: Sequence[WarrantRead], ahead: ReadsAhead, at: Revision | None, most: int, templates: JoinTemplates
+    reads: Sequence[PlacedRead], ahead: ReadsAhead, at: Revision | None, most: int, templates: JoinTemplates
 ) -> Clause:
     """Returns a statement that selects the columns of `read_statement` for what the reads find, and for what follows
-    from that; the number of a read request is the place of its request. The reads must be of objects, and among those
-    of `ahead`."""
+    from that; the number of a read request is the place of its request."""
     existing = _EXISTING[at is None, False]
-    ids = reads[0].ids
-    if ids is not None and len(ids) == 1 and all(read.ids == ids for read in reads):
-        places = tuple(ahead.places[read.request] for read in reads)
-        text, values = _ahead_of_one(ahead.outline, places, existing, templates)
-        given: dict[Parameter, Parameter] = {NOBODY: ahead.subject_id, SOME_OBJECT: ids[0], None: at}
+    named = {id for read in reads for id in read.ids if id != WILDCARD}
+    given: dict[Parameter, Parameter] = {NOBODY: ahead.subject_id, None: at}
+    if len(named) == 1:
+        [given[SOME_OBJECT]] = named
+        of_some = tuple((place, tuple([id if id == WILDCARD else SOME_OBJECT for id in ids])) for place, ids in reads)
+        text, values = _ahead_of_one(ahead.outline, of_some, existing, templates)
     else:
-        text, values = _ahead(ahead.outline, [(ahead.places[one.request], one) for one in reads], existing, templates)
-        given = {NOBODY: ahead.subject_id, None: at}
+        text, values = _ahead(ahead.outline, reads, existing, templates)
     return Clause(text, (*[given.get(value, value) for value in values], most))
 
 
 @lru_cache(maxsize=1_024)
 def _ahead_of_one(
-    outline: ReadOutline, places: tuple[int, ...], existing: str, templates: JoinTemplates
+    outline: ReadOutline, reads: tuple[tuple[int, tuple[ObjectId, ...]], ...], existing: str, templates: JoinTemplates
 ) -> tuple[str, Sequence[Parameter]]:
-    """Returns what `_ahead` does for reads of one object, in whose place the values have SOME_OBJECT."""
-    reads = [(place, WarrantRead(outline.requests[place], (SOME_OBJECT,))) for place in places]
+    """Returns what `_ahead` does for reads of one object, in whose place the reads and the values have SOME_OBJECT."""
     return _ahead(outline, reads, existing, templates)
 
 
 def _ahead(
-    outline: ReadOutline, reads: Iterable[tuple[int, WarrantRead]], existing: str, templates: JoinTemplates
+    outline: ReadOutline, reads: Iterable[tuple[int, tuple[ObjectId, ...]]], existing: str, templates: JoinTemplates
 ) -> tuple[str, Sequence[Parameter]]:
     """Returns the text of a statement that reads ahead, and the values of its parameters but the last: NOBODY stands
     for the id of the subject, None for the revision."""
-    arms, values = _build_arms(reads, existing, (None,) * existing.count("?"))
+    placed = ((place, WarrantRead(outline.requests[place], ids)) for place, ids in reads)
+    arms, values = _build_arms(placed, existing, (None,) * existing.count("?"))
     text, following = _following(outline, existing, templates)
     return _ahead_text(arms, text, existing, templates), (*values, *following)
 
@@ -281,14 +280,15 @@ def _following(outline: ReadOutline, existing: str, templates: JoinTemplates) ->
             columns = f"{step.request} AS read_number, {_COLUMNS}"
             texts.append(templates.following.format(columns=columns, holds=holds))
             values += (step.type, *names, request.type, *_texts(request.relations), *subject_values, *revisions)
-    return templates.all_following.format(arms=templates.between.join(texts)), tuple(values)
+    return templates.all_following.format(arms=templates.between.join(texts)) if texts else "", tuple(values)
 
 
 @lru_cache(maxsize=1_024)
 def _ahead_text(arms: tuple[_Arm, ...], following: str, existing: str, templates: JoinTemplates) -> str:
-    found = " UNION ALL ".join(_arm_text(arm, existing, templates) for arm in arms)
+    found = " UNION ALL ".join(_arm_text(arm, existing, templates) for arm in arms) or _NO_ROW
+    recursion = f" UNION {following}" if following else ""
     return (
-        f"WITH RECURSIVE reached ({_REACHED}) AS (SELECT * FROM ({found}) b UNION {following}) "
+        f"WITH RECURSIVE reached ({_REACHED}) AS (SELECT * FROM ({found}) b{recursion}) "
         f"SELECT h.revision, h.horizon, h.model_revision, {_ANSWERED} "
         "FROM head h LEFT JOIN (SELECT * FROM reached LIMIT ?) u ON true "
         "LEFT JOIN policy p ON p.digest = u.policy"

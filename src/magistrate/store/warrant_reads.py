@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from magistrate.engine.read_ahead import AheadResult, ReadsAhead
+from magistrate.engine.read_ahead import AheadResult, PlacedRead, ReadsAhead
 from magistrate.engine.terms import Revision
-from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantRead
+from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant
 from magistrate.store.answers import build_answers
 from magistrate.store.batch_reads import ahead_statement, read_statement, split_reads
@@ -39,7 +39,7 @@ class SqlWarrantReads:
         return replace(result, warrants=answers)
 
     async def read_ahead(
-        self, reads: Sequence[WarrantRead], ahead: ReadsAhead, at: Revision | None, most: int
+        self, reads: Sequence[PlacedRead], ahead: ReadsAhead, at: Revision | None, most: int
     ) -> AheadResult:
         statement = ahead_statement(reads, ahead, at, most, self.database.templates)
         rows = await self.database.read(statement.sql, statement.values)

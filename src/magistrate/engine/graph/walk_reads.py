@@ -27,7 +27,7 @@ class ViewsByNumber(Protocol):
 
 
 class GivenUp(Exception):
-    """Signals that the graph cache cannot decide the check and an Evaluation must."""
+    """Signals that a walk cannot decide the check and an Evaluation must."""
 
 
 class WalkReads:

@@ -17,7 +17,8 @@ from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.extended_graph import NO_PATTERNS
 from magistrate.operations.checks.graph_rounds import GraphRounds
-from magistrate.operations.checks.prefetching_reader import PrefetchingReader
+from magistrate.operations.checks.prefetching_reader import BegunRead, PrefetchingReader
+from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import ContextualWarrants, build_contextual_warrants
@@ -187,15 +188,25 @@ class PendingChecks(msgspec.Struct):
     async def _evaluate(self) -> Decisions:
         """Returns the decisions of an evaluation at the newest revision. It begins with a known model, which was the
         newest at some time; the first read shows whether it still is, and if not it begins again with the newer
-        one."""
-        with self.ctx.shared_reads.join(self.ctx.store) as reader:
-            return await self._evaluate_with(reader)
+        one. A plain check is decided by a walk over the rows of that read."""
+        ctx, known, begun = self.ctx, await self.ctx.models.get_known(), None
+        ahead = predict_reads(known, self._batch)
+        if ahead is not None:
+            begun = await read_for_walk(ctx.store, ahead, self._batch, None)
+            result = begun.result
+            self.freshness.demand(result.newest)
+            if await ctx.models.at(result.revision, result.model_revision) is known:
+                decision = decide_ahead(known, self._batch, begun)
+                if decision is not None:
+                    return Snapshot(result.revision, [decision])
+        with ctx.shared_reads.join(ctx.store) as reader:
+            return await self._evaluate_with(reader, begun)
 
-    async def _evaluate_with(self, shared: WarrantReader) -> Decisions:
+    async def _evaluate_with(self, shared: WarrantReader, begun: BegunRead | None) -> Decisions:
         ctx = self.ctx
         contextual, known = self.contextual, await ctx.models.get_known()
         run = CheckRun(known if contextual is None else contextual.overlay.extend_model(known), self._batch)
-        ahead = PrefetchingReader(ctx.store, shared, run)
+        ahead = PrefetchingReader(ctx.store, shared, run, begun)
         reader: WarrantReader = ahead if contextual is None else OverlaidReader(ahead, contextual.overlay)
         try:
             while (reads := run.advance()) is None:

@@ -9,6 +9,7 @@ from magistrate.operations.checks.check_batch import CheckBatch, Decisions, Stop
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.checks.prefetching_reader import PrefetchingReader
+from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import ContextualWarrants
@@ -34,7 +35,13 @@ async def check_as_of(
     model = await ctx.models.at(point.revision, point.model_revision)
     added = None if contextual is None else contextual.date(point.now)
     batch = CheckBatch(checks, stop_at, point.now, ctx.max_check_work, with_path, added)
+    predicted, begun = predict_reads(model, batch), None
+    if predicted is not None:
+        begun = await read_for_walk(ctx.store, predicted, batch, point.revision)
+        decision = decide_ahead(model, batch, begun)
+        if decision is not None:
+            return Snapshot(point.revision, [decision])
     run = CheckRun(model if added is None else added.extend_model(model), batch)
-    ahead = PrefetchingReader(ctx.store, ctx.store, run)
+    ahead = PrefetchingReader(ctx.store, ctx.store, run, begun)
     reader = ahead if added is None else OverlaidReader(ahead, added.overlay)
     return Snapshot(point.revision, await complete_run(reader, run, point.revision))

@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from magistrate.engine.read_ahead import AheadReader, ReadsAhead
+import msgspec
+
+from magistrate.engine.read_ahead import AheadReader, AheadResult, PlacedRead, ReadsAhead
 from magistrate.engine.terms import WILDCARD, ObjectId, Revision
 from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantRead, WarrantReader, WarrantsByObject
 from magistrate.engine.warrants import Warrant
@@ -23,38 +25,71 @@ class Predicting(Protocol):
         ...
 
 
+class BegunRead(msgspec.Struct, frozen=True):
+    """Holds what was read ahead for a check before its evaluation began. It is complete unless it has MOST_ROWS, or
+    more than the budget of the check."""
+
+    reads: Sequence[PlacedRead]
+    ahead: ReadsAhead
+    result: AheadResult
+
+
 class PrefetchingReader:
     """Implements WarrantReader for one evaluation: returns what `reader` returns, from `ahead_reader` if it can.
 
-    The evaluation makes the same reads as without it, and pays for their rows only. If there are too many rows, which
-    may be in vain, `reader` reads the rest level by level.
+    The evaluation makes the same reads as without it, and pays for their rows only. What was `begun` before answers its
+    first reads. If there are too many rows, which may be in vain, `reader` reads the rest level by level.
     """
 
-    def __init__(self, ahead_reader: AheadReader, reader: WarrantReader, run: Predicting) -> None:
+    def __init__(
+        self, ahead_reader: AheadReader, reader: WarrantReader, run: Predicting, begun: BegunRead | None = None
+    ) -> None:
         self._ahead_reader = ahead_reader
         self._reader = reader
+        self._begun = begun
         self._times_left = MOST_TIMES
         self.known: dict[WarrantsByObject, dict[ObjectId, list[Warrant]]] = {}
         self.run = run
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
+        begun, self._begun = self._begun, None
+        if begun is not None and (taken := self._take(begun, reads, at, most)) is not None:
+            return taken
         if at is not None and self.known:
             answers = self._find(reads)
             if answers is not None:
                 return ReadResult(at, at, at, answers, is_prefetched=True)
         ahead = self.run.ahead if self._times_left else None
-        begun = None if ahead is None else _select(reads, ahead)
-        if ahead is None or not begun:
+        placed = None if ahead is None else _select(reads, ahead)
+        if ahead is None or not placed:
             return await self._reader.read_warrants(reads, at, most)
         limit = min(MOST_ROWS, most)
-        result = await self._ahead_reader.read_ahead(begun, ahead, at, limit)
+        result = await self._ahead_reader.read_ahead(placed, ahead, at, limit)
         self._times_left -= 1
         if len(result.warrants) >= limit:
             self._times_left = 0
             return await self._reader.read_warrants(reads, at, most)
-        self._keep(begun, ahead, result.warrants)
+        self._keep(placed, ahead, result.warrants)
         answers = self._find(reads)
         assert answers is not None
+        return ReadResult(result.revision, result.newest, result.model_revision, answers)
+
+    def _take(self, begun: BegunRead, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult | None:
+        """Keeps what was begun, and returns what answers the first reads; None if it does not."""
+        ahead, result = self.run.ahead, begun.result
+        if ahead is None or ahead.outline is not begun.ahead.outline or ahead.subject_id != begun.ahead.subject_id:
+            return None  # another model, or relations that were compiled since
+        if at not in (None, result.revision):
+            return None
+        if len(result.warrants) >= min(MOST_ROWS, most):
+            self._times_left = 0
+            return None
+        self._keep(begun.reads, ahead, result.warrants)
+        answers = self._find(reads)
+        if answers is None:
+            self.known.clear()  # the next read may be at another revision
+            return None
+        self._times_left -= 1
         return ReadResult(result.revision, result.newest, result.model_revision, answers)
 
     def _find(self, reads: Sequence[AnyRead]) -> list[list[Warrant]] | None:
@@ -76,12 +111,12 @@ class PrefetchingReader:
                     return None
         return answers
 
-    def _keep(self, reads: Sequence[WarrantRead], ahead: ReadsAhead, found: Sequence[tuple[int, Warrant]]) -> None:
+    def _keep(self, reads: Sequence[PlacedRead], ahead: ReadsAhead, found: Sequence[tuple[int, Warrant]]) -> None:
         """Keeps the warrants on the objects of the reads, and on all objects to which one of the warrants leads."""
         requests, following = ahead.requests, ahead.outline.following
         fresh: list[dict[ObjectId, list[Warrant]]] = [{} for _ in requests]
-        for request, ids in reads:
-            fresh[ahead.places[request]] = {id: [] for id in ids or ()}
+        for place, ids in reads:
+            fresh[place] = {id: [] for id in ids}
         for place, warrant in found:
             if warrant.subject_id != WILDCARD:
                 for step in following[place]:
@@ -95,10 +130,14 @@ class PrefetchingReader:
             self.known.setdefault(request, {}).update(entries)
 
 
-def _select(reads: Sequence[AnyRead], ahead: ReadsAhead) -> Sequence[WarrantRead]:
+def _select(reads: Sequence[AnyRead], ahead: ReadsAhead) -> Sequence[PlacedRead]:
     """Returns the reads if all of them are of a few objects and of known requests, otherwise none."""
     if not ahead.outline.steps:
         return ()
-    known = [read for read in reads if isinstance(read, WarrantRead) and read.ids and read.request in ahead.places]
-    is_known = len(known) == len(reads) and sum(len(read.ids or ()) for read in known) <= MOST_IDS
-    return ahead.complete_first(known) if is_known else ()
+    known: list[PlacedRead] = []
+    for read in reads:
+        place = ahead.places.get(read.request) if isinstance(read, WarrantRead) else None
+        if place is None or not read.ids:
+            return ()
+        known.append(PlacedRead(place, read.ids))
+    return ahead.outline.complete_first(known) if sum(len(read.ids) for read in known) <= MOST_IDS else ()

@@ -1,0 +1,49 @@
+"""Decides single checks by a walk over the rows that are read ahead for them, in one statement."""
+
+from magistrate.engine.decision import Decision
+from magistrate.engine.graph import GivenUp
+from magistrate.engine.graph.ahead_walk import walk_ahead
+from magistrate.engine.plans import Model
+from magistrate.engine.read_ahead import AheadReader, ReadsAhead, outline_reads
+from magistrate.engine.terms import WILDCARD, Revision
+from magistrate.operations.checks.check_batch import CheckBatch
+from magistrate.operations.checks.prefetching_reader import MOST_ROWS, BegunRead
+from magistrate.operations.scheduling import checkpoint, is_time_up
+
+
+def predict_reads(model: Model, batch: CheckBatch) -> ReadsAhead | None:
+    """Returns what has to be read ahead for the check of the batch, or None if only an evaluation can decide it."""
+    if len(batch.checks) != 1 or batch.with_path or batch.contextual is not None:
+        return None
+    [check] = batch.checks
+    plan = model.plans.get((check.object.type, check.relation))
+    if plan is None or check.object.id == WILDCARD:
+        return None
+    return outline_reads(model, plan, check.subject).name_subject(check.subject)
+
+
+async def read_for_walk(reader: AheadReader, ahead: ReadsAhead, batch: CheckBatch, at: Revision | None) -> BegunRead:
+    """Reads what was predicted for the check of the batch, at one revision, and leaves time to others before and after
+    it. Raises what `read_ahead` raises."""
+    if is_time_up():
+        await checkpoint()
+    reads = ahead.outline.begin_on((batch.checks[0].object.id,))
+    # One row above the budget is enough to detect that the rows exceed it.
+    result = await reader.read_ahead(reads, ahead, at, min(MOST_ROWS, batch.most_work + 1))
+    if is_time_up():
+        await checkpoint()
+    return BegunRead(reads, ahead, result)
+
+
+def decide_ahead(model: Model, batch: CheckBatch, begun: BegunRead) -> Decision | None:
+    """Returns the decision of the check of the batch from what was read, or None if an evaluation has to decide it.
+    `model` is that for which the reads were predicted, and of their revision."""
+    [check] = batch.checks
+    found = begun.result.warrants
+    if len(found) >= min(MOST_ROWS, batch.most_work + 1):
+        return None  # some may be missing
+    plan, outline = model.plan(check.object.type, check.relation), begun.ahead.outline
+    try:
+        return walk_ahead(model, plan, check.object.id, outline, found, batch.now, batch.most_work)
+    except GivenUp:
+        return None
