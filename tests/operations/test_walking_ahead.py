@@ -13,13 +13,15 @@ from magistrate import wiring
 from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.graph import ahead_walk
+from magistrate.engine.read_ahead import MOST_BRANCHES
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.check_as_of import check_as_of
-from magistrate.operations.checks.check_batch import ALL_NEEDED
+from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
 from magistrate.operations.checks.prefetching_reader import MOST_ROWS
+from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS
@@ -29,6 +31,7 @@ from magistrate.store.sql_store import SqlStore
 from tests.operations.test_check import Types, define, grant, question
 from tests.operations.test_turns import TASKS, Clock, Iterations
 from tests.running import settings_for
+from tests.working import measured_effort
 
 pytestmark = pytest.mark.anyio
 
@@ -177,6 +180,50 @@ async def test_a_walk_gives_up_after_some_steps(
 
     assert await decide(ctx, asked) == [DENIED]
     assert len(evaluations) == 1
+
+
+async def define_rules(ctx: Context, count: int) -> None:
+    """Any of so many combinations of two relations."""
+    both: list[dict[str, object]] = [
+        {"inheritIf": "allOf", "rules": [{"inheritIf": "a"}, {"inheritIf": f"b{number}"}]} for number in range(count)
+    ]
+    others: dict[str, dict[str, object]] = {f"b{number}": {} for number in range(count)}
+    await define(ctx, {"user": {}, "paper": {"a": {}, **others, "any": {"inheritIf": "anyOf", "rules": both}}})
+
+
+@pytest.mark.parametrize("count", [MOST_BRANCHES // 5, MOST_BRANCHES // 2, MOST_BRANCHES])
+async def test_a_walk_gives_up_over_many_rules(
+    counted: tuple[Context, CountingDatabase], evaluations: list[Evaluation], count: int
+) -> None:
+    ctx, _ = counted
+    await define_rules(ctx, count)
+    await grant(ctx, "paper:1#a@user:ann", f"paper:1#b{count - 1}@user:ann", "paper:2#a@user:ann")
+    asked = ("paper:1#any@user:ann", "paper:2#any@user:ann")
+    await decide(ctx, *asked)
+    evaluations.clear()
+
+    assert await decide(ctx, *asked) == [IMPLICIT, DENIED]
+
+    assert len(evaluations) == (0 if count == MOST_BRANCHES // 5 else 2)
+
+
+async def test_a_walk_that_gives_up_over_many_rules_has_not_looked_at_all_of_them(
+    counted: tuple[Context, CountingDatabase],
+) -> None:
+    ctx, database = counted
+    await define_rules(ctx, 3 * MOST_BRANCHES)
+    await grant(ctx, "paper:1#a@user:ann")
+    await decide(ctx, "paper:1#any@user:ann")
+    batch = CheckBatch([question("paper:1#any@user:ann")], ALL_NEEDED, 1, 1_000_000)
+    known = await ctx.models.get_known()
+    ahead = predict_reads(known, batch)
+    assert ahead is not None
+    begun = await read_for_walk(ctx.store, ahead, batch, None)
+
+    with measured_effort(database) as effort:
+        assert decide_ahead(known, batch, begun) is None
+
+    assert 0 < effort.lines < MOST_BRANCHES
 
 
 async def test_a_walk_is_made_with_the_model_of_its_revision(

@@ -18,7 +18,7 @@ from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
 from magistrate.engine.expansion import Branch, Operation, Plan
 from magistrate.engine.graph.walk_reads import GivenUp
 from magistrate.engine.plans import Model
-from magistrate.engine.read_ahead import ReadOutline
+from magistrate.engine.read_ahead import MOST_BRANCHES, ReadOutline
 from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants import Warrant
@@ -184,6 +184,8 @@ class _OutlineNodes:
         places: set[int] = set()
         plans: dict[Plan | Operation, None] = {plan: None}
         for one in (waiting := [*plans]):  # grows during the loop
+            if max(len(plans), len(one.branches)) > MOST_BRANCHES:
+                raise GivenUp  # an outline has no more of them
             places.update(self._find_followed(one))
             direct = self._outline.direct.get(one) if isinstance(one, Plan) else None
             if direct is not None:
