@@ -117,28 +117,26 @@ class ExtendedClosure(MembershipClosure):
         kind = self._find_kind(number)
         if kind is None:
             return
-        groups = set(map(kind.ancestors.young.get, new))  # most groups are in no other, so it has few elements
-        if None in groups:
-            groups = self._find_groups(kind, new)
+        groups = self._find_groups(kind, new - kind.groups.topmost)
         collected = len(self._collected)
-        self._collected.update(*filter(None, groups))
+        self._collected.update(*groups)
         self.weight += len(self._collected) - collected
         if self._others:
-            self._begin_others(chain.from_iterable(filter(None, groups)))
+            self._begin_others(chain.from_iterable(groups))
 
-    def _find_groups(self, kind: Kind, ids: Iterable[ObjectId]) -> set[Groups | None]:
-        """Returns the groups that members are in, as far as they are known; the other members wait."""
-        known: set[Groups | None] = set()
+    def _find_groups(self, kind: Kind, ids: Iterable[ObjectId]) -> Sequence[Groups]:
+        """Returns the groups that these members are in, as far as they are known; the other members wait."""
+        known: list[Groups] = []
+        ancestors = kind.ancestors
         for id in ids:
-            groups = kind.ancestors.young.get(id)
-            if groups is None:
-                groups = kind.ancestors.find(id)
+            groups = ancestors.young.get(id) or ancestors.find(id)
             if groups is None and self._steps_left > 0 and kind.find(id) is not None:
                 groups = self._find_ancestors(kind, id)
                 self._steps_left -= MOST_ANCESTORS if groups is None else 1 + len(groups)
             if groups is None:
                 self._waiting.append((kind, id))
-            known.add(groups)
+            else:
+                known.append(groups)
         return known
 
     def _add(self, groups: Iterable[str], list_members: ListMembers) -> int:

@@ -171,7 +171,8 @@ class Memberships:
             names.update(dict.fromkeys(new))
             waiting += self._list_members(new)
         ancestors = tuple(names)
-        kind.ancestors.keep(id, ancestors)
+        if ancestors:
+            kind.ancestors.keep(id, ancestors)
         return ancestors
 
     def invalidate(self, change: WarrantNames) -> bool:
