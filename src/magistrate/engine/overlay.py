@@ -60,6 +60,10 @@ class Overlay:
         self._removed_objects = frozenset(removed_objects)
         self._by_object: dict[tuple[str, str, str | None], _ByObject] = {}
         self._by_subject: dict[WarrantKind, Mapping[ObjectId, _ByObject]] = {}
+        if isinstance(added, PlainWarrants):  # these properties are known, perhaps from other requests
+            runs = added.runs
+            known = {"ids_by_kind": runs.ids_by_kind, "relations": runs.relations, "patterns": runs.patterns}
+            vars(self).update(known, _has_limits=False)
 
     # What follows is computed when it is first needed, and only for the kinds of warrants that are asked for: a check
     # that the graph cache decides needs little of it.
@@ -82,8 +86,6 @@ class Overlay:
     @cached_property
     def ids_by_kind(self) -> Mapping[WarrantKind, KindIds]:
         """Returns the ids in the added warrants of each kind, in order."""
-        if isinstance(self._given, PlainWarrants):
-            return self._given.runs.ids_by_kind
         return {kind: _list_ids(warrants) for kind, warrants in self.by_kind.items()}
 
     @cached_property
@@ -113,11 +115,9 @@ class Overlay:
             found.setdefault((of_type, relation, None if group else subject_type), []).append(kind)
         return found
 
-    @property
+    @cached_property
     def relations(self) -> Set[tuple[TypeName, RelationName]]:
         """Returns the relations of the added warrants, each with its object type."""
-        if isinstance(self._given, PlainWarrants):
-            return self._given.runs.relations
         return {(of_type, relation) for of_type, relation, _, _ in self.ids_by_kind}
 
     def _index_by_object(self, names: tuple[str, str, str | None]) -> _ByObject:
@@ -148,8 +148,6 @@ class Overlay:
 
     @cached_property
     def _has_limits(self) -> bool:
-        if isinstance(self._given, PlainWarrants):
-            return False
         return bool([1 for warrant in self.warrants if warrant.starts_at or warrant.expires_at])  # faster than any()
 
     def remove_limits(self, now: int) -> "Overlay | None":
@@ -164,8 +162,6 @@ class Overlay:
     @cached_property
     def patterns(self) -> Set[WarrantPattern]:
         """Returns the patterns of the added warrants."""
-        if isinstance(self._given, PlainWarrants):
-            return self._given.runs.patterns
         found: list[WarrantNames] = []
         for (object_type, relation, subject_type, group), ids in self.ids_by_kind.items():
             one = WarrantNames(object_type, ObjectId(""), relation, subject_type, ObjectId(""), group)

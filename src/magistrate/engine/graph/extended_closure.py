@@ -117,14 +117,17 @@ class ExtendedClosure(MembershipClosure):
         kind = self._find_kind(number)
         if kind is None:
             return
-        groups = self._find_groups(kind, new - kind.groups.topmost)
+        nested = new - kind.groups.topmost
+        groups = list(filter(None, map(kind.ancestors.young.get, nested)))
+        if len(groups) < len(nested):
+            groups = self._find_groups(kind, nested)
         collected = len(self._collected)
         self._collected.update(*groups)
         self.weight += len(self._collected) - collected
         if self._others:
             self._begin_others(chain.from_iterable(groups))
 
-    def _find_groups(self, kind: Kind, ids: Iterable[ObjectId]) -> Sequence[Groups]:
+    def _find_groups(self, kind: Kind, ids: Iterable[ObjectId]) -> list[Groups]:
         """Returns the groups that these members are in, as far as they are known; the other members wait."""
         known: list[Groups] = []
         ancestors = kind.ancestors
