@@ -9,9 +9,9 @@ decides a check, or reports what is missing (`missing.py`); `fetching.py` names 
 rows. `overlaid_walk.py` decides checks with warrants that are not stored, which `overlaid_views.py` merges into the
 entries, and `extended_closure.py` into the closure of the subject. `cached_walk.py` caches decisions as well
 (`decision_cache.py`). What a walk cannot decide, an Evaluation does. For lists, `adjacency.py` caches the objects of
-the warrants to one subject, as numbers that `id_table.py` assigns and keeps in order; `adjacency_fetch.py` caches what
-was read for it. `subject_adjacency.py` and `subject_fetch.py` do the same for the subjects of the warrants on one
-object.
+the warrants to one subject, as numbers that `id_table.py` assigns and keeps in order, in blocks (`id_block.py`);
+`adjacency_fetch.py` caches what was read for it. `subject_adjacency.py` and `subject_fetch.py` do the same for the
+subjects of the warrants on one object.
 """
 
 from magistrate.engine.graph.cached_walk import CachedWalk

@@ -1,14 +1,13 @@
 """Builds the entries of an adjacency from the warrants that were read for them, and caches them."""
 
 from abc import ABC, abstractmethod
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from magistrate.engine.graph.adjacency import (
     AdjacencyIndex,
     AdjacencyKey,
     AdjacentObjects,
-    EntryDraft,
+    EntryDrafts,
     read_key,
 )
 from magistrate.engine.graph.graph import Graph
@@ -66,27 +65,21 @@ class AdjacencyFetch(EntryFetch):
     def cache_entries(
         self,
         index: AdjacencyIndex,
-        numbers: Sequence[int],
+        subjects: Sequence[tuple[int, ObjectId]],
         warrants: Sequence[Warrant],
         entries: dict[int, AdjacentObjects],
     ) -> Iterator[int]:
         """Adds the entries of these subjects to `entries` and caches them, given all their warrants; yields the work
         that it took since it yielded last."""
-        drafts: dict[ObjectId, EntryDraft] = defaultdict(EntryDraft)
+        drafts = EntryDrafts()
         assign = index.objects.assign
         for start in range(0, len(warrants), WARRANTS_KEPT_AT_ONCE):
             some = self.model.select_counting(warrants[start : start + WARRANTS_KEPT_AT_ONCE])
             for warrant in some:
-                draft, number = drafts[warrant.subject_id], assign(warrant.object_id)
-                if warrant.is_conditional:
-                    draft.conditional.append(warrant)
-                else:
-                    draft.numbers.append(number)
+                drafts.add(warrant, assign(warrant.object_id))
             yield len(some)
-        for count, number in enumerate(numbers, 1):
-            id = index.subjects.ids[number]
-            entry = drafts.pop(id).build() if id in drafts else b""  # freeing all drafts at once takes milliseconds
-            entries[number] = entry
+        for count, (number, id) in enumerate(subjects, 1):
+            entry = entries[number] = drafts.build(id)
             if self._may_cache(index.key, id):
                 index.entries.keep(number, entry)
             if not count % ENTRIES_KEPT_AT_ONCE:

@@ -31,7 +31,7 @@ from magistrate.engine.query.result_set import EXPLICIT, ListValue
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE, ReverseNode
 from magistrate.engine.query.search import Checkpoints, Steps, discard, fetch_warrants
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.terms import ObjectRef, RelationName, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants import Warrant
@@ -130,6 +130,7 @@ class _SetSearch:
                 yield from self._read_missing()
             elif not self._wake():
                 break
+        yield from self._adjacency.pack_ids(self._work)
         types = {self._subject.type, *(of_type for of_type, _ in self._graph.roots)}
         types |= {key.subject_type for by_key in self._graph.incoming.values() for key in by_key}
         tables = {of_type: self._adjacency.table(of_type) for of_type in types}
@@ -279,7 +280,7 @@ class _SetSearch:
         for lookup in _group_lookups(numbers_by_index):
             lookups.append(lookup)
             reads.append(lookup.build_read())
-            self._work.hasten_checkpoint(1 + len(lookup.numbers) // SUBJECTS_FOR_A_NODE)
+            self._work.hasten_checkpoint(1 + len(lookup.subjects) // SUBJECTS_FOR_A_NODE)
             if self._work.needs_checkpoint:
                 yield None
         matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
@@ -300,7 +301,7 @@ class _SetSearch:
                     yield None
         for index in lookup.indexes:
             given = by_relation.get(index.key.relation, [])
-            for cost in self._fetch.cache_entries(index, lookup.numbers, given, self._read[index]):
+            for cost in self._fetch.cache_entries(index, lookup.subjects, given, self._read[index]):
                 self._work.hasten_checkpoint(cost // WARRANTS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
@@ -310,13 +311,13 @@ class _Lookup(NamedTuple):
     """Reads the entries of the same subjects in indexes that differ in the relation only."""
 
     indexes: Sequence[AdjacencyIndex]
-    numbers: Sequence[int]
+    subjects: Sequence[tuple[int, ObjectId]]
 
     def build_read(self) -> ReverseWarrantRead:
-        key, ids = self.indexes[0].key, self.indexes[0].subjects.ids
+        key = self.indexes[0].key
         relations = tuple(index.key.relation for index in self.indexes)
         request = WarrantsBySubject(key.object_type, relations, key.subject_type, key.subject_relation)
-        return ReverseWarrantRead(request, tuple(ids[number] for number in self.numbers))
+        return ReverseWarrantRead(request, tuple(id for _, id in self.subjects))
 
 
 def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, BitMap]) -> Iterator[_Lookup]:
@@ -326,4 +327,5 @@ def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, BitMap]) -> Iterato
         groups[kind, tuple(wanted)].append(index)
     for (_, numbers), indexes in groups.items():
         for start in range(0, len(numbers), IDS_AT_ONCE):
-            yield _Lookup(indexes, numbers[start : start + IDS_AT_ONCE])
+            some = numbers[start : start + IDS_AT_ONCE]
+            yield _Lookup(indexes, [*zip(some, map(indexes[0].subjects.find_id, some), strict=True)])

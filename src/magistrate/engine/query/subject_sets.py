@@ -97,6 +97,7 @@ class _SubjectSetSearch:
         while self._missing:
             yield from self._read_missing()
             yield from self._propagate()
+        yield from adjacency.pack_ids(self._work)
         entries = {index.key: known for index, known in self._known.items()}
         names = {object.type, *self._types, *(key.subject_type for key in entries)}
         found = SolvedSubjects(
@@ -307,11 +308,11 @@ class _SubjectLookup(NamedTuple):
     numbers: Sequence[int]
 
     def build_read(self) -> WarrantRead:
-        key, ids = self.indexes[0].key, self.indexes[0].objects.ids
+        key, table = self.indexes[0].key, self.indexes[0].objects
         relations = tuple(dict.fromkeys(index.key.relation for index in self.indexes))
         subjects = None if key.subject_relation else key.subject_type
         request = WarrantsByObject(key.object_type, relations, subjects, False, False)
-        return WarrantRead(request, tuple(ids[number] for number in self.numbers))
+        return WarrantRead(request, tuple(map(table.find_id, self.numbers)))
 
 
 def _group_lookups(numbers_by_index: Mapping[SubjectIndex, BitMap]) -> Iterator[_SubjectLookup]:
