@@ -17,6 +17,8 @@ from magistrate.engine.warrants import Warrant
 
 WARRANTS_KEPT_AT_ONCE = 500
 ENTRIES_KEPT_AT_ONCE = 200
+COST_OF_A_WARRANT = 2
+"""Counts the warrants that are merely read in the time in which one is added to an entry."""
 WARRANTS_FOR_AN_ENTRY = 4
 """Counts the warrants that take as much work as an entry."""
 
@@ -77,7 +79,7 @@ class AdjacencyFetch(EntryFetch):
             some = self.model.select_counting(warrants[start : start + WARRANTS_KEPT_AT_ONCE])
             for warrant in some:
                 drafts.add(warrant, assign(warrant.object_id))
-            yield len(some)
+            yield COST_OF_A_WARRANT * len(some)
         for count, (number, id) in enumerate(subjects, 1):
             entry = entries[number] = drafts.build(id)
             if self._may_cache(index.key, id):

@@ -278,20 +278,18 @@ class _SetSearch:
             numbers_by_index[self._adjacency.index(outgoing.key)] |= numbers
         lookups, reads = [], []
         for lookup in _group_lookups(numbers_by_index):
-            lookups.append(lookup)
-            reads.append(lookup.build_read())
-            self._work.hasten_checkpoint(1 + len(lookup.subjects) // SUBJECTS_FOR_A_NODE)
-            if self._work.needs_checkpoint:
-                yield None
+            ids = yield from lookup.indexes[0].subjects.find_ids(lookup.numbers, self._work)
+            lookups.append((lookup, ids))
+            reads.append(lookup.build_read(ids))
         matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
-        for lookup, found in zip(lookups, matching, strict=True):
-            yield from self._keep(lookup, found)
+        for (lookup, ids), found in zip(lookups, matching, strict=True):
+            yield from self._keep(lookup, ids, found)
             yield from discard([found], self._work)
         for (outgoing, is_explicit), numbers in pending.items():
             yield from self._follow(outgoing, numbers, is_explicit)
 
-    def _keep(self, lookup: "_Lookup", warrants: Sequence[Warrant]) -> Checkpoints[None]:
+    def _keep(self, lookup: "_Lookup", ids: Sequence[ObjectId], warrants: Sequence[Warrant]) -> Checkpoints[None]:
         by_relation: dict[RelationName, list[Warrant]] = defaultdict(list)
         for number, warrant in enumerate(warrants, 1):
             by_relation[warrant.relation].append(warrant)
@@ -299,9 +297,10 @@ class _SetSearch:
                 self._work.hasten_checkpoint(WARRANTS_AT_ONCE // WARRANTS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
+        subjects = [*zip(lookup.numbers, ids, strict=True)]
         for index in lookup.indexes:
             given = by_relation.get(index.key.relation, [])
-            for cost in self._fetch.cache_entries(index, lookup.subjects, given, self._read[index]):
+            for cost in self._fetch.cache_entries(index, subjects, given, self._read[index]):
                 self._work.hasten_checkpoint(cost // WARRANTS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
@@ -311,13 +310,13 @@ class _Lookup(NamedTuple):
     """Reads the entries of the same subjects in indexes that differ in the relation only."""
 
     indexes: Sequence[AdjacencyIndex]
-    subjects: Sequence[tuple[int, ObjectId]]
+    numbers: Sequence[int]
 
-    def build_read(self) -> ReverseWarrantRead:
+    def build_read(self, ids: tuple[ObjectId, ...]) -> ReverseWarrantRead:
         key = self.indexes[0].key
         relations = tuple(index.key.relation for index in self.indexes)
         request = WarrantsBySubject(key.object_type, relations, key.subject_type, key.subject_relation)
-        return ReverseWarrantRead(request, tuple(id for _, id in self.subjects))
+        return ReverseWarrantRead(request, ids)
 
 
 def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, BitMap]) -> Iterator[_Lookup]:
@@ -327,5 +326,4 @@ def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, BitMap]) -> Iterato
         groups[kind, tuple(wanted)].append(index)
     for (_, numbers), indexes in groups.items():
         for start in range(0, len(numbers), IDS_AT_ONCE):
-            some = numbers[start : start + IDS_AT_ONCE]
-            yield _Lookup(indexes, [*zip(some, map(indexes[0].subjects.find_id, some), strict=True)])
+            yield _Lookup(indexes, numbers[start : start + IDS_AT_ONCE])
