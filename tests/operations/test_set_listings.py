@@ -354,7 +354,7 @@ async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evict
     await page_of(ctx, SEES)
     graph = await ctx.graph.follow_to(NO_DEMAND)
     former = graph.adjacency
-    graph._replace_adjacency()
+    graph.replace_adjacency()
 
     await page_of(ctx, "select folder where user:ann is viewer")
 
