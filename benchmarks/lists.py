@@ -21,6 +21,7 @@ from benchmarks.databases import STORES, NewDatabase
 from benchmarks.datasets import DATASETS
 from benchmarks.datasets.dataset import Dataset
 from benchmarks.keep_alive import drive, request_bytes
+from benchmarks.list_memory import HEADER, measure_list_memory
 from benchmarks.loading import load_for_queries
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
@@ -112,7 +113,7 @@ class Case:
 
 
 def measure_lists(seconds: int) -> str:
-    """Five tables. Loading takes two or three minutes; then each case is asked ROUNDS times, but begins no further
+    """Six tables. Loading takes two or three minutes; then each case is asked ROUNDS times, but begins no further
     round after `seconds`."""
     with ExitStack() as stack:
         loaded = [
@@ -124,6 +125,8 @@ def measure_lists(seconds: int) -> str:
         with on_core(SERVER_CORE):
             uvloop.run(_ask_in_process(loaded, cases, seconds))  # the loop the service has
         over_http = [_http_row(case, seconds) for case in cases if case.is_of_objects and case.about == TARGET_ROWS]
+        of_sqlite = [one for one in loaded if one.store == "SQLite"]
+        held = [uvloop.run(measure_list_memory(one.url, one.dataset, one.name)) for one in of_sqlite]
         memory = [_memory_row(case) for case in cases if case.about == MOST_ROWS]
         loading = [_loading_row(one) for one in loaded]
     return "\n".join(
@@ -133,6 +136,7 @@ def measure_lists(seconds: int) -> str:
             _pages_table("Users that have access to an object", [case for case in cases if not case.is_of_objects]),
             markdown_table("Page 1 over HTTP, one connection", _HTTP_HEADER, over_http),
             markdown_table("Memory of a process for its first list", _MEMORY_HEADER, memory),
+            markdown_table("Memory of the warrants that are held for lists of objects", HEADER, held),
         ]
     )
 

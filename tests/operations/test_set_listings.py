@@ -284,7 +284,7 @@ def test_ids_keep_their_numbers_and_their_order_however_many_come() -> None:
 
     assert len({*numbers.values()}) == len(names) == len(table) - 1
     assert all(table.assign(name) == table.find(name) == number for name, number in numbers.items())
-    assert [table.ids[numbers[name]] for name in names] == names
+    assert [table.find_id(numbers[name]) for name in names] == names
     for some in (names[: 3 * MOST_IN_A_BLOCK], names[:3]):
         bitmap = BitMap(numbers[name] for name in some)
         for start in (None, ObjectId("id-3"), ObjectId("id-30001"), ObjectId("zz")):
@@ -354,7 +354,7 @@ async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evict
     await page_of(ctx, SEES)
     graph = await ctx.graph.follow_to(NO_DEMAND)
     former = graph.adjacency
-    graph._replace_adjacency()
+    graph.replace_adjacency()
 
     await page_of(ctx, "select folder where user:ann is viewer")
 

@@ -7,7 +7,7 @@ first needs it, and evicted when a warrant to this subject begins or ends, like 
 
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
@@ -18,6 +18,7 @@ from magistrate.engine.graph.segments import CacheSegment, Capacity, Key
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import ObjectId, RelationName, TypeName
 from magistrate.engine.warrants import Warrant
+from magistrate.engine.work import Work
 
 FEW_NUMBERS = 256
 """Limits the numbers that are held packed, four bytes each. A bitmap of so few may take more."""
@@ -167,19 +168,35 @@ class AdjacencyIndex:
             self.entries.evict(number)
 
 
-class EntryDraft:
-    """Collects the warrants to one subject, from which its entry is made."""
+class EntryDrafts:
+    """Collects the warrants to some subjects, from which their entries are made."""
 
-    __slots__ = ("conditional", "numbers")
+    __slots__ = ("_conditional", "_numbers")
 
     def __init__(self) -> None:
-        self.numbers = array("I")
-        self.conditional: list[Warrant] = []
+        # Arrays are no concern of the garbage collector, of which there may be tens of thousands here.
+        self._numbers: dict[ObjectId, array[int]] = {}
+        self._conditional: dict[ObjectId, list[Warrant]] = {}
 
-    def build(self) -> AdjacentObjects:
-        if self.conditional:
-            return ConditionalObjects(self.numbers.tobytes(), tuple(self.conditional))
-        return self.numbers.tobytes() if len(self.numbers) <= FEW_NUMBERS else BitMap(self.numbers)
+    def add(self, warrant: Warrant, number: int) -> None:
+        """Adds a warrant on the object with this number."""
+        subject = warrant.subject_id
+        if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
+            self._conditional.setdefault(subject, []).append(warrant)
+        elif (known := self._numbers.get(subject)) is None:
+            self._numbers[subject] = array("I", (number,))
+        else:
+            known.append(number)
+
+    def build(self, id: ObjectId) -> AdjacentObjects:
+        """Returns the entry of a subject. What was collected for it is freed: for all at once it would take
+        milliseconds."""
+        numbers, conditional = self._numbers.pop(id, None), self._conditional.pop(id, None)
+        if conditional is not None:
+            return ConditionalObjects(b"" if numbers is None else numbers.tobytes(), tuple(conditional))
+        if numbers is None:
+            return b""
+        return numbers.tobytes() if len(numbers) <= FEW_NUMBERS else BitMap(numbers)
 
 
 class Index(Protocol):
@@ -236,6 +253,11 @@ class Adjacency(Indexes[AdjacencyIndex]):
 
     def count_ids(self) -> int:
         return sum(map(len, self._tables.values()))
+
+    def pack_ids(self, work: Work) -> Iterator[None]:
+        """Packs the ids that have arrived recently. Yields None at the end of a time slice."""
+        for table in [*self._tables.values()]:
+            yield from table.pack_blocks(work)
 
     def table(self, of_type: TypeName) -> IdTable:
         return self._tables[of_type]

@@ -106,7 +106,7 @@ class Graph:
         Entries that mean the same in both models are kept; for each view this is determined when it is next used.
         """
         if model.stranded != self.model.stranded:
-            self._replace_adjacency()
+            self.replace_adjacency()
         self.decisions.clear()
         self._use(model)
         self.revision = revision
@@ -135,9 +135,10 @@ class Graph:
         """Replaces the adjacency by an empty one when it has numbers for more ids than warrants may be cached. Ids are
         not evicted with the entries that name them."""
         if self._adjacency.count_ids() > self._most:
-            self._replace_adjacency()
+            self.replace_adjacency()
 
-    def _replace_adjacency(self) -> None:
+    def replace_adjacency(self) -> None:
+        """Replaces the adjacency by an empty one."""
         self._adjacency.release()
         self._subject_adjacency.release()
         self._adjacency = Adjacency(self._capacity)

@@ -57,9 +57,8 @@ class SubjectFetch(EntryFetch):
         drafts: SubjectDrafts,
         known: dict[int, AdjacentSubjects],
     ) -> Iterator[int]:
-        ids = index.objects.ids
         for count, number in enumerate(numbers, 1):
-            id = ids[number]
+            id = index.objects.find_id(number)
             entry: AdjacentSubjects = b""
             for built in drafts.build(id):
                 if built is None:

@@ -31,7 +31,7 @@ from magistrate.engine.query.result_set import EXPLICIT, ListValue
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE, ReverseNode
 from magistrate.engine.query.search import Checkpoints, Steps, discard, fetch_warrants
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.terms import ObjectRef, RelationName, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants import Warrant
@@ -130,6 +130,7 @@ class _SetSearch:
                 yield from self._read_missing()
             elif not self._wake():
                 break
+        yield from self._adjacency.pack_ids(self._work)
         types = {self._subject.type, *(of_type for of_type, _ in self._graph.roots)}
         types |= {key.subject_type for by_key in self._graph.incoming.values() for key in by_key}
         tables = {of_type: self._adjacency.table(of_type) for of_type in types}
@@ -277,20 +278,18 @@ class _SetSearch:
             numbers_by_index[self._adjacency.index(outgoing.key)] |= numbers
         lookups, reads = [], []
         for lookup in _group_lookups(numbers_by_index):
-            lookups.append(lookup)
-            reads.append(lookup.build_read())
-            self._work.hasten_checkpoint(1 + len(lookup.numbers) // SUBJECTS_FOR_A_NODE)
-            if self._work.needs_checkpoint:
-                yield None
+            ids = yield from lookup.indexes[0].subjects.find_ids(lookup.numbers, self._work)
+            lookups.append((lookup, ids))
+            reads.append(lookup.build_read(ids))
         matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
-        for lookup, found in zip(lookups, matching, strict=True):
-            yield from self._keep(lookup, found)
+        for (lookup, ids), found in zip(lookups, matching, strict=True):
+            yield from self._keep(lookup, ids, found)
             yield from discard([found], self._work)
         for (outgoing, is_explicit), numbers in pending.items():
             yield from self._follow(outgoing, numbers, is_explicit)
 
-    def _keep(self, lookup: "_Lookup", warrants: Sequence[Warrant]) -> Checkpoints[None]:
+    def _keep(self, lookup: "_Lookup", ids: Sequence[ObjectId], warrants: Sequence[Warrant]) -> Checkpoints[None]:
         by_relation: dict[RelationName, list[Warrant]] = defaultdict(list)
         for number, warrant in enumerate(warrants, 1):
             by_relation[warrant.relation].append(warrant)
@@ -298,9 +297,10 @@ class _SetSearch:
                 self._work.hasten_checkpoint(WARRANTS_AT_ONCE // WARRANTS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
+        subjects = [*zip(lookup.numbers, ids, strict=True)]
         for index in lookup.indexes:
             given = by_relation.get(index.key.relation, [])
-            for cost in self._fetch.cache_entries(index, lookup.numbers, given, self._read[index]):
+            for cost in self._fetch.cache_entries(index, subjects, given, self._read[index]):
                 self._work.hasten_checkpoint(cost // WARRANTS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
@@ -312,11 +312,11 @@ class _Lookup(NamedTuple):
     indexes: Sequence[AdjacencyIndex]
     numbers: Sequence[int]
 
-    def build_read(self) -> ReverseWarrantRead:
-        key, ids = self.indexes[0].key, self.indexes[0].subjects.ids
+    def build_read(self, ids: tuple[ObjectId, ...]) -> ReverseWarrantRead:
+        key = self.indexes[0].key
         relations = tuple(index.key.relation for index in self.indexes)
         request = WarrantsBySubject(key.object_type, relations, key.subject_type, key.subject_relation)
-        return ReverseWarrantRead(request, tuple(ids[number] for number in self.numbers))
+        return ReverseWarrantRead(request, ids)
 
 
 def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, BitMap]) -> Iterator[_Lookup]:

@@ -320,8 +320,8 @@ class SubjectReports:
         return selected
 
     def _name_warrant(self, key: AdjacencyKey, object: int, subject: int) -> WarrantNames:
-        objects, subjects = self._sets.tables[key.object_type].ids, self._sets.tables[key.subject_type].ids
-        names = (key.object_type, objects[object], key.relation, key.subject_type, subjects[subject])
+        objects, subjects = self._sets.tables[key.object_type], self._sets.tables[key.subject_type]
+        names = (key.object_type, objects.find_id(object), key.relation, key.subject_type, subjects.find_id(subject))
         return WarrantNames(*names, key.subject_relation)
 
     def _read(self) -> Steps[None]:

@@ -31,7 +31,7 @@ from magistrate.engine.query.reverse_graph import IDS_AT_ONCE
 from magistrate.engine.query.search import Checkpoints, Steps, discard, fetch_warrants, prepare_plans
 from magistrate.engine.query.subject_nodes import Node, OperationNode, SolvedSubjects, SubjectSet, UnionNode
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.terms import ObjectRef, RelationName, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
@@ -97,6 +97,7 @@ class _SubjectSetSearch:
         while self._missing:
             yield from self._read_missing()
             yield from self._propagate()
+        yield from adjacency.pack_ids(self._work)
         entries = {index.key: known for index, known in self._known.items()}
         names = {object.type, *self._types, *(key.subject_type for key in entries)}
         found = SolvedSubjects(
@@ -243,11 +244,9 @@ class _SubjectSetSearch:
             numbers_by_index[self._fetch.subject_adjacency.index(edge.key)] |= numbers
         lookups, reads = [], []
         for lookup in _group_lookups(numbers_by_index):
+            ids = yield from lookup.indexes[0].objects.find_ids(lookup.numbers, self._work)
             lookups.append(lookup)
-            reads.append(lookup.build_read())
-            self._work.hasten_checkpoint(1 + len(lookup.numbers) // OBJECTS_FOR_A_NODE)
-            if self._work.needs_checkpoint:
-                yield None
+            reads.append(lookup.build_read(ids))
         matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
         for lookup, found in zip(lookups, matching, strict=True):
@@ -306,12 +305,12 @@ class _SubjectLookup(NamedTuple):
     indexes: Sequence[SubjectIndex]
     numbers: Sequence[int]
 
-    def build_read(self) -> WarrantRead:
-        key, ids = self.indexes[0].key, self.indexes[0].objects.ids
+    def build_read(self, ids: tuple[ObjectId, ...]) -> WarrantRead:
+        key = self.indexes[0].key
         relations = tuple(dict.fromkeys(index.key.relation for index in self.indexes))
         subjects = None if key.subject_relation else key.subject_type
         request = WarrantsByObject(key.object_type, relations, subjects, False, False)
-        return WarrantRead(request, tuple(ids[number] for number in self.numbers))
+        return WarrantRead(request, ids)
 
 
 def _group_lookups(numbers_by_index: Mapping[SubjectIndex, BitMap]) -> Iterator[_SubjectLookup]:

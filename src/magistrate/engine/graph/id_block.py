@@ -1,0 +1,185 @@
+"""Holds some hundred ids that follow one another in order, in a third of the memory that texts of their own take.
+
+Most ids are packed: they are joined in one text, without the prefix that all of them have. Packing takes time for each
+id of the block. An id that arrives is therefore loose at first, held as a text of its own; once many are, all ids of
+the block are, until it is packed again.
+"""
+
+import sys
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from heapq import merge
+from itertools import accumulate
+from typing import cast
+
+from pyroaring import BitMap
+
+from magistrate.engine.terms import ObjectId
+
+FEW_LOOSE = 16
+SHARE_LOOSE = 8
+"""While ids are packed, at most FEW_LOOSE and an eighth of their number are loose beside them."""
+
+_END = "\n"
+"""Ends each packed id. It is less than all characters of ids, so it does not change their order."""
+_HASH_BITS = 255
+_MOST_PLACES_OF_TWO_BYTES = 65_535
+
+
+class IdBlock:
+    """Holds ids in order with their numbers. `bitmap` has all numbers, `serial` is the number of the block."""
+
+    __slots__ = (
+        "_begins",
+        "_hashes",
+        "_loose_blocks",
+        "_loose_ids",
+        "_loose_numbers",
+        "_numbers",
+        "_prefix",
+        "_text",
+        "bitmap",
+        "serial",
+    )
+
+    def __init__(self, serial: int, ids: list[ObjectId], numbers: "array[int]", loose: "dict[IdBlock, None]") -> None:
+        """Takes ids in order, which are loose. `loose` gets the block for as long as all its ids are."""
+        self.serial = serial
+        self._loose_blocks = loose
+        self.bitmap = BitMap(numbers)
+        self._loosen(ids, numbers)
+
+    def _loosen(self, ids: list[ObjectId], numbers: "array[int]") -> None:
+        self._loose_blocks[self] = None
+        self._loose_ids, self._loose_numbers = ids, numbers
+        self._prefix = self._text = ""
+        self._hashes = b""
+        self._numbers = array("I")
+        self._begins = array("H")
+
+    def __len__(self) -> int:
+        return len(self._numbers) + len(self._loose_ids)
+
+    def find(self, id: ObjectId) -> int | None:
+        """Returns the number of an id, or None if it has none."""
+        loose = self._loose_ids
+        if loose and (place := bisect_left(loose, id)) < len(loose) and loose[place] == id:
+            return self._loose_numbers[place]
+        return self._find_packed(id) if self._hashes else None
+
+    def find_or_add(self, id: ObjectId, number: int) -> int:
+        """Returns the number of an id, which is the given one if it had none."""
+        loose = self._loose_ids
+        place = bisect_left(loose, id)
+        if place < len(loose) and loose[place] == id:
+            return self._loose_numbers[place]
+        if self._hashes and (known := self._find_packed(id)) is not None:
+            return known
+        loose.insert(place, id)
+        self._loose_numbers.insert(place, number)
+        self.bitmap.add(number)
+        if self._hashes and len(loose) > FEW_LOOSE + len(self._numbers) // SHARE_LOOSE:
+            self._unpack()
+        return number
+
+    def _find_packed(self, id: ObjectId) -> int | None:
+        # Few other ids have the same byte as hash, and looking for a byte is faster than looking for the id in order.
+        hashed = hash(id) & _HASH_BITS
+        place = self._hashes.find(hashed)
+        if place < 0 or not id.startswith(self._prefix):
+            return None
+        wanted = id[len(self._prefix) :] + _END
+        while place >= 0:
+            if self._text.startswith(wanted, self._begins[place] + place):
+                return self._numbers[place]
+            place = self._hashes.find(hashed, place + 1)
+        return None
+
+    def read_id(self, number: int) -> ObjectId:
+        """Returns the id of a number that the block has."""
+        place = _find_place(self._numbers, number)
+        return self._loose_ids[_find_place(self._loose_numbers, number)] if place < 0 else self._read_place(place)
+
+    def select(self, numbers: BitMap, start: ObjectId | None, descending: bool) -> Iterator[tuple[ObjectId, int]]:
+        """Yields those of these numbers that the block has with their ids, in order, from `start` on. No id may be
+        added meanwhile."""
+        packed = self._select(self._numbers, self._read_place, numbers, start, descending)
+        if not self._loose_ids:
+            return packed
+        loose = self._select(self._loose_numbers, self._loose_ids.__getitem__, numbers, start, descending)
+        return merge(packed, loose, reverse=descending)
+
+    def _select(
+        self,
+        members: "array[int]",
+        read_place: Callable[[int], ObjectId],
+        numbers: BitMap,
+        start: ObjectId | None,
+        descending: bool,
+    ) -> Iterator[tuple[ObjectId, int]]:
+        places = range(len(members))
+        if start is not None and descending:
+            places = places[: bisect_right(places, start, key=read_place)]
+        elif start is not None:
+            places = places[bisect_left(places, start, key=read_place) :]
+        for place in reversed(places) if descending else places:
+            if members[place] in numbers:
+                yield read_place(place), members[place]
+
+    def split(self, serial: int) -> "tuple[IdBlock, IdBlock, ObjectId]":
+        """Returns a block of the lower half of the ids and one of the upper half, whose serial number is given, and the
+        first id of that. Loosens all ids; what else the block has stays as it is."""
+        self._unpack()
+        ids, numbers, middle = self._loose_ids, self._loose_numbers, len(self._loose_ids) // 2
+        lower = IdBlock(self.serial, ids[:middle], numbers[:middle], self._loose_blocks)
+        upper = IdBlock(serial, ids[middle:], numbers[middle:], self._loose_blocks)
+        return lower, upper, ids[middle]
+
+    def _read_place(self, place: int) -> ObjectId:
+        begins = self._begins
+        return ObjectId(self._prefix + self._text[begins[place] + place : begins[place + 1] + place])
+
+    def _unpack(self) -> None:
+        """Loosens all ids."""
+        if self._numbers:
+            prefix, loose, numbers = self._prefix, self._loose_numbers, self._numbers
+            ids = cast(list[ObjectId], [*map(prefix.__add__, self._text[:-1].split(_END))])
+            place = 0
+            for at, id in enumerate(self._loose_ids):
+                place = bisect_left(ids, id, place)
+                ids.insert(place, id)
+                numbers.insert(place, loose[at])
+            self._loosen(ids, numbers)
+
+    def pack(self) -> None:
+        """Packs all ids. They must be loose."""
+        del self._loose_blocks[self]
+        ids, numbers = self._loose_ids, self._loose_numbers
+        prefix = _find_common_prefix(ids[0], ids[-1])
+        suffixes = [id.removeprefix(prefix) for id in ids] if prefix else ids
+        self._prefix, self._text = prefix, _END.join(suffixes) + _END
+        kind = "H" if len(self._text) <= _MOST_PLACES_OF_TWO_BYTES else "I"
+        self._begins = array(kind, [*accumulate(map(len, suffixes), initial=0)])
+        self._hashes = bytes(map(_HASH_BITS.__and__, map(hash, ids)))
+        self._numbers = array("I", numbers)  # of exactly the length that it needs
+        self._loose_ids, self._loose_numbers = [], array("I")
+        self.bitmap.shrink_to_fit()
+
+
+def _find_place(numbers: "array[int]", number: int) -> int:
+    """Returns the place of a number, in a fraction of the time of `numbers.index`, or -1 if it is not there."""
+    packed, wanted = numbers.tobytes(), number.to_bytes(4, sys.byteorder)
+    at = packed.find(wanted)
+    while at > 0 and at % 4:
+        at = packed.find(wanted, at + 1)
+    return at // 4
+
+
+def _find_common_prefix(one: str, other: str) -> str:
+    length = 0
+    for mine, another in zip(one, other, strict=False):
+        if mine != another:
+            break
+        length += 1
+    return one[:length]
