@@ -56,6 +56,26 @@ async def test_the_model_is_completed_and_formatted(console: Console) -> None:
     await expect(console.page.get_by_role("button", name="Back to the stored model")).to_have_count(0)
 
 
+FOLLOW_BUTTON = """button => {
+    window.changes = [];
+    new MutationObserver(() => window.changes.push(button.disabled)).observe(button, {attributeFilter: ["disabled"]});
+}"""
+
+
+async def test_a_change_can_be_saved_once_it_is_validated_and_not_before(console: Console, service: Client) -> None:
+    page, text = console.page, model_of(service)
+    await console.start("model")
+    await console.editor.wait_for()
+    button = page.get_by_role("button", name="Review and save")
+    await button.evaluate(FOLLOW_BUTTON)
+
+    await console.write_model(text.replace(BLOCKED, "    relation blocked [user]\n", 1))
+
+    await expect(button).to_be_enabled()
+    await page.wait_for_timeout(500)  # longer than the pause before a text is validated
+    assert await page.evaluate("window.changes") == [False]
+
+
 async def test_warrants_that_a_model_does_not_allow_are_kept_only_if_that_is_chosen(
     console: Console, service: Client
 ) -> None:
