@@ -38,7 +38,7 @@ def test_what_survived_a_collection_is_not_scanned_again(freezer: SurvivorFreeze
     lists: list[list[object]] = [[number, []] for number in range(SURVIVORS)]
     gc.collect(1)
 
-    assert gc.get_freeze_count() > before + SURVIVORS  # two each, less what other tests have left and is freed meanwhile
+    assert gc.get_freeze_count() > before + SURVIVORS  # two each, less what of others is freed
     assert len(gc.get_objects()) < SURVIVORS / 10
 
     del lists
