@@ -2,7 +2,7 @@
 without."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from random import Random
@@ -24,6 +24,8 @@ WARM_UP = 2
 """Rounds that do not count: in the first the warrants are read, and after it the groups of the subjects."""
 NUMBERS = (0, 1, 10, 100)
 """How many contextual warrants a check has. Each user has some groups, which come with all checks of this user."""
+NONE_APART = -1
+"""Stands for none, in the rounds that have others each time."""
 OTHERS_EACH_TIME = -100
 """Stands for 100 contextual warrants that are others in each check. The service does not keep as many."""
 TARGET = 3
@@ -55,8 +57,15 @@ def measure_contextual_warrants(seconds: int) -> str:
 
 
 def _measure(server: Server, case: Case, groups: Sequence[str], seconds: int) -> dict[int, Figures]:
+    """Those that are others each time take turns with none apart: the service forgets warrants for them."""
     asked = case.asked[:QUESTIONS]
-    bodies = {number: _requests(asked, number, groups) for number in (*NUMBERS, OTHERS_EACH_TIME)}
+    figures = _take_turns(server, {number: _requests(asked, number, groups) for number in NUMBERS}, seconds)
+    others = {number: _requests(asked, number, groups) for number in (0, OTHERS_EACH_TIME)}
+    apart = _take_turns(server, others, seconds)
+    return {**figures, NONE_APART: apart[0], OTHERS_EACH_TIME: apart[OTHERS_EACH_TIME]}
+
+
+def _take_turns(server: Server, bodies: Mapping[int, Sequence[bytes]], seconds: int) -> dict[int, Figures]:
     figures = {number: Figures() for number in bodies}
     for round_number in range(ROUNDS + WARM_UP):
         for number in bodies:
@@ -95,8 +104,11 @@ def _body(question: Check, groups: Sequence[str]) -> bytes:
 
 
 def _rows(store: str, figures: dict[int, Figures]) -> list[Sequence[str]]:
-    none, rows = figures[0], list[Sequence[str]]()
+    rows: list[Sequence[str]] = []
     for number, one in figures.items():
+        if number == NONE_APART:
+            continue
+        none = figures[NONE_APART if number == OTHERS_EACH_TIME else 0]
         name = f"{store}, {abs(number) or 'no'} contextual warrant{'' if number == 1 else 's'}"
         name += ", others in each check" if number == OTHERS_EACH_TIME else ""
         rows.append(
