@@ -2,7 +2,10 @@
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +14,9 @@ from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, T
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.store.contract import NewObject, NewWarrant, ObjectFilter, ObjectTypeFilter, Slice, Stamp
 from magistrate.store.sql_store import FEW_LARGE_ROWS
+from magistrate.store.sqlite import MOST_STEPS_OF_A_LOOKUP
 from magistrate.store.warrant_reads import FEW_ROWS
+from tests.databases import new_migrated_file
 
 pytestmark = pytest.mark.anyio
 
@@ -44,6 +49,54 @@ async def test_the_model_is_a_long_read(database_url: str) -> None:
 
     assert database.long_reads == 2
     await store.close()
+
+
+COUNTED = (
+    "WITH RECURSIVE counted (n) AS (SELECT 1 UNION SELECT n + 1 FROM counted WHERE n < {}) SELECT max(n) FROM counted"
+)
+
+
+@pytest.mark.parametrize(("rows", "has_turns"), [(10, False), (MOST_STEPS_OF_A_LOOKUP, True)])
+async def test_a_lookup_that_looks_at_very_much_becomes_a_long_read(tmp_path: Path, rows: int, has_turns: bool) -> None:
+    store, database = await counting_store(new_migrated_file(tmp_path / "m.db"))
+
+    async with counted_turns() as turns:
+        found = await database.read(COUNTED.format(rows), ())
+
+    assert [*found] == [(rows,)]
+    assert bool(turns) == has_turns
+    await store.close()
+
+
+async def test_others_have_turns_between_the_statements_of_one_read(database_url: str) -> None:
+    store, database = await counting_store(database_url)
+    request = WarrantsByObject(TypeName("d"), (RelationName("viewer"),), TypeName("user"), False, False)
+    reads = [WarrantRead(request, (ObjectId(f"id-{number}"),)) for number in range(1_000)]
+    await store.put_objects([NewObject(TypeName("d"), ObjectId("id"), "{}")], Stamp("ann", 1))
+    database.reads = 0
+
+    async with counted_turns() as turns:
+        await store.read_warrants(reads, None, 10)
+
+    assert len(turns) >= database.reads - 1 > 2
+    await store.close()
+
+
+@asynccontextmanager
+async def counted_turns() -> AsyncIterator[list[None]]:
+    """A list that gets an element in each iteration of the event loop."""
+    turns: list[None] = []
+
+    async def count() -> None:
+        while True:
+            await asyncio.sleep(0)
+            turns.append(None)
+
+    counting = asyncio.create_task(count())
+    await asyncio.sleep(0)  # it has begun
+    turns.clear()
+    yield turns
+    counting.cancel()
 
 
 async def test_the_rows_of_a_long_read_are_freed_in_steps(database_url: str) -> None:

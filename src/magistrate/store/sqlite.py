@@ -44,6 +44,10 @@ or a tool that locks the whole file, makes a reader wait at all."""
 STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
 """Counts instructions of SQLite's virtual machine: about a millisecond."""
 
+MOST_STEPS_OF_A_LOOKUP = 60_000
+"""Limits the instructions after which a lookup is made again as a long read. How much a statement looks at is not
+always known before: one that reads ahead follows all groups of an object, of which there may be 60,000."""
+
 
 async def open_sqlite(
     path: str, timeout_ms: int, observer: Observer = observe_nothing, sealing: Sealing = UNSEALED
@@ -95,6 +99,7 @@ class SqliteDatabase:
             writing = open_connection(path, timeout_ms, "PRAGMA secure_delete = FAST")
             self._writer = FileWriter(writing, observer, self._check_file, self._raise_translated)
             self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
+            self._reader.set_progress_handler(lambda: True, MOST_STEPS_OF_A_LOOKUP)
             for _ in range(LONG_READERS):
                 self._long_readers.put(open_connection(path, timeout_ms, "PRAGMA query_only = ON"))
             self._file = os.stat(path)
@@ -113,6 +118,8 @@ class SqliteDatabase:
             return await asyncio.get_running_loop().run_in_executor(self._read_threads, read)
         try:
             return self._reader.execute(sql, values).fetchall()
+        except apsw.InterruptError:  # by the progress handler
+            return await self.read(sql, values, long=True)
         except apsw.Error as error:
             self._raise_translated(error)
 
@@ -135,6 +142,8 @@ class SqliteDatabase:
         self._reads += 1
         try:
             return mark, self._reader.execute(sql.LIST_WARRANT_CHANGES, (after, most)).fetchall()
+        except apsw.InterruptError:
+            return None
         except apsw.Error as error:
             self._raise_translated(error)
 

@@ -1,5 +1,6 @@
 """Reads warrants from any Database, as a part of the store."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -34,6 +35,7 @@ class SqlWarrantReads:
             return result
         answers = [*result.warrants]
         for batch in others:
+            await asyncio.sleep(0)  # each is built and read in some milliseconds, in which nobody else has a turn
             left = most - sum(map(len, answers))
             answers += (await self._read_batch(batch, result.revision, max(left, 1), with_expired)).warrants
         return replace(result, warrants=answers)
