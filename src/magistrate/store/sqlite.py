@@ -111,17 +111,13 @@ class SqliteDatabase:
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         self._reads += 1
-        if long:
-            if self._closed:
-                raise StoreUnavailable("the store is closed")
-            read = partial(self._read_long, sql, values, self._deadline())
-            return await asyncio.get_running_loop().run_in_executor(self._read_threads, read)
-        try:
-            return self._reader.execute(sql, values).fetchall()
-        except apsw.InterruptError:  # by the progress handler
-            return await self.read(sql, values, long=True)
-        except apsw.Error as error:
-            self._raise_translated(error)
+        rows = None if long else self._look_up(sql, values)
+        if rows is not None:
+            return rows
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        read = partial(self._read_long, sql, values, self._deadline())
+        return await asyncio.get_running_loop().run_in_executor(self._read_threads, read)
 
     async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
         if self._closed:
@@ -140,12 +136,8 @@ class SqliteDatabase:
     def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
         mark = self.mark()
         self._reads += 1
-        try:
-            return mark, self._reader.execute(sql.LIST_WARRANT_CHANGES, (after, most)).fetchall()
-        except apsw.InterruptError:
-            return None
-        except apsw.Error as error:
-            self._raise_translated(error)
+        rows = self._look_up(sql.LIST_WARRANT_CHANGES, (after, most))
+        return None if rows is None else (mark, rows)
 
     def _newest_revision(self) -> int:
         """Returns the newest revision, which is read only if anything was committed since the last call. That is
@@ -222,6 +214,15 @@ class SqliteDatabase:
             raise StoreUnavailable("the database file is gone") from error
         if moved:
             raise StoreUnavailable("the database file was replaced by another")
+
+    def _look_up(self, sql: str, values: tuple[Parameter, ...]) -> Rows | None:
+        """Returns the rows of a lookup, or None if it was interrupted because it looks at too much."""
+        try:
+            return self._reader.execute(sql, values).fetchall()
+        except apsw.InterruptError:
+            return None
+        except apsw.Error as error:
+            self._raise_translated(error)
 
     def _read_long(self, sql: str, values: tuple[Parameter, ...], deadline: float) -> Rows:
         connection = self._long_readers.get()
