@@ -83,7 +83,8 @@ def random_warrant(randomness: random.Random) -> str:
             f"document:d{randomness.randrange(9)}#parent@folder:{folder}",
             f"folder:{folder}#parent@folder:{randomness.choice('fgh')}",
             f"group:{randomness.choice('gh')}#member@{user}",
-            f"document:d{randomness.randrange(9)}#viewer@user:ann[x == 1]",
+            f"document:d{randomness.randrange(9)}#{randomness.choice(['viewer', 'blocked'])}@user:ann[x == 1]",
+            f"document:*#{randomness.choice(['reader', 'blocked'])}@group:h#member",
         ]
     )
 

@@ -1,17 +1,20 @@
 """Random models, and warrants that come and go: lists computed with bitmaps have the rows that the oracle has."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from hypothesis import given
 from hypothesis import strategies as st
+from pyroaring import BitMap
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.graph import GivenUp, Graph
 from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
+from magistrate.engine.graph.id_table import IdTable
 from magistrate.engine.query import ObjectsQuery, Query
 from magistrate.engine.query.connected_graph import ConnectedGraph, connect_graph
 from magistrate.engine.query.finding import find_targets
+from magistrate.engine.query.object_sets import ObjectSets
 from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.search import Steps, WarrantLists
 from magistrate.engine.query.set_pages import OrderedResult, OrderedSets, SetPage, cut_page
@@ -22,8 +25,9 @@ from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests import oracle
 from tests.memory_source import PLENTY, change_of, model_of, rows_of
-from tests.properties.test_check import POLICIES, Types, model, types, warrants
-from tests.properties.test_query import CONTEXT, existing, facts, ids, names
+from tests.properties.test_check import POLICIES, Types, types, warrants
+from tests.properties.test_named_policies import NAMED, holds, named_model
+from tests.properties.test_query import CONTEXT, existing, ids, names
 
 TINY, USUAL = 2, 1_000
 
@@ -45,6 +49,7 @@ def objects_query(draw: st.DrawFn) -> ObjectsQuery:
 
 PARENT = {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}
 LEAVES = [{"inheritIf": "owner"}, {"inheritIf": "blocked"}, {"inheritIf": "editor"}, PARENT]
+POLICY_LEAVES = [{"policy": name} for name in (*NAMED, "gone")]
 
 
 def combined(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
@@ -55,7 +60,7 @@ def combined(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict
     )
 
 
-rules = st.recursive(st.sampled_from(LEAVES), combined, max_leaves=5)
+rules = st.recursive(st.sampled_from([*LEAVES * 3, *POLICY_LEAVES]), combined, max_leaves=5)
 
 
 @st.composite
@@ -149,7 +154,7 @@ def cases(
 
 
 every_case = cases(drive(), drive_warrants(), drive_query()) | cases(
-    model(), warrants(rarely_to_all=True), objects_query()
+    named_model(), warrants(rarely_to_all=True), objects_query()
 )
 
 
@@ -157,7 +162,7 @@ class Lists:
     """Answers queries with a graph that follows every change."""
 
     def __init__(self, drawn: Types, ever: Sequence[Warrant], most: int) -> None:
-        self.graph = Graph(model_of(drawn, ever), Revision(1), most)
+        self.graph = Graph(model_of(drawn, ever, policies=NAMED), Revision(1), most)
 
     def find(self, stored: Sequence[Warrant], asked: ObjectsQuery) -> OrderedSets | None:
         """None if the query has to be answered without bitmaps."""
@@ -168,16 +173,33 @@ class Lists:
         fetch = AdjacencyFetch(self.graph)
         conditions = PolicyEvaluator(CONTEXT, 0, work, current.policies)
 
-        def steps() -> Steps[OrderedSets]:
+        def steps() -> Steps[ObjectSets]:
             connected: ConnectedGraph | None = yield from connect_graph(examined, asked.subject.type, targets, work)
             if connected is None:
                 raise GivenUp
-            return OrderedSets((yield from search_sets(connected, fetch, asked.subject, conditions, work)))
+            return (yield from search_sets(connected, fetch, asked.subject, conditions, work))
 
         try:
-            return carry_out(steps(), work, stored)
+            sets = carry_out(steps(), work, stored)
         except GivenUp:
             return None
+        return OrderedSets(sets, numbers_of_existing(sets.tables, stored), absent(sets.tables, stored, sets.itself))
+
+
+def numbers_of_existing(tables: Mapping[TypeName, IdTable], stored: Sequence[Warrant]) -> dict[TypeName, BitMap]:
+    there = {name: BitMap() for name in tables}
+    for one in existing(stored, []):
+        if one.type in there:
+            there[one.type].add(tables[one.type].assign(one.id))
+    return there
+
+
+def absent(
+    tables: Mapping[TypeName, IdTable], stored: Sequence[Warrant], ref: ObjectRef | None
+) -> dict[TypeName, BitMap]:
+    if ref is None or ref in existing(stored, []):
+        return {}
+    return {ref.type: BitMap([tables[ref.type].assign(ref.id)])}
 
 
 def carry_out(steps: Steps[T], work: Work, stored: Sequence[Warrant]) -> T:
@@ -231,7 +253,7 @@ def test_lists_that_follow_every_change_have_the_rows_of_the_oracle(case: Case[O
     def expect(stored: Sequence[Warrant], asked: ObjectsQuery) -> None:
         ordered = lists.find(stored, asked)
         if ordered is not None:
-            expect_rows(ordered, stored, facts(case.types, stored, existing(stored, [])), asked)
+            expect_rows(ordered, stored, oracle.Facts(case.types, stored, existing(stored, []), holds), asked)
 
     case.carry_out(lists.graph, expect)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from pyroaring import BitMap
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.expansion import Plan
@@ -22,18 +21,21 @@ from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests import oracle
 from tests.memory_source import PLENTY, found, model_of
-from tests.properties.test_check import Types, model, types, warrants
-from tests.properties.test_query import CONTEXT, existing, facts, ids, names
+from tests.properties.test_check import Types, types, warrants
+from tests.properties.test_named_policies import NAMED, holds, named_model
+from tests.properties.test_query import CONTEXT, existing, ids, names
 from tests.properties.test_set_queries import (
     TINY,
     USUAL,
     Case,
+    absent,
     carry_out,
     cases,
     drive,
     drive_warrants,
     expect_pages,
     expect_rows,
+    numbers_of_existing,
     page,
 )
 
@@ -71,15 +73,19 @@ def limit(drawn: list[Warrant]) -> list[Warrant]:
 
 
 every_case = cases(drive(), drive_warrants().map(limit), drive_query()) | cases(
-    model(), warrants().map(limit), subjects_query()
+    named_model(), warrants().map(limit), subjects_query()
 )
+
+
+def facts_of(drawn: Types, stored: Sequence[Warrant]) -> oracle.Facts:
+    return oracle.Facts(drawn, oracle.in_force(stored, 0), existing(stored, []), holds)
 
 
 class Lists:
     """Answers queries with a graph that follows every change."""
 
     def __init__(self, drawn: Types, ever: Sequence[Warrant], most: int) -> None:
-        self.graph = Graph(model_of(drawn, ever), Revision(1), most)
+        self.graph = Graph(model_of(drawn, ever, policies=NAMED), Revision(1), most)
         self.edges: dict[bool, dict[Plan, PlanEdges]] = {False: {}, True: {}}
 
     def find(self, stored: Sequence[Warrant], asked: SubjectsQuery) -> OrderedSubjects | None:
@@ -95,11 +101,8 @@ class Lists:
             sets = carry_out(search_subjects(examined, edges, fetch, wanted, conditions, work, root), work, stored)
         except GivenUp:
             return None
-        there: dict[TypeName, BitMap] = {name: BitMap() for name in sets.tables}
-        for one in existing(stored, []):
-            if one.type in there:
-                there[one.type].add(sets.tables[one.type].assign(one.id))
-        return OrderedSubjects(sets, there)
+        there = numbers_of_existing(sets.tables, stored)
+        return OrderedSubjects(sets, there, absent(sets.tables, stored, sets.itself))
 
 
 @given(every_case, st.sampled_from((TINY, USUAL)))
@@ -112,7 +115,7 @@ def test_lists_of_subjects_that_follow_every_change_have_the_rows_of_the_oracle(
     def expect(stored: Sequence[Warrant], asked: SubjectsQuery) -> None:
         ordered = lists.find(stored, asked)
         if ordered is not None:
-            expect_rows(ordered, stored, facts(case.types, oracle.in_force(stored, 0), existing(stored, [])), asked)
+            expect_rows(ordered, stored, facts_of(case.types, stored), asked)
 
     case.carry_out(lists.graph, expect)
 
@@ -125,10 +128,9 @@ def test_rows_report_what_the_search_without_bitmaps_reports(case: Case[Subjects
     ordered = Lists(drawn, stored, USUAL).find(stored, asked)
     if ordered is None:
         return
-    expected = found(model_of(drawn, stored), stored, existing(stored, []), asked, CONTEXT).rows
+    expected = found(model_of(drawn, stored, policies=NAMED), stored, existing(stored, []), asked, CONTEXT).rows
     answer = page(ordered, stored, None, 1_000, back=False).results
-    known = facts(drawn, oracle.in_force(stored, 0), existing(stored, []))
-    acceptable = {row[:3]: row.acceptable for row in oracle.query(known, asked)}
+    acceptable = {row[:3]: row.acceptable for row in oracle.query(facts_of(drawn, stored), asked)}
     for row, other in zip(answer, expected, strict=True):
         assert row == other or len(acceptable[row[:3]]) > 1
 

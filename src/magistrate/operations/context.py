@@ -8,8 +8,8 @@ from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.checks.shared_reads import SharedReads
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
+from magistrate.operations.object_listings import ObjectLists
 from magistrate.operations.sessions.session_keys import SessionKeys
-from magistrate.operations.set_listings import ConnectedGraphs
 from magistrate.operations.subject_listings import SubjectLists
 from magistrate.store.contract import Once, Stamp, Store
 
@@ -30,7 +30,7 @@ class Context:
     max_query_work: int
     listings: Listings
     graph: LiveGraph
-    connected_graphs: ConnectedGraphs
+    object_lists: ObjectLists
     subject_lists: SubjectLists
     session_keys: SessionKeys
     shared_reads: SharedReads = field(default_factory=SharedReads)

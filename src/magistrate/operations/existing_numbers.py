@@ -1,9 +1,11 @@
 """Knows which objects of a type exist, by number, for rows that all of them may be."""
 
+from collections.abc import Mapping
+
 from pyroaring import BitMap
 
 from magistrate.engine.graph.id_table import IdTable
-from magistrate.engine.terms import Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.work import Work
 from magistrate.operations.scheduling import take_checkpoint
 from magistrate.store.contract import ObjectName, Store
@@ -36,6 +38,15 @@ class ExistingNumbers:
             others = {name: one for name, one in self._known.items() if one[0] == at}
             self._known = {**others, of_type: (at, numbers)}
         return numbers
+
+
+async def find_absent(
+    store: Store, ref: ObjectRef | None, at: Revision, tables: Mapping[TypeName, IdTable]
+) -> Mapping[TypeName, BitMap]:
+    """Returns the number of this object by its type if it does not exist. Raises RevisionUnavailable."""
+    if ref is None or (await store.find_objects([ref], at)).value:
+        return {}
+    return {ref.type: BitMap([tables[ref.type].assign(ref.id)])}
 
 
 async def _read_numbers(store: Store, of_type: TypeName, at: Revision, table: IdTable, work: Work) -> BitMap:

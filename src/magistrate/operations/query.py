@@ -217,7 +217,7 @@ class _PageRead:
         if sort != "id" or is_past or self._request.contextual or not ctx.graph.is_enabled:
             return None
         wanted = SetQuery(query, self._request.context, self._now, ctx.max_query_work, least, is_pinned)
-        return await find_set_listing(ctx.graph, ctx.connected_graphs, ctx.subject_lists, ctx.store, wanted)
+        return await find_set_listing(ctx.graph, ctx.object_lists, ctx.subject_lists, ctx.store, wanted)
 
 
 def _key(sort: str, row: QueryRow) -> SortKey:

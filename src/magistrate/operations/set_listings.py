@@ -8,17 +8,11 @@ from collections.abc import Awaitable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from cachetools import LRUCache
-
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.graph import GivenUp
 from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch, EntryFetch
 from magistrate.engine.graph.subject_fetch import SubjectFetch
-from magistrate.engine.plans import Model
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.query.connected_graph import ConnectedGraph, connect_graph
-from magistrate.engine.query.finding import demand_types, find_targets
-from magistrate.engine.query.reverse_graph import Target
 from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.search import Search
 from magistrate.engine.query.set_pages import OrderedSets, cut_page
@@ -30,6 +24,7 @@ from magistrate.operations.checks.evaluating import complete_steps
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.kept_page import KEPT_PAGE_ENTRIES, KeptPage
+from magistrate.operations.object_listings import ObjectLists
 from magistrate.operations.scheduling import limit_work, take_checkpoint
 from magistrate.operations.subject_listings import SubjectLists
 from magistrate.store.contract import PageSlice, Slice, Store
@@ -37,9 +32,6 @@ from magistrate.store.contract import PageSlice, Slice, Store
 T = TypeVar("T")
 
 MOST_ATTEMPTS = 3
-MOST_GRAPHS = 200
-"""Limits the connected graphs that are kept. They depend on the types and relations of queries and on their subjects'
-types, of which callers use few."""
 NUMBERS_FOR_AN_ENTRY = 25
 """Counts the numbers of bitmaps that take as much memory as an entry of a listing."""
 LEAST_SET_ENTRIES = 50
@@ -91,35 +83,6 @@ class SetListing:
         return PageSlice(tuple(page.results), precedes=page.has_below, follows=page.has_above)
 
 
-_GraphKey = tuple[str, tuple[Target, ...], bool]
-
-
-class ConnectedGraphs:
-    """Keeps the connected graphs of recent queries, which are those of one model."""
-
-    def __init__(self) -> None:
-        self._model: Model | None = None
-        self._graphs: LRUCache[_GraphKey, ConnectedGraph | None] = LRUCache(MOST_GRAPHS)
-
-    async def connect(self, model: Model, query: ObjectsQuery, store: Store, work: Work) -> ConnectedGraph | None:
-        """Returns the connected graph of a query, or None if it cannot be computed with bitmaps. Raises NotFound and
-        BudgetExceeded."""
-        demand_types(model, query)
-        targets = tuple(find_targets(model, query))
-        if model is not self._model:
-            self._model = model
-            self._graphs.clear()
-        key = (query.subject.type, targets, query.is_explicit)
-        if key in self._graphs:
-            return self._graphs[key]
-        examined = model.without_rules() if query.is_explicit else model
-        steps = connect_graph(examined, query.subject.type, targets, work)
-        connected = await complete_steps(store, steps, work, model.revision)
-        if model is self._model:
-            self._graphs[key] = connected
-        return connected
-
-
 @dataclass(frozen=True, slots=True)
 class SetQuery:
     """Holds a query that may be answered with bitmaps; `least` is the revision that the rows must have at least."""
@@ -133,7 +96,7 @@ class SetQuery:
 
 
 async def find_set_listing(
-    live: LiveGraph, graphs: ConnectedGraphs, lists: SubjectLists, store: Store, wanted: SetQuery
+    live: LiveGraph, object_lists: ObjectLists, subject_lists: SubjectLists, store: Store, wanted: SetQuery
 ) -> SetListing | None:
     """Returns the rows of the query at the revision of the graph, which is `least` or, unless `only` that will do, a
     later one. Returns None if it has to be answered without bitmaps. Raises NotFound and BudgetExceeded."""
@@ -148,10 +111,10 @@ async def find_set_listing(
         search: Awaitable[OrderedSets | OrderedSubjects | None]
         if isinstance(wanted.query, ObjectsQuery):
             fetch = AdjacencyFetch(graph)
-            search = _search_objects(graphs, fetch, store, wanted.query, conditions, work)
+            search = _search_objects(object_lists, fetch, store, wanted.query, conditions, work)
         else:
             fetch = SubjectFetch(graph)
-            search = _search_subjects(lists, fetch, store, wanted.query, conditions, work)
+            search = _search_subjects(subject_lists, fetch, store, wanted.query, conditions, work)
         with live.noting_changes(fetch):
             try:
                 ordered = await search
@@ -163,7 +126,7 @@ async def find_set_listing(
 
 
 async def _search_objects(
-    graphs: ConnectedGraphs,
+    lists: ObjectLists,
     fetch: AdjacencyFetch,
     store: Store,
     query: ObjectsQuery,
@@ -171,12 +134,12 @@ async def _search_objects(
     work: Work,
 ) -> OrderedSets | None:
     """Returns the rows, or None if the graph has changed meanwhile. Raises GivenUp."""
-    connected = await graphs.connect(fetch.model, query, store, work)
+    connected = await lists.connect(fetch.model, query, store, work)
     if connected is None:
         raise GivenUp
     steps = search_sets(connected, fetch, query.subject, conditions, work)
     found = await _complete(Search(fetch.model, work, steps), fetch, store)
-    return None if found is None else OrderedSets(found)
+    return None if found is None else await lists.order(fetch, store, found, work)
 
 
 async def _search_subjects(

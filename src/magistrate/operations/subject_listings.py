@@ -17,17 +17,17 @@ from magistrate.engine.query.subject_pages import OrderedSubjects
 from magistrate.engine.query.subject_sets import search_subjects
 from magistrate.engine.terms import TypeName
 from magistrate.engine.work import Work
-from magistrate.operations.existing_numbers import ExistingNumbers
+from magistrate.operations.existing_numbers import ExistingNumbers, find_absent
 from magistrate.store.contract import Store
 
 
 class SubjectLists:
     """Keeps what many lists of subjects use: what plans lead to, of one model, and which objects exist."""
 
-    def __init__(self) -> None:
+    def __init__(self, existing: ExistingNumbers) -> None:
         self._model: Model | None = None
         self._edges: dict[bool, dict[Plan, PlanEdges]] = {}
-        self._existing = ExistingNumbers()
+        self._existing = existing
 
     def begin(
         self, fetch: SubjectFetch, query: SubjectsQuery, conditions: PolicyEvaluator, work: Work
@@ -44,12 +44,13 @@ class SubjectLists:
         return Search(model, work, steps)
 
     async def order(self, fetch: SubjectFetch, store: Store, found: SolvedSubjects, work: Work) -> OrderedSubjects:
-        """Returns the rows of a result. Raises BudgetExceeded."""
+        """Returns the rows of a result. Raises BudgetExceeded and RevisionUnavailable."""
         existing: dict[TypeName, BitMap] = {}
         for of_type in _list_complements(found):
             numbering, table = fetch.adjacency.numbering, found.tables[of_type]
             existing[of_type] = await self._existing.list(store, of_type, fetch.revision, numbering, table, work)
-        return OrderedSubjects(found, existing)
+        absent = await find_absent(store, found.itself, fetch.revision, found.tables)
+        return OrderedSubjects(found, existing, absent)
 
 
 def _list_complements(found: SolvedSubjects) -> Sequence[TypeName]:

@@ -10,10 +10,11 @@ from magistrate.config import Settings
 from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.context import Context
+from magistrate.operations.existing_numbers import ExistingNumbers
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
+from magistrate.operations.object_listings import ObjectLists
 from magistrate.operations.sessions.session_keys import SessionKeys
-from magistrate.operations.set_listings import ConnectedGraphs
 from magistrate.operations.subject_listings import SubjectLists
 from magistrate.store.contract import Store
 from magistrate.wiring.stores import open_store
@@ -23,13 +24,14 @@ IMPORT_TIMEOUT_MS = 600_000
 
 def context_of(store: Store, settings: Settings) -> Context:
     models = Models(store)
+    existing = ExistingNumbers()
     decisions = DecisionLog(store, settings.decision_log) if settings.decision_log else None
     return Context(
         store=store,
         models=models,
         graph=LiveGraph(store, models, settings.graph_warrants, store.now),
-        connected_graphs=ConnectedGraphs(),
-        subject_lists=SubjectLists(),
+        object_lists=ObjectLists(existing),
+        subject_lists=SubjectLists(existing),
         now=store.now,
         new_id=lambda: str(uuid7()),
         max_meta_bytes=settings.max_meta_bytes,

@@ -13,12 +13,13 @@ from pyroaring import BitMap
 
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.graph.id_table import IdTable
+from magistrate.engine.query.connected_graph import SetEdge, SetNode
+from magistrate.engine.query.object_sets import ObjectSet, ObjectSets
 from magistrate.engine.query.reports import PlacedWarrant, find_report, note_reports
 from magistrate.engine.query.result_set import EXPLICIT, ListValue
-from magistrate.engine.query.reverse_graph import ReverseEdge, ReverseNode, Target
+from magistrate.engine.query.reverse_graph import Target
 from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants
-from magistrate.engine.query.set_search import ObjectSet, ObjectSets
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
@@ -88,12 +89,22 @@ class OrderedNumbers:
 
 
 class OrderedSets(OrderedNumbers):
-    """Holds the rows of a list of objects in order."""
+    """Holds the rows of a list of objects in order. `existing` has the existing objects of each type that `sets` has
+    complements of, and `absent` those of its rows that do not exist, by type."""
 
-    def __init__(self, sets: ObjectSets) -> None:
+    def __init__(
+        self, sets: ObjectSets, existing: Mapping[TypeName, BitMap], absent: Mapping[TypeName, BitMap]
+    ) -> None:
         self.sets = sets
+        self._existing = existing
+        self._absent = absent
         roots = sets.graph.roots.items()
-        super().__init__(sets.tables, ((target, sets.sets.get(root, _EMPTY).numbers) for target, root in roots))
+        super().__init__(sets.tables, ((target, self._list_numbers(target[0], root)) for target, root in roots))
+
+    def _list_numbers(self, of_type: TypeName, root: SetNode) -> BitMap:
+        found = self.sets.sets.get(root, _EMPTY)
+        numbers = found.restrict(self._existing[of_type]) if found.is_complement else found.numbers
+        return numbers - self._absent[of_type] if of_type in self._absent else numbers
 
     def weigh(self) -> int:
         """Returns how many numbers are held in memory."""
@@ -158,7 +169,7 @@ def find_reports(sets: ObjectSets, entries: Sequence[Entry], work: Work) -> Step
     targets: dict[TypeName, dict[Target, None]] = defaultdict(dict)
     for of_type, id, relation in entries:
         ids[of_type][id] = targets[of_type][of_type, relation] = None
-    reported: dict[ReverseNode, _ReportedNode] = {}
+    reported: dict[SetNode, _ReportedNode] = {}
     for of_type, relations in targets.items():
         nodes = dict.fromkeys(node for target in relations for node in sets.graph.on_object[target])
         yield from _report_on(sets, of_type, tuple(ids[of_type]), nodes, reported, work)
@@ -176,20 +187,17 @@ def _report_on(
     sets: ObjectSets,
     of_type: TypeName,
     ids: tuple[ObjectId, ...],
-    nodes: Iterable[ReverseNode],
-    reported: dict[ReverseNode, _ReportedNode],
+    nodes: Iterable[SetNode],
+    reported: dict[SetNode, _ReportedNode],
     work: Work,
 ) -> Steps[None]:
     """Adds the nodes on these objects, with the warrants that are reported for each."""
-    nodes, incoming = [*nodes], sets.graph.incoming
+    nodes = [*nodes]
     numbers = {id: sets.tables[of_type].find(id) for id in ids}
     reported.update({node: _ReportedNode(node.plan, sets.sets.get(node, _EMPTY), numbers) for node in nodes})
     for node in nodes:
         reported[node].branches = [reported[branch] for branch in node.branches]
-    edges: dict[_Kind, list[ReverseEdge]] = defaultdict(list)
-    for node in nodes:
-        for key, found in incoming.get(node, {}).items():
-            edges[key] += found
+    edges = _collect_edges(sets, nodes)
     warrants: dict[int, Warrant] = {}
     for read in (yield from fetch_warrants(_plan_reads(sets, of_type, ids, edges))):
         warrants.update((warrant.number, warrant) for warrant in read)
@@ -207,7 +215,17 @@ def _report_on(
                 yield None
 
 
-def _note(sets: ObjectSets, edge: ReverseEdge, warrant: Warrant, reported: Mapping[ReverseNode, _ReportedNode]) -> None:
+def _collect_edges(sets: ObjectSets, nodes: Sequence[SetNode]) -> Mapping[_Kind, Sequence[SetEdge]]:
+    """Returns the edges to these nodes by the kind of their warrants, without those below an exclusion, for which
+    nothing is reported."""
+    edges: dict[_Kind, list[SetEdge]] = defaultdict(list)
+    for node in nodes:
+        for key, found in sets.graph.incoming.get(node, {}).items() if not node.counts_unknown else ():
+            edges[key] += found
+    return edges
+
+
+def _note(sets: ObjectSets, edge: SetEdge, warrant: Warrant, reported: Mapping[SetNode, _ReportedNode]) -> None:
     """Notes a warrant that may be reported for the target of the edge."""
     value = _subject_value(sets, edge, warrant)
     node = reported.get(edge.target)
@@ -218,7 +236,7 @@ def _note(sets: ObjectSets, edge: ReverseEdge, warrant: Warrant, reported: Mappi
     note_reports(node.first_warrants, node.explicit, edge.place, [(warrant, min(value, edge.limit))])
 
 
-def _subject_value(sets: ObjectSets, edge: ReverseEdge, warrant: Warrant) -> ListValue:
+def _subject_value(sets: ObjectSets, edge: SetEdge, warrant: Warrant) -> ListValue:
     if edge.origin is sets.graph.itself:
         return EXPLICIT if warrant.subject_id in (sets.subject.id, WILDCARD) else FALSE
     holding = sets.sets.get(edge.origin)
@@ -228,7 +246,7 @@ def _subject_value(sets: ObjectSets, edge: ReverseEdge, warrant: Warrant) -> Lis
 
 
 def _plan_reads(
-    sets: ObjectSets, of_type: TypeName, ids: tuple[ObjectId, ...], edges: Mapping[_Kind, Sequence[ReverseEdge]]
+    sets: ObjectSets, of_type: TypeName, ids: tuple[ObjectId, ...], edges: Mapping[_Kind, Sequence[SetEdge]]
 ) -> list[WarrantRead]:
     """Returns the reads of all warrants on these objects that lead to one of their nodes."""
     subject = Subject(sets.subject.type, sets.subject.id)
@@ -238,6 +256,6 @@ def _plan_reads(
             is_direct = edge.origin is sets.graph.itself
             subjects = subject if is_direct else None if subject_relation else subject_type
             relations[subjects][relation] = None
-    # No warrant on every object has been met: they would have made bitmaps impossible.
-    requests = [WarrantsByObject(of_type, tuple(each), subjects, False) for subjects, each in relations.items()]
-    return [WarrantRead(request, ids) for request in requests]
+    has_wildcards = sets.has_wildcards
+    requests = [WarrantsByObject(of_type, tuple(each), subjects, has_wildcards) for subjects, each in relations.items()]
+    return [WarrantRead(request, (*ids, WILDCARD) if has_wildcards else ids) for request in requests]

@@ -3,13 +3,13 @@
 It computes what `objects.py` computes, in the same order, for graphs whose nodes only depend on which warrants there
 are (connected_graph.py): each node has the set of objects where it holds, and gains objects until nothing changes.
 New members of a node are expanded together, from cached entries; those that are not cached are read level by level.
-The policies and time limits of the warrants that are met are evaluated. Where one of them is unknown and matters, where
-a warrant is on every object, or where all objects of a type may be rows, GivenUp is raised, and `objects.py` answers.
+The policies and time limits of the warrants that are met are evaluated. A node that holds on every object, by a warrant
+on `*` or because a combination excludes only some, has a complement. Where that leads to other objects, GivenUp is
+raised, and `objects.py` answers.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
 
@@ -24,15 +24,16 @@ from magistrate.engine.graph.adjacency import (
     ReachedObjects,
 )
 from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
-from magistrate.engine.graph.id_table import WILDCARD_NUMBER, IdTable
+from magistrate.engine.graph.id_table import WILDCARD_NUMBER
 from magistrate.engine.graph.walk_reads import GivenUp
-from magistrate.engine.query.connected_graph import ConnectedGraph, OutgoingEdges
-from magistrate.engine.query.result_set import EXPLICIT, ListValue
-from magistrate.engine.query.reverse_graph import IDS_AT_ONCE, ReverseNode
+from magistrate.engine.query.connected_graph import ConnectedGraph, OutgoingEdges, SetNode
+from magistrate.engine.query.object_sets import ObjectSet, ObjectSets
+from magistrate.engine.query.result_set import EXPLICIT
+from magistrate.engine.query.reverse_graph import IDS_AT_ONCE
 from magistrate.engine.query.search import Checkpoints, Steps, discard, fetch_warrants
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, TypeName
-from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName
+from magistrate.engine.truth import FALSE, TRUE, UNKNOWN
 from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -43,50 +44,6 @@ WARRANTS_AT_ONCE = 500
 SUBJECTS_FOR_A_NODE = 10
 NUMBERS_FOR_A_NODE = 1_000
 """Count the subjects that are looked up, and the numbers of a bitmap, in the time of one unit of work."""
-
-
-class ObjectSet:
-    """Holds the objects on which a node holds, by number: those of `numbers`, or all others if it `is_complement`.
-
-    `explicit` has those of them on which warrants of the relation itself grant it. `gained` and `gained_explicit` are
-    not propagated yet.
-    """
-
-    __slots__ = ("explicit", "gained", "gained_explicit", "is_complement", "numbers")
-
-    def __init__(self) -> None:
-        self.numbers = BitMap()
-        self.explicit = BitMap()
-        self.is_complement = False
-        self.gained = BitMap()
-        self.gained_explicit = BitMap()
-
-    def find_value(self, number: int | None) -> ListValue:
-        """Returns the value on an object; None stands for one that no cached warrant names."""
-        if number is not None and number in self.explicit:
-            return EXPLICIT
-        return TRUE if (number is not None and number in self.numbers) != self.is_complement else FALSE
-
-    def restrict(self, within: BitMap) -> BitMap:
-        """Returns those of these objects on which it holds."""
-        return within - self.numbers if self.is_complement else within & self.numbers
-
-
-@dataclass(frozen=True, slots=True)
-class ObjectSets:
-    """Holds the result of a search: the set of each node. `tables` have the ids of the numbers by type, and
-    `condition_values` the values of all conditional warrants that were met, by number. Rows may differ from
-    `valid_until` on."""
-
-    graph: ConnectedGraph
-    subject: ObjectRef
-    sets: Mapping[ReverseNode, ObjectSet]
-    tables: Mapping[TypeName, IdTable]
-    condition_values: Mapping[int, Truth]
-    valid_until: int
-
-    def count_numbers(self) -> int:
-        return sum(len(one.numbers) + len(one.explicit) for one in self.sets.values())
 
 
 def search_sets(
@@ -112,18 +69,22 @@ class _SetSearch:
         self._subject = subject
         self._conditions = conditions
         self._work = work
-        self._sets: dict[ReverseNode, ObjectSet] = defaultdict(ObjectSet)
-        self._busy: dict[ReverseNode, None] = {}
-        self._awake: set[ReverseNode] = set()
+        self._sets: dict[SetNode, ObjectSet] = defaultdict(ObjectSet)
+        self._busy: dict[SetNode, None] = {}
+        self._awake: set[SetNode] = set()
         self._negations = iter(graph.negations)
         self._missing: dict[tuple[OutgoingEdges, bool], BitMap] = defaultdict(BitMap)
         self._read: dict[AdjacencyIndex, dict[int, AdjacentObjects]] = defaultdict(dict)
+        self._itself: ObjectRef | None = None
+        self._has_wildcards = False
 
     def steps(self) -> Steps[ObjectSets]:
         number = self._adjacency.table(self._subject.type).assign(self._subject.id)
         start, itself = BitMap([number, WILDCARD_NUMBER]), self._sets[self._graph.itself]
         itself.numbers, itself.explicit, itself.gained, itself.gained_explicit = (start.copy() for _ in range(4))
         self._busy[self._graph.itself] = None
+        for leaf in self._graph.leaves:
+            yield from self._begin_leaf(leaf)
         while True:
             yield from self._propagate()
             if self._missing:
@@ -134,8 +95,30 @@ class _SetSearch:
         types = {self._subject.type, *(of_type for of_type, _ in self._graph.roots)}
         types |= {key.subject_type for by_key in self._graph.incoming.values() for key in by_key}
         tables = {of_type: self._adjacency.table(of_type) for of_type in types}
-        known, valid_until = self._conditions.values, self._conditions.valid_until
-        return ObjectSets(self._graph, self._subject, dict(self._sets), tables, dict(known), valid_until)
+        return ObjectSets(
+            self._graph,
+            self._subject,
+            dict(self._sets),
+            tables,
+            dict(self._conditions.values),
+            self._conditions.valid_until,
+            self._itself,
+            self._has_wildcards,
+        )
+
+    def _begin_leaf(self, node: SetNode) -> Checkpoints[None]:
+        plan = node.plan
+        assert isinstance(plan, Operation)
+        assert plan.rule.leaf is not None
+        leaf, least = plan.rule.leaf, UNKNOWN if node.counts_unknown else TRUE
+        yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
+        default, exceptions = leaf.list_objects(plan.type, self._subject.type, self._subject.id, self._conditions)
+        if default >= least:
+            self._add_all(node, is_explicit=False)
+        assign = self._adjacency.table(plan.type).assign
+        numbers = BitMap([assign(id) for id, value in exceptions.items() if value >= least and id != WILDCARD])
+        self._itself = self._subject if numbers else self._itself
+        self._add(node, numbers)
 
     def _propagate(self) -> Checkpoints[None]:
         """Propagates what was gained until it takes reads to go on."""
@@ -176,99 +159,107 @@ class _SetSearch:
     def _apply(
         self, outgoing: OutgoingEdges, index: AdjacencyIndex, reached: ReachedObjects, is_explicit: bool
     ) -> Checkpoints[None]:
-        numbers = reached.unite()
+        numbers, unknown = reached.unite(), BitMap()
         if reached.conditional:
-            numbers |= yield from self._evaluate(outgoing, index, reached.conditional)
-        if not numbers:
-            return
+            granting, unknown = yield from self._evaluate(index, reached.conditional)
+            numbers |= granting
         for edge in outgoing.edges:
-            self._add(edge.target, numbers, is_explicit and edge.limit is EXPLICIT)
+            given = numbers | unknown if unknown and edge.target.counts_unknown else numbers
+            if given:
+                self._add_objects(edge.target, given, is_explicit and edge.limit is EXPLICIT)
 
-    def _evaluate(
-        self, outgoing: OutgoingEdges, index: AdjacencyIndex, warrants: Sequence[Warrant]
-    ) -> Checkpoints[BitMap]:
-        """Returns the objects of the warrants that count."""
+    def _evaluate(self, index: AdjacencyIndex, warrants: Sequence[Warrant]) -> Checkpoints[tuple[BitMap, BitMap]]:
+        """Returns the objects of the warrants that count, and of those of which that is unknown."""
         yield from self._conditions.evaluate_each(warrants)
-        numbers = BitMap()
+        granting, unknown = BitMap(), BitMap()
         for warrant in warrants:
             value = self._conditions.value(warrant)
-            if value is TRUE:
-                numbers.add(index.objects.assign(warrant.object_id))
-            elif value is not FALSE and any(edge.target.is_exact for edge in outgoing.edges):
-                raise GivenUp
+            if value is not FALSE:
+                (granting if value is TRUE else unknown).add(index.objects.assign(warrant.object_id))
         self._work.spend(len(warrants))
-        return numbers
+        return granting, unknown
 
-    def _add(self, node: ReverseNode, numbers: BitMap, is_explicit: bool) -> None:
+    def _add_objects(self, node: SetNode, numbers: BitMap, is_explicit: bool) -> None:
+        """Makes a node hold on the objects of warrants, among which `*` may be."""
         if WILDCARD_NUMBER in numbers:
-            raise GivenUp
-        one = self._sets[node]
-        new = numbers - one.numbers
-        if new:
-            one.numbers |= new
-            one.gained |= new
+            self._has_wildcards = True
+            self._add_all(node, is_explicit)
+            numbers = numbers - BitMap([WILDCARD_NUMBER])
+        if is_explicit and self._sets[node].add_explicit(numbers):
             self._busy[node] = None
-        if is_explicit and (new := numbers - one.explicit):
-            one.explicit |= new
-            one.gained_explicit |= new
+        self._add(node, numbers)
+
+    def _add(self, node: SetNode, numbers: BitMap) -> None:
+        if self._sets[node].add(numbers):
             self._busy[node] = None
         self._work.spend(1 + len(numbers) // NUMBERS_FOR_A_NODE)
 
-    def _update(self, whole: ReverseNode, numbers: BitMap) -> None:
+    def _add_all(self, node: SetNode, is_explicit: bool) -> None:
+        """Makes a node hold on every object."""
+        one = self._sets[node]
+        one.is_all_explicit = one.is_all_explicit or is_explicit
+        if self._add_all_but(node, BitMap()):
+            self._compute_each([*node.wholes])
+
+    def _add_all_but(self, node: SetNode, lacking: BitMap) -> bool:
+        """Makes a node hold on all objects but those of `lacking` on which it does not hold yet. Returns whether it
+        held on named ones only. Raises GivenUp if that leads to other objects, which may be any."""
+        if self._graph.outgoing.get(node):
+            raise GivenUp
+        one = self._sets[node]
+        is_new = one.add_all_but(lacking)
+        if one.gained:
+            self._busy[node] = None
+        self._work.spend(1 + len(lacking) // NUMBERS_FOR_A_NODE)
+        return is_new
+
+    def _update(self, whole: SetNode, numbers: BitMap) -> None:
         """Propagates to a node that one of its parts gained these objects."""
-        if not isinstance(whole.plan, Operation):
-            self._add(whole, numbers, is_explicit=False)
-            return
-        one = self._sets[whole]
-        holding = self._combine(whole, whole.plan, numbers)
-        if not one.is_complement:
-            self._add(whole, holding, is_explicit=False)
-        elif new := holding & one.numbers:
-            one.numbers -= new
-            one.gained |= new
-            self._busy[whole] = None
+        holding = self._combine(whole, numbers) if isinstance(whole.plan, Operation) else numbers
+        self._add(whole, holding)
 
-    def _combine(self, node: ReverseNode, plan: Operation, within: BitMap) -> BitMap:
-        """Returns those of these objects on which the combination of the parts holds."""
-        assert isinstance(plan.rule, RuleOperator)
+    def _combine(self, node: SetNode, within: BitMap) -> BitMap:
+        """Returns those of these objects on which the parts of a node make it hold."""
         self._work.spend(len(node.branches) * (1 + len(within) // NUMBERS_FOR_A_NODE))
-        return plan.rule.combine_sets([self._sets[branch].restrict(within) for branch in node.branches], within)
+        sets = [self._sets[branch].restrict(within) for branch in node.branches]
+        if not isinstance(node.plan, Operation):
+            return BitMap.union(BitMap(), *sets)
+        assert isinstance(node.plan.rule, RuleOperator)
+        return node.plan.rule.combine_sets(sets, within)
 
-    def _waits_for_branch(self, node: ReverseNode) -> bool:
+    def _waits_for_branch(self, node: SetNode) -> bool:
         branches = node.branches if isinstance(node.plan, Operation) else ()
         return self._waits(node) or any(map(self._waits, branches))
 
-    def _waits(self, node: ReverseNode) -> bool:
+    def _waits(self, node: SetNode) -> bool:
         return node.waits and node not in self._awake
 
     def _wake(self) -> bool:
         """Computes the next nodes that wait, once no node gains anything any more; returns false if there is none."""
         ready = next(self._negations, ())
         self._awake.update(ready)
-        waiting = [*ready, *(whole for node in ready for whole in node.wholes)]
+        self._compute_each([*ready, *(whole for node in ready for whole in node.wholes)])
+        return bool(ready)
+
+    def _compute_each(self, waiting: list[SetNode]) -> None:
+        """Computes nodes, and those that they are parts of."""
         while waiting:
             node = waiting.pop()
             if not self._waits_for_branch(node) and self._compute(node):
                 waiting += node.wholes
-        return bool(ready)
 
-    def _compute(self, node: ReverseNode) -> bool:
-        """Computes a node from all that its parts have, and returns whether it holds on the objects that none of them
-        names. Raises GivenUp where it would have to lead to all of these."""
+    def _compute(self, node: SetNode) -> bool:
+        """Computes a node from all that its parts have, and returns whether it has come to hold on the objects that
+        none of them names."""
         branches = [self._sets[branch] for branch in node.branches]
-        plan, one = node.plan, self._sets[node]
-        if not isinstance(plan, Operation):
-            if any(branch.is_complement for branch in branches):
-                raise GivenUp
-            return False  # it gains what its parts gain
-        others = plan.rule.combine(TRUE if branch.is_complement else FALSE for branch in branches)
-        all_numbers = BitMap.union(BitMap(), *(branch.numbers for branch in branches))
-        holding = self._combine(node, plan, all_numbers)
-        if others is not TRUE:
-            self._add(node, holding, is_explicit=False)
-            return False
-        one.is_complement, one.numbers = True, all_numbers - holding
-        return True
+        others = (TRUE if branch.is_complement else FALSE for branch in branches)
+        value = node.plan.rule.combine(others) if isinstance(node.plan, Operation) else max(others, default=FALSE)
+        within = BitMap.union(BitMap(), *(branch.numbers for branch in branches))
+        holding = self._combine(node, within)
+        if value is TRUE:
+            return self._add_all_but(node, within - holding)
+        self._add(node, holding)
+        return False
 
     def _read_missing(self) -> Steps[None]:
         """Reads the entries that are missing, and propagates through them."""

@@ -1,6 +1,6 @@
 """Holds what a search for subjects with bitmaps computes (see subject_sets.py): unions, combinations and their sets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyroaring import BitMap
@@ -42,16 +42,17 @@ class UnionNode:
     """Has what a plan on an object, and all that it leads to by alternatives, gives to subjects.
 
     `reached` has the numbers of the objects by plan, `direct` the subjects that warrants on these name, by their type:
-    WILDCARD_NUMBER stands for all. `is_exact`: values short of TRUE matter. `set` is that of the type being solved."""
+    WILDCARD_NUMBER stands for all. With `counts_unknown` it has all subjects for which the plan is not FALSE, else
+    those for which it is TRUE (see connected_graph.py). `set` is that of the type being solved."""
 
-    __slots__ = ("direct", "is_exact", "operations", "pending", "reached", "set")
+    __slots__ = ("counts_unknown", "direct", "operations", "pending", "reached", "set")
 
-    def __init__(self, is_exact: bool) -> None:
-        self.is_exact = is_exact
+    def __init__(self, counts_unknown: bool) -> None:
+        self.counts_unknown = counts_unknown
         self.reached: dict[Plan, BitMap] = {}
         self.pending: dict[Plan, BitMap] = {}
         self.direct: dict[TypeName, BitMap] = {}
-        self.operations: dict[OperationNode, None] = {}
+        self.operations: dict[NodeOnObject, None] = {}
         self.set = SubjectSet(BitMap())
 
     def dependencies(self) -> "Sequence[Node]":
@@ -91,7 +92,27 @@ class OperationNode:
         return SubjectSet(within - holding, True) if others is TRUE else SubjectSet(holding)
 
 
-Node = UnionNode | OperationNode
+class LeafNode:
+    """Has what a leaf rule on an object gives to subjects; `find_set` returns them by their type."""
+
+    __slots__ = ("_find_set", "plans", "set")
+
+    def __init__(self, find_set: Callable[[TypeName | None], SubjectSet]) -> None:
+        self._find_set = find_set
+        self.plans: Sequence[Plan | Operation] = ()
+        self.set = SubjectSet(BitMap())
+
+    def dependencies(self) -> "Sequence[Node]":
+        return ()
+
+    def compute(self, of_type: TypeName | None) -> SubjectSet:
+        return self._find_set(of_type)
+
+
+NodeOnObject = OperationNode | LeafNode
+"""Represents an operation on one object."""
+
+Node = UnionNode | NodeOnObject
 
 
 @dataclass(slots=True)
@@ -100,22 +121,24 @@ class SolvedSubjects:
 
     `results` has the subjects of the roots, and `solved` those of combinations, by their type. Of results, a complement
     includes `*`. `entries` has all that was used of the adjacency by the number of the object, `condition_values` the
-    values of all conditional warrants that were met, by number. Rows may differ from `valid_until` on."""
+    values of all conditional warrants that were met, by number. Rows may differ from `valid_until` on. `itself` is the
+    object if a rule made a row of it (`self`): unlike all other rows, it need not exist."""
 
     object: ObjectRef
     number: int
     roots: Mapping[RelationName, Plan]
     unions: Mapping[tuple[Plan, int, bool], UnionNode]
-    operations: Mapping[tuple[Operation, int, bool], OperationNode]
+    operations: Mapping[tuple[Operation, int, bool], NodeOnObject]
     edges: Mapping[Plan, PlanEdges]
     entries: Mapping[AdjacencyKey, Mapping[int, AdjacentSubjects]]
     tables: Mapping[TypeName, IdTable]
     condition_values: Mapping[int, Truth]
     valid_until: int
     results: dict[tuple[TypeName, RelationName], SubjectSet] = field(default_factory=dict)
-    solved: dict[TypeName, dict[OperationNode, SubjectSet]] = field(default_factory=dict)
+    solved: dict[TypeName, dict[NodeOnObject, SubjectSet]] = field(default_factory=dict)
+    itself: ObjectRef | None = None
 
-    def find_operation(self, operation: Operation, number: int) -> OperationNode:
+    def find_operation(self, operation: Operation, number: int) -> NodeOnObject:
         """Returns the node of a combination on an object that was reached."""
         key = (operation, number)
         return self.operations.get((*key, False)) or self.operations[*key, True]

@@ -20,18 +20,21 @@ NUMBERS_OF_AN_ENTRY = 25
 
 class OrderedSubjects(OrderedNumbers):
     """Holds the rows of a list of subjects in order. `existing` has the existing objects of each type that `sets` has
-    complements of."""
+    complements of, and `absent` those of its rows that do not exist, by type."""
 
-    def __init__(self, sets: SolvedSubjects, existing: Mapping[TypeName, BitMap]) -> None:
+    def __init__(
+        self, sets: SolvedSubjects, existing: Mapping[TypeName, BitMap], absent: Mapping[TypeName, BitMap]
+    ) -> None:
         self.sets = sets
         self._existing = existing
+        self._absent = absent
         super().__init__(sets.tables, ((target, self._list_numbers(*target)) for target in sets.results))
 
     def _list_numbers(self, of_type: TypeName, relation: RelationName) -> BitMap:
         found = self.sets.results[of_type, relation]
-        if not found.is_complement:
-            return found.numbers
-        return found.restrict(self._existing[of_type]) | BitMap([WILDCARD_NUMBER])
+        if found.is_complement:
+            return found.restrict(self._existing[of_type]) | BitMap([WILDCARD_NUMBER])
+        return found.numbers - self._absent[of_type] if of_type in self._absent else found.numbers
 
     def weigh(self) -> int:
         """Returns how many numbers are held in memory, or what takes as much as they."""

@@ -114,7 +114,7 @@ class SubjectReports:
         """Computes the values, and reads the warrants that may be reported for these relations."""
         reached: dict[Plan, BitMap] = {}
         for union in self._sets.unions.values():
-            for plan, numbers in union.reached.items():
+            for plan, numbers in () if union.counts_unknown else union.reached.items():
                 reached[plan] = reached[plan] | numbers if plan in reached else numbers
             self._work.spend(1)
             if self._work.needs_checkpoint:

@@ -5,14 +5,15 @@ grants it there by alternatives alone: groups, links, relations on the same obje
 places: all groups that were reached are expanded together, and all their subjects are united. Only combinations have
 sets of their own, which are computed from those of their parts, each a union again.
 
-The policies and time limits of the warrants that are met are evaluated. GivenUp is raised, and `subjects.py` answers,
-where one of them is unknown below an exclusion, where a warrant names the usersets of all objects of a type, for rows
-that rest on an exclusion alone, for quantifiers, `self` and named policies, and where relations rest on their own
-negation.
+The policies and time limits of the warrants that are met are evaluated. Those of which that is unknown count in the
+unions below an odd number of exclusions, and in no others (see connected_graph.py). GivenUp is raised, and
+`subjects.py` answers, where a warrant names the usersets of all objects of a type, for rows that rest on an exclusion
+or a named policy alone, for quantifiers, and where relations rest on their own negation.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -29,10 +30,19 @@ from magistrate.engine.plans import Model
 from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge, list_edges
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE
 from magistrate.engine.query.search import Checkpoints, Steps, discard, fetch_warrants, prepare_plans
-from magistrate.engine.query.subject_nodes import Node, OperationNode, SolvedSubjects, SubjectSet, UnionNode
+from magistrate.engine.query.subject_nodes import (
+    LeafNode,
+    Node,
+    NodeOnObject,
+    OperationNode,
+    SolvedSubjects,
+    SubjectSet,
+    UnionNode,
+)
+from magistrate.engine.rules.rule import Leaf
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, TypeName
-from magistrate.engine.truth import FALSE, TRUE
+from magistrate.engine.truth import TRUE, UNKNOWN, Truth
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -81,18 +91,20 @@ class _SubjectSetSearch:
         self._conditions = conditions
         self._work = work
         self._unions: dict[tuple[Plan, int, bool], UnionNode] = {}
-        self._operations: dict[tuple[Operation, int, bool], OperationNode] = {}
+        self._operations: dict[tuple[Operation, int, bool], NodeOnObject] = {}
         self._busy: dict[UnionNode, None] = {}
+        self._object: ObjectRef | None = None
+        self._itself: ObjectRef | None = None
         self._missing: dict[tuple[UnionNode, SubjectEdge], BitMap] = defaultdict(BitMap)
         self._known: dict[SubjectIndex, dict[int, AdjacentSubjects]] = defaultdict(dict)
 
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[SolvedSubjects]:
-        adjacency = self._fetch.adjacency
+        adjacency, self._object = self._fetch.adjacency, object
         number, roots = adjacency.table(object.type).assign(object.id), {}
         for relation in relations:
             yield from prepare_plans(self._model, [(object.type, relation)], self._work)
             plan = roots[relation] = self._model.plan(object.type, relation)
-            self._union(plan, number, is_exact=False)
+            self._union(plan, number, counts_unknown=False)
         yield from self._propagate()
         while self._missing:
             yield from self._read_missing()
@@ -113,32 +125,37 @@ class _SubjectSetSearch:
             self._conditions.valid_until,
         )
         yield from self._solve(found)
+        found.itself = self._itself
         return found
 
-    def _union(self, plan: Plan, number: int, is_exact: bool) -> UnionNode:
-        key = (plan, number, is_exact)
+    def _union(self, plan: Plan, number: int, counts_unknown: bool) -> UnionNode:
+        key = (plan, number, counts_unknown)
         union = self._unions.get(key)
         if union is None:
             self._charge_node()
-            union = self._unions[key] = UnionNode(is_exact)
+            union = self._unions[key] = UnionNode(counts_unknown)
             self._add(union, plan, BitMap([number]))
         return union
 
-    def _operation(self, operation: Operation, number: int, is_exact: bool) -> Checkpoints[OperationNode]:
+    def _operation(self, operation: Operation, number: int, counts_unknown: bool) -> Checkpoints[NodeOnObject]:
         """Returns the node of a combination, and makes those of all combinations nested in it."""
         made: list[tuple[OperationNode, bool]] = []
-        waiting = [(operation, is_exact)]
-        for one, exact in waiting:  # grows during the loop
-            if (one, number, exact) in self._operations:
+        waiting = [(operation, counts_unknown)]
+        for one, unknown in waiting:  # grows during the loop
+            key = (one, number, unknown)
+            if key in self._operations:
+                continue
+            self._charge_node()
+            if one.rule.leaf is not None:
+                self._operations[key] = yield from self._leaf(one, one.rule.leaf, number, unknown)
                 continue
             if not isinstance(one.rule, RuleOperator):
                 raise GivenUp
-            self._charge_node()
             while not self._model.prepare_following(one, self._work):
                 yield None
             branches = [self._model.branch(one.type, branch) for branch in one.branches]
-            node = self._operations[one, number, exact] = OperationNode(one.rule, branches)
-            below = exact or not one.rule.is_monotone
+            node = self._operations[key] = OperationNode(one.rule, branches)
+            below = unknown if one.rule.is_monotone else not unknown
             made.append((node, below))
             waiting += ((branch, below) for branch in branches if isinstance(branch, Operation))
         for node, below in made:
@@ -148,7 +165,22 @@ class _SubjectSetSearch:
                 else self._operations[branch, number, below]
                 for branch in node.plans
             ]
-        return self._operations[operation, number, is_exact]
+        return self._operations[operation, number, counts_unknown]
+
+    def _leaf(self, operation: Operation, leaf: Leaf, number: int, counts_unknown: bool) -> Checkpoints[LeafNode]:
+        yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
+        object = ObjectRef(operation.type, self._fetch.adjacency.table(operation.type).find_id(number))
+        return LeafNode(partial(self._find_leaf_set, leaf, object, UNKNOWN if counts_unknown else TRUE))
+
+    def _find_leaf_set(self, leaf: Leaf, object: ObjectRef, least: Truth, of_type: TypeName | None) -> SubjectSet:
+        """Returns the subjects of a type for which the leaf has this value at least."""
+        default, exceptions = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
+        numbers = BitMap()
+        if of_type is not None and exceptions:
+            assign = self._fetch.adjacency.table(of_type).assign
+            numbers = BitMap([assign(id) for id, value in exceptions.items() if (value >= least) != (default >= least)])
+            self._itself = object if object == self._object else self._itself
+        return SubjectSet(numbers, default >= least)
 
     def _charge_node(self) -> None:
         self._work.spend(1)
@@ -157,7 +189,7 @@ class _SubjectSetSearch:
 
     def _add(self, union: UnionNode, plan: Plan, numbers: BitMap) -> None:
         """Adds objects on which the plan grants what the union has."""
-        if WILDCARD_NUMBER in numbers or (union.is_exact and not plan.is_defined):
+        if WILDCARD_NUMBER in numbers or (union.counts_unknown and not plan.is_defined):
             raise GivenUp
         reached = union.reached.get(plan)
         new = numbers if reached is None else numbers - reached
@@ -186,7 +218,7 @@ class _SubjectSetSearch:
                 self._add(union, branch, numbers)
                 continue
             for number in numbers:
-                node = yield from self._operation(branch, number, union.is_exact)
+                node = yield from self._operation(branch, number, union.counts_unknown)
                 union.operations[node] = None
                 if self._work.needs_checkpoint:
                     yield None
@@ -226,13 +258,10 @@ class _SubjectSetSearch:
     def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
         """Returns the subjects of the warrants that count."""
         yield from self._conditions.evaluate_each(warrants)
-        numbers = BitMap()
+        least, numbers = UNKNOWN if union.counts_unknown else TRUE, BitMap()
         for warrant in warrants:
-            value = self._conditions.value(warrant)
-            if value is TRUE:
+            if self._conditions.value(warrant) >= least:
                 numbers.add(index.subjects.assign(warrant.subject_id))
-            elif value is not FALSE and union.is_exact:
-                raise GivenUp
         self._work.spend(len(warrants))
         return numbers
 
