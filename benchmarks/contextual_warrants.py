@@ -9,6 +9,7 @@ from random import Random
 
 import msgspec
 
+from benchmarks.callers import DOCUMENT, OPERATOR_KEY, USER, VIEWER, count_steps, open_service
 from benchmarks.checks import SEED, Case, loaded_case
 from benchmarks.databases import STORES
 from benchmarks.datasets import DATASETS
@@ -16,6 +17,20 @@ from benchmarks.datasets.dataset import Check
 from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
+from magistrate.api.endpoints.public import JSON
+from magistrate.api.routes import ROUTES
+from magistrate.api.server.fast_path import FastPath, PendingRequest
+from magistrate.api.server.ledger import Ledger
+from magistrate.api.service import Service
+from magistrate.engine import evaluation as engine
+from magistrate.engine.model import read_object_type
+from magistrate.engine.rules.rule import RuleDefinition
+from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.operations.checks.check import check_all
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.object_types import create_object_types
+from magistrate.operations.warrants import create_warrants
+from magistrate.store.contract import NewWarrant
 
 SIZE = 10_000
 QUESTIONS = 1_000
@@ -28,6 +43,8 @@ NONE_APART = -1
 """Stands for none, in the rounds that have others each time."""
 OTHERS_EACH_TIME = -100
 """Stands for 100 contextual warrants that are others in each check. The service does not keep as many."""
+STEPS = 4
+"""How many checks are made until the instructions of one are counted, that included."""
 TARGET = 3
 """How much dearer such a check may be than the same one without."""
 
@@ -101,6 +118,41 @@ def _body(question: Check, groups: Sequence[str]) -> bytes:
             {"objectType": "group", "objectId": group, "relation": "member", "subject": subject} for group in groups
         ]
     return msgspec.json.encode(body)
+
+
+async def count_instructions(database_url: str) -> Mapping[int, int]:
+    """How many instructions of the interpreter a cached check takes, by the number of its contextual warrants, which
+    are others than those of all checks before."""
+    async with open_service(database_url) as service:
+        context = service.context
+        team = read_object_type(TypeName("group"), None, {RelationName("member"): RuleDefinition()})
+        await create_object_types(context, [team], context.stamp("bench"))
+        checked = Check("document", "plan", "viewer", "user", "ann")
+        document, ann = ObjectRef(DOCUMENT, ObjectId("plan")), Subject(USER, ObjectId("ann"))
+        staff = Subject(TypeName("group"), ObjectId("staff"), RelationName("member"))
+        member = NewWarrant(ObjectRef(TypeName("group"), ObjectId("staff")), RelationName("member"), ann)
+        stored = [NewWarrant(document, VIEWER, staff), member]
+        await create_warrants(context, stored, context.stamp("bench"), str)
+        groups = [f"group-{number:04d}" for number in range(max(NUMBERS) * (1 + STEPS))]
+        await check_all(context, [engine.Check(document, VIEWER, ann)], NO_DEMAND)
+        return {number: _count_checks(service, checked, number, groups) for number in NUMBERS}
+
+
+def _count_checks(service: Service, checked: Check, number: int, groups: Sequence[str]) -> int:
+    fast_path = FastPath(lambda: service, ROUTES, Ledger())
+    bodies = [_body(checked, groups[number * step :][:number]) for step in range(STEPS)]
+    headers = {"authorization": f"ApiKey {OPERATOR_KEY}", "content-type": JSON, "content-length": f"{len(bodies[0])}"}
+    first = fast_path.begin_request(
+        b"POST", b"/v2/check", [(name.encode(), value.encode()) for name, value in headers.items()]
+    )
+    assert isinstance(first, PendingRequest)
+    waiting, head = iter(bodies), first.head
+
+    def answer() -> bytes | None:
+        pending = fast_path.begin(head)
+        return None if pending is None else fast_path.answer(pending, next(waiting), [])
+
+    return count_steps(answer)
 
 
 def _rows(store: str, figures: dict[int, Figures]) -> list[Sequence[str]]:

@@ -117,10 +117,10 @@ def are_object_ids(texts: Set[str | None]) -> bool:
     if None in texts or "" in texts or not texts.isdisjoint(DOTS):
         return False
     ids = cast(Set[str], texts)
-    if max(map(len, ids), default=0) > MAX_ID_LENGTH:
-        return False
     together = "".join(ids)
-    return together.isascii() and not together.encode("ascii").translate(None, _ID_BYTES)
+    if not together.isascii() or together.encode("ascii").translate(None, _ID_BYTES):
+        return False
+    return len(together) <= MAX_ID_LENGTH or max(map(len, ids)) <= MAX_ID_LENGTH
 
 
 def object_ref(of_type: str | None, id: str | None) -> ObjectRef:

@@ -15,6 +15,7 @@ from magistrate.api.endpoints.contextual_warrants import (
     ContextualMember,
     are_readable_at_once,
     judge_contextual_warrants,
+    read_contextual_text,
     read_contextual_warrants,
     read_plain_warrants,
 )
@@ -136,11 +137,14 @@ class JoinedCheckBody(CheckBody, frozen=True, dict=True):
 def _join_contextual(others: CheckBody, runs: PlainRuns) -> CheckBody:
     """Returns the body that has these contextual warrants as well. Raises InvalidParameter, MissingParameter."""
     joined = JoinedCheckBody(*astuple(others), runs)  # type: ignore[call-arg]  # of which mypy does not know the number
-    vars(joined)["plain_checks"] = others.plain_checks  # they were perhaps read before
+    # The checks were perhaps read before. A property that is set takes nothing to look up.
+    vars(joined).update(plain_checks=others.plain_checks, plain_contextual=runs)
     return joined
 
 
-CONTEXTUAL_LAST = LastMember(CONTEXTUAL_WARRANTS, ContextualMember, ContextualMember.read_plain, _join_contextual)
+CONTEXTUAL_LAST = LastMember(
+    CONTEXTUAL_WARRANTS, ContextualMember, ContextualMember.read_plain, _join_contextual, read_contextual_text
+)
 """Describes how a check ends whose contextual warrants are likely to come again."""
 
 

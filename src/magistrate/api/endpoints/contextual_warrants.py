@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from magistrate.api.endpoints.alike_warrants import read_alike_warrants
 from magistrate.api.endpoints.plain_bodies import read_plain_runs
 from magistrate.api.endpoints.warrants import (
     PolicyFaults,
@@ -53,6 +54,11 @@ class ContextualMember(msgspec.Struct, rename="camel", frozen=True, forbid_unkno
     def read_plain(self) -> PlainRuns | None:
         """Returns the warrants if there are any, and all are plain."""
         return read_plain_warrants(self.contextual_warrants) if self.contextual_warrants else None
+
+
+def read_contextual_text(text: str, begin: int, end: int, max_depth: int) -> PlainRuns | None:
+    """Returns the warrants in the JSON array between these places of a text, or None if they have to be decoded."""
+    return read_alike_warrants(text, begin, end, MAX_CONTEXTUAL_WARRANTS, max_depth)
 
 
 def read_contextual_warrants(

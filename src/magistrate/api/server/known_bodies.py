@@ -39,20 +39,25 @@ class KnownBodies:
         self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, last_member: AnyLastMember | None
     ) -> Any:
         """Returns the value of a body. Raises like `decode_body`."""
-        joined = None
-        if last_member is not None and len(body) > MOST_BODY_BYTES:
-            joined = self._join(body, decoder, max_depth, last_member)
-        return self._decode_whole(body, decoder, max_depth) if joined is None else joined
+        value = self.bodies.get((decoder, body)) if len(body) <= MOST_BODY_BYTES else None
+        if value is None and last_member is not None:
+            value = self._join(body, decoder, max_depth, last_member)
+            if value is not None:
+                self._keep(body, decoder, value)
+        return self._decode_whole(body, decoder, max_depth) if value is None else value
 
     def _decode_whole(self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int) -> Any:
-        value = self.bodies.get((decoder, body))
+        value = self.bodies.get((decoder, body)) if len(body) <= MOST_BODY_BYTES else None
         if value is None:
             value = decode_body(body, decoder, max_depth)
-            if len(body) <= MOST_BODY_BYTES:
-                if len(self.bodies) >= MOST_BODIES:
-                    self.bodies.clear()
-                self.bodies[decoder, body] = value
+            self._keep(body, decoder, value)
         return value
+
+    def _keep(self, body: bytes, decoder: msgspec.json.Decoder[Any], value: Any) -> None:
+        if len(body) <= MOST_BODY_BYTES:
+            if len(self.bodies) >= MOST_BODIES:
+                self.bodies.clear()
+            self.bodies[decoder, body] = value
 
     def _join(
         self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, last_member: AnyLastMember
@@ -69,11 +74,13 @@ class KnownBodies:
             return None
 
     def _read_member(self, member: bytes, max_depth: int, last_member: AnyLastMember) -> Any | None:
+        if len(member) <= MOST_BODY_BYTES:
+            return last_member.read(member, max_depth)
         key = (last_member.decoder, len(member), member[:MEMBER_ENDS], member[-MEMBER_ENDS:])
         known = self.members.get(key)
         if known is not None and known[0] == member:
             return known[1]
-        value = last_member.read(decode_body(member, last_member.decoder, max_depth))
+        value = last_member.read(member, max_depth)
         if value is not None:
             if known is None:
                 if self._member_bytes + len(member) > MOST_MEMBERS_BYTES:
