@@ -4,6 +4,7 @@ The steps are those of the writes of one kind. Deletions come first, warrants be
 deletes its warrants, and none of them may then be missing. Objects are created before the warrants that name them."""
 
 from collections.abc import Callable, Container, Sequence
+from operator import attrgetter
 
 from magistrate.engine.terms import ObjectRef, Revision
 from magistrate.errors import PreconditionFailed
@@ -31,7 +32,8 @@ def write_atomically(wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Callabl
 
 def _count(wanted: AtomicWrite, objects: Sequence[Effect], warrants: Sequence[Effect]) -> WriteCounts:
     """Counts elements; the effects on warrants include the objects that were created for them."""
-    created = len(objects) + sum(effect.kind == "warrant" and effect.action != "expired" for effect in warrants)
+    of_warrants = list(map(attrgetter("kind", "action"), warrants))
+    created = len(objects) + sum(of_warrants.count(("warrant", action)) for action in ("created", "updated"))
     return WriteCounts(
         created=created,
         deleted=len(wanted.warrants_to_delete) + len(wanted.objects_to_delete),

@@ -1,9 +1,10 @@
 """Looks up the rows of many keys in few statements, on SQLite."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, compress
+from operator import itemgetter
 
 from magistrate.store.database import Find
 from magistrate.store.sql import Parameter
@@ -14,6 +15,9 @@ statements are not faster, and are too long to be kept prepared."""
 
 MANY_KEYS = 32
 """Sets the number of keys from which on columns that are alike in all of them are bound once."""
+
+MOST_GROUPS = 4
+"""Limits the groups of keys that are alike in their first column and looked up apart from the others."""
 
 _COLUMNS = re.compile(r"\(([^()]*)\) IN$")
 
@@ -27,16 +31,31 @@ def find_statements(find: Find) -> Iterator[Lookup]:
     if len(find.keys) == 1:
         yield find.one, find.keys[0]
         return
-    for start in range(0, len(find.keys), KEYS_AT_ONCE):
-        keys = _pad_keys(find.keys[start : start + KEYS_AT_ONCE])
-        columns = list(zip(*keys, strict=True)) if len(keys) >= MANY_KEYS else ()
-        alike = tuple(place for place, column in enumerate(columns) if column.count(column[0]) == len(column))
-        if 0 < len(alike) < len(columns):
-            differing = zip(*(column for place, column in enumerate(columns) if place not in alike), strict=True)
-            values = chain((columns[place][0] for place in alike), chain.from_iterable(differing))
-        else:
-            alike, values = (), chain.from_iterable(keys)
-        yield _write_statement(find.any_of, alike, len(keys[0]), len(keys)), list(values)
+    for group in _group_keys(find.keys):
+        for start in range(0, len(group), KEYS_AT_ONCE):
+            yield _find_together(find.any_of, _pad_keys(group[start : start + KEYS_AT_ONCE]))
+
+
+def _group_keys(keys: Sequence[tuple[str, ...]]) -> Sequence[Sequence[tuple[str, ...]]]:
+    """Returns the keys with the same first column together, if these are many and there are few such columns: a write
+    has objects and subjects of two types, for example."""
+    columns = list(map(itemgetter(0), keys)) if len(keys) >= MANY_KEYS else []
+    names = dict.fromkeys(columns)
+    if not 1 < len(names) <= MOST_GROUPS:
+        return [keys]
+    return [list(compress(keys, map(name.__eq__, columns))) for name in names]
+
+
+def _find_together(any_of: str, keys: Sequence[tuple[str, ...]]) -> Lookup:
+    columns = list(zip(*keys, strict=True)) if len(keys) >= MANY_KEYS else ()
+    alike = tuple(place for place, column in enumerate(columns) if column.count(column[0]) == len(column))
+    values: Iterable[Parameter]
+    if 0 < len(alike) < len(columns):
+        differing = zip(*(column for place, column in enumerate(columns) if place not in alike), strict=True)
+        values = chain((columns[place][0] for place in alike), chain.from_iterable(differing))
+    else:
+        alike, values = (), chain.from_iterable(keys)
+    return _write_statement(any_of, alike, len(keys[0]), len(keys)), list(values)
 
 
 @lru_cache(maxsize=256)

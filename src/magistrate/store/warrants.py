@@ -6,8 +6,8 @@ time limits is ended, and written again."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
-from operator import itemgetter
+from itertools import chain, filterfalse, repeat
+from operator import add, attrgetter, itemgetter
 
 import msgspec
 
@@ -55,6 +55,8 @@ def read_change(key: str, action: str, starts_at: int | None, expires_at: int | 
 
 
 _KEY = msgspec.json.Decoder(tuple[str, ...])
+_digest_of: Callable[[Row], str] = itemgetter(6)
+_content_of = attrgetter("policy", "starts_at", "expires_at")
 _NAMES = 6
 """Counts the columns with which a key begins: the names in a warrant."""
 
@@ -103,17 +105,16 @@ def insert_all(
     plan = _plan_writes(wanted, stored, stamp.at, revision)
     if len(plan.inserted) < len(wanted):
         patterns, objects = patterns_of(plan.inserted), objects_of(plan.inserted)
-    policies = {row[6]: row[10] for row in plan.inserted.values() if row[10]}
-    if policies:
-        yield from keep_policies(policies)
+    if any(map(_digest_of, plan.inserted)):
+        yield from keep_policies({row[6]: row[10] for row in plan.inserted.values() if row[10]})
     yield from insert_patterns(patterns, known_patterns, revision)
     if plan.replaced:
         yield _end_rows(sql.END_NUMBERED_WARRANT, (revision,), plan.replaced)
     if plan.expired:
         yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), plan.expired)
     yield from _insert_rows(plan.ordinary, plan.limited)
-    existing = index_rows(OBJECTS, known_objects)
-    missing: dict[Key, str | None] = {key: None for key in objects if key not in existing}
+    existing = set(map(itemgetter(slice(OBJECTS.key_length)), known_objects))
+    missing: dict[Key, str | None] = dict.fromkeys(filterfalse(existing.__contains__, objects))
     stored.update(plan.inserted)
     if not missing:
         return stored, plan.effects
@@ -144,6 +145,8 @@ def _plan_writes(
     wanted: Mapping[Key, NewWarrant], stored: Mapping[Key, Row], at: int, revision: Revision
 ) -> _WritePlan:
     """Returns what is to be written so that the wanted warrants are stored."""
+    if not stored and not any(chain.from_iterable(map(_content_of, wanted.values()))):
+        return _plan_creations(list(wanted), at, revision)
     plan = _WritePlan()
     first = revision * MAX_WARRANTS_IN_A_WRITE
     for key, new in wanted.items():
@@ -168,6 +171,19 @@ def _plan_writes(
             plan.ordinary.append((*key, number, created_at, revision))
         plan.effects.append(Effect(action, "warrant", key, before, after, starts_at, expires_at))
     return plan
+
+
+def _plan_creations(keys: Sequence[Key], at: int, revision: Revision) -> _WritePlan:
+    """Returns what is to be written so that warrants without policies and time limits are stored, none of which is. A
+    large write mostly has such warrants; their rows are made in C."""
+    numbers, nothing = range(first := revision * MAX_WARRANTS_IN_A_WRITE, first + len(keys)), repeat(None)
+    written = zip(numbers, repeat(at), repeat(revision))  # the others do not end
+    inserted = zip(numbers, nothing, nothing, nothing, repeat(at))
+    return _WritePlan(
+        inserted=dict(zip(keys, map(add, keys, inserted), strict=True)),
+        ordinary=list(map(add, keys, written)),
+        effects=[Effect("created", "warrant", key, None, None) for key in keys],
+    )
 
 
 def has_expired(row: Row, at: int) -> bool:
@@ -262,22 +278,24 @@ def keep_policies(texts: Mapping[str, str]) -> Script[None]:
 def patterns_of(rows: Iterable[Row]) -> list[Key]:
     """Returns the warrant patterns of rows that begin with the columns of the key, each once."""
     object_types, object_ids, relations, subject_types, subject_ids, groups = _name_columns(rows)
-    patterns = zip(
-        object_types, _wildcards(object_ids), relations, subject_types, _wildcards(subject_ids), groups, strict=True
-    )
-    return list(dict.fromkeys(patterns))
+    columns = (object_types, _wildcards(object_ids), relations, subject_types, _wildcards(subject_ids), groups)
+    if all([column.count(column[0]) == len(column) for column in columns if column]):
+        return [tuple([column[0] for column in columns])] if object_types else []
+    return list(dict.fromkeys(zip(*columns, strict=True)))
 
 
-def _wildcards(ids: Iterable[str]) -> list[str]:
+def _wildcards(ids: Sequence[str]) -> list[str]:
     """Returns these ids as a warrant pattern has them."""
-    return [WILDCARD if id == WILDCARD else "" for id in ids]
+    return [WILDCARD if id == WILDCARD else "" for id in ids] if WILDCARD in ids else [""] * len(ids)
 
 
 def objects_of(rows: Iterable[Row]) -> list[Key]:
     """Returns the objects and subjects of rows that begin with the columns of the key, each once, in order."""
     object_types, object_ids, _, subject_types, subject_ids, _ = _name_columns(rows)
     both = zip(zip(object_types, object_ids, strict=True), zip(subject_types, subject_ids, strict=True), strict=True)
-    return [key for key in dict.fromkeys(chain.from_iterable(both)) if key[1] != WILDCARD]
+    keys: list[Key] = [*dict.fromkeys(chain.from_iterable(both))]
+    has_wildcard = WILDCARD in object_ids or WILDCARD in subject_ids
+    return [key for key in keys if key[1] != WILDCARD] if has_wildcard else keys
 
 
 def _name_columns(rows: Iterable[Row]) -> Sequence[Sequence[str]]:

@@ -1,0 +1,74 @@
+"""What large writes take besides their statements, and that their shorter ways lead to the same."""
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.callers import count_steps
+from benchmarks.writes import ELEMENTS, build_warrants
+from magistrate.engine.names import warrant_names
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
+from magistrate.engine.warrants import warrant_pattern
+from magistrate.store.atomic_writes import write_atomically
+from magistrate.store.contract import AtomicWrite, NewWarrant, Stamp
+from magistrate.store.database import FindTogether
+from magistrate.store.versioned import Key
+from magistrate.store.warrants import _plan_writes, objects_of, patterns_of, warrant_key
+
+AT, REVISION = 1_763_683_200_000_000, Revision(7)
+MOST_OF_A_WARRANT = 250
+"""Instructions of the interpreter for each new warrant; there were 400 before their rows were made together."""
+
+types, ids = st.sampled_from(["document", "user"]), st.sampled_from(["a", "b", "c", WILDCARD])
+keys = st.tuples(
+    types, ids, st.sampled_from(["viewer", "editor"]), types, ids, st.sampled_from(["", "member"]), st.just("")
+)
+
+
+def to_warrant(key: Key) -> NewWarrant:
+    of_type, id, relation, subject_type, subject_id, group, _ = key
+    subject = Subject(TypeName(subject_type), ObjectId(subject_id), RelationName(group) if group else None)
+    return NewWarrant(ObjectRef(TypeName(of_type), ObjectId(id)), RelationName(relation), subject)
+
+
+def test_writing_new_warrants_takes_few_instructions_for_each() -> None:
+    wanted = AtomicWrite(warrants=build_warrants(1))
+
+    def write() -> object:
+        script = write_atomically(wanted, lambda model: None, Stamp("ann", AT))(REVISION)
+        step = next(script)
+        try:
+            while True:
+                step = script.send([[] for _ in step.finds] if isinstance(step, FindTogether) else [])
+        except StopIteration as finished:
+            return finished.value
+
+    assert count_steps(write) <= MOST_OF_A_WARRANT * ELEMENTS
+
+
+@given(st.lists(keys, unique=True, max_size=20))
+def test_new_plain_warrants_are_written_as_among_others(written: Sequence[Key]) -> None:
+    plain = {key: to_warrant(key) for key in written}
+    limited = NewWarrant(
+        ObjectRef(TypeName("folder"), ObjectId("a")),
+        RelationName("viewer"),
+        Subject(TypeName("user"), ObjectId("a")),
+        expires_at=AT + 1,
+    )
+
+    alone = _plan_writes(plain, {}, AT, REVISION)
+    among = _plan_writes({**plain, warrant_key(limited): limited}, {}, AT, REVISION)
+
+    assert list(alone.inserted.items()) == list(among.inserted.items())[:-1]
+    assert alone.ordinary == among.ordinary
+    assert alone.effects == among.effects[:-1]
+    assert [*alone.limited, *alone.replaced, *alone.expired] == []
+
+
+@given(st.lists(keys, max_size=20))
+def test_patterns_and_objects_are_each_named_once_in_order(written: Sequence[Key]) -> None:
+    objects = [end for key in written for end in (key[:2], key[3:5]) if end[1] != WILDCARD]
+
+    assert patterns_of(written) == list(dict.fromkeys(warrant_pattern(warrant_names(*key[:6])) for key in written))
+    assert objects_of(written) == list(dict.fromkeys(objects))
