@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -16,6 +17,7 @@ from magistrate.api.server.server import GracefulServer
 from magistrate.client_tls import trust_for
 from magistrate.config import Settings, read_settings
 from tests.scenario_files import warrant_body
+from tests.socket_transport import SocketTransport
 
 KEY = "the-key-of-all-tests"
 STARTED_WITHIN_SECONDS = 20.0
@@ -34,7 +36,16 @@ class Client(httpx.Client):
 
     def __init__(self, url: str, key: str = KEY, trust: ssl.SSLContext | None = None) -> None:
         headers = {"Authorization": f"ApiKey {key}"}
-        super().__init__(base_url=url, headers=headers, timeout=30, trust_env=False, verify=trust or trust_for(url))
+        parts = urlsplit(url)
+        transport = SocketTransport(parts.hostname or "", parts.port or 80) if parts.scheme == "http" else None
+        super().__init__(
+            base_url=url,
+            headers=headers,
+            timeout=30,
+            trust_env=False,
+            verify=trust or trust_for(url),
+            transport=transport,
+        )
 
     def delete_json(self, path: str, body: Any) -> httpx.Response:
         return self.request("DELETE", path, json=body)

@@ -1,0 +1,151 @@
+"""The transport that tests send requests by is one of HTTP/1.1, and notices what is not."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import httpx
+import pytest
+
+from tests.running import Client
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+WHOLE = HEAD + b"Content-Length: 2\r\n\r\nok"
+
+
+class Script:
+    """A server that answers with these bytes, a list for each connection, and keeps what it was sent."""
+
+    def __init__(self, *connections: list[bytes], closes: bool = True) -> None:
+        self.seen: list[list[bytes]] = []
+        self._connections = connections
+        self._closes = closes
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._listening.settimeout(30)
+        self._kept: list[socket.socket] = []
+        self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
+
+    def run(self) -> None:
+        for answers in self._connections:
+            connection, _ = self._listening.accept()
+            self._kept.append(connection)
+            requests: list[bytes] = []
+            self.seen.append(requests)
+            for answer in answers:
+                requests.append(read_request(connection))
+                connection.sendall(answer)
+            if self._closes:
+                connection.shutdown(socket.SHUT_RDWR)
+                connection.close()
+
+    def close(self) -> None:
+        self._listening.close()
+        for connection in self._kept:
+            connection.close()
+
+
+def read_request(connection: socket.socket) -> bytes:
+    read = b""
+    while b"\r\n\r\n" not in read or (b"chunked" in read and not read.endswith(b"0\r\n\r\n")):
+        read += connection.recv(65_536)
+    return read
+
+
+@contextmanager
+def served(script: Script) -> Iterator[Client]:
+    thread = threading.Thread(target=script.run)
+    thread.start()
+    with Client(script.url) as client:
+        yield client
+    thread.join()
+    script.close()
+
+
+def test_a_connection_is_used_again() -> None:
+    script = Script([WHOLE, WHOLE])
+
+    with served(script) as client:
+        assert [client.get("/a?b=c").text, client.post("/d", content=b"{}").text] == ["ok", "ok"]
+
+    [[first, second]] = script.seen
+    assert first.startswith(b"GET /a?b=c HTTP/1.1\r\nHost: 127.0.0.1:")
+    assert b"\r\nAuthorization: ApiKey " in first
+    assert second.endswith(b"\r\nContent-Length: 2\r\n\r\n{}")
+
+
+@pytest.mark.parametrize("last", [b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", WHOLE])
+def test_a_connection_that_the_service_closes_is_not_used_again(last: bytes) -> None:
+    with served(Script([last], [WHOLE])) as client:
+        assert client.get("/").text == "ok"
+        while b"close" not in last and client._transport._idle_connection():  # type: ignore[attr-defined]
+            pass
+        assert client.get("/").text == "ok"
+
+
+@pytest.mark.parametrize(
+    ("answer", "body"),
+    [
+        (HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n3\r\nay.\r\n0\r\n\r\n", "okay."),
+        (HEAD + b"\r\nuntil the end", "until the end"),
+        (HEAD + b"Content-Length: 0\r\n\r\n", ""),
+        (b"HTTP/1.1 204 No Content\r\n\r\n", ""),
+    ],
+)
+def test_a_body_ends_where_the_response_says(answer: bytes, body: str) -> None:
+    with served(Script([answer])) as client:
+        assert client.get("/").text == body
+
+
+def test_headers_are_those_that_were_sent() -> None:
+    with served(
+        Script([HEAD + b"X-One: a\r\nX-Two: b\r\nX-Two: c\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"])
+    ) as client:
+        headers = client.get("/").headers
+
+    assert headers.raw == [(b"X-One", b"a"), (b"X-Two", b"b"), (b"X-Two", b"c"), (b"Transfer-Encoding", b"chunked")]
+
+
+def test_a_response_to_head_has_no_body() -> None:
+    with served(Script([HEAD + b"Content-Length: 5\r\n\r\n"])) as client:
+        assert client.head("/").headers["content-length"] == "5"
+
+
+def test_a_body_whose_length_is_not_known_is_sent_in_chunks() -> None:
+    script = Script([WHOLE])
+
+    with served(script) as client:
+        client.post("/", content=iter([b"ab", b"", b"cde"]))
+
+    assert script.seen[0][0].endswith(b"Transfer-Encoding: chunked\r\n\r\n2\r\nab\r\n3\r\ncde\r\n0\r\n\r\n")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"",
+        b"HTTP/1.1 200",
+        HEAD + b"Content-Length: 5\r\n\r\nok",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\n2\r\nok\r\n",
+        HEAD + b"Content-Length: 1\r\n\r\nok",
+        WHOLE + WHOLE,
+        HEAD + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\nok",
+        HEAD + b"a header: without a name\r\n\r\n",
+        b"nonsense\r\n\r\n",
+    ],
+)
+def test_what_is_no_response_is_an_error(answer: bytes) -> None:
+    with served(Script([answer])) as client, pytest.raises(httpx.RemoteProtocolError):
+        client.get("/")
+
+
+def test_an_answer_that_does_not_come_is_a_timeout() -> None:
+    with served(Script([b""], closes=False)) as client, pytest.raises(httpx.ReadTimeout):
+        client.get("/", timeout=0.05)
+
+
+def test_a_service_that_is_not_there_is_an_error() -> None:
+    with closing(socket.socket()) as bound:
+        bound.bind(("127.0.0.1", 0))
+        with Client(f"http://127.0.0.1:{bound.getsockname()[1]}") as client, pytest.raises(httpx.ConnectError):
+            client.get("/")
