@@ -13,7 +13,7 @@ import httpx
 
 from magistrate.store.contract import ALIVE
 from tests.databases import Dump, dump
-from tests.processes.service_process import ServiceProcess
+from tests.processes.forked_service import ForkedService
 from tests.running import KEY, Client
 from tests.scenario_files import warrant_body
 
@@ -48,7 +48,7 @@ def replace_role(name: str, client: Client, number: int) -> httpx.Response:
 
 
 def write_until_killed(
-    service: ServiceProcess, name: str, write: Callable[[str, Client, int], httpx.Response], acknowledged: list[str]
+    service: ForkedService, name: str, write: Callable[[str, Client, int], httpx.Response], acknowledged: list[str]
 ) -> None:
     with service.client() as client:
         for number in range(1_000):
@@ -67,7 +67,7 @@ def kill_in_the_middle_of_writes(url: str, folder: Path) -> None:
     replaced: list[str] = []
 
     for round_number in range(ROUNDS):
-        with ServiceProcess(folder, database_url=url, api_key=KEY) as service:
+        with ForkedService(folder, database_url=url, api_key=KEY) as service:
             threads = [
                 threading.Thread(target=write_until_killed, args=(service, f"{round_number}-{writer}", *what))
                 for writer, what in enumerate([(write_batch, acknowledged)] * WRITERS + [(replace_role, replaced)])

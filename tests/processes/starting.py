@@ -1,4 +1,5 @@
-"""The one way in which tests start processes that they send signals to or stop."""
+"""The one way in which tests start processes that they send signals to or stop, but for those that forked_service.py
+forks and kills."""
 
 import subprocess
 import sys

@@ -1,0 +1,73 @@
+"""Service processes for tests that start very many: each is forked from one that has imported the service.
+
+The imports are most of what a start takes, in processor time. All else is as in a process of its own: it is killed
+alone, and shares no memory, file or connection with those before and after it."""
+
+import multiprocessing
+import os
+import signal
+import sys
+from multiprocessing.context import ForkServerProcess
+from pathlib import Path
+from types import TracebackType
+
+import httpx
+
+from magistrate.cli.commands import main
+from tests.running import KEY, Client
+
+STARTED_WITHIN_SECONDS = 60
+
+_FORKING = multiprocessing.get_context("forkserver")
+_FORKING.set_forkserver_preload(["magistrate.cli.commands", "magistrate.wiring", __name__])
+
+
+class ForkedService:
+    """`magistrate serve --workers 1` on a free port, from start to stop. `folder` is its working directory, `settings`
+    its variables."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self._printed = folder / "printed"
+        self._printed.unlink(missing_ok=True)
+        os.mkfifo(self._printed)
+        environment = {f"MAGISTRATE_{name.upper()}": value for name, value in settings.items()}
+        self._process: ForkServerProcess = _FORKING.Process(target=_serve, args=(folder, self._printed, environment))
+        self._process.start()
+
+    def __enter__(self) -> "ForkedService":
+        """Waits until the service is ready; `url` is there from then on."""
+        self._output = self._printed.open()  # open until it ends, as a terminal is
+        line = self._output.readline()
+        assert line.startswith("Magistrate listens on "), line
+        self.url = line.split()[3]
+        with httpx.Client(base_url=self.url, trust_env=False, timeout=STARTED_WITHIN_SECONDS) as client:
+            # The socket is open already; the answer waits for the service.
+            assert client.get("/readyz").status_code == 200
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._process.kill()
+        self._process.join()
+        self._output.close()
+
+    def client(self) -> Client:
+        return Client(self.url, KEY)
+
+    def kill(self) -> None:
+        """Ends it as `kill -9` does."""
+        self._process.kill()
+        self._process.join()
+        assert self._process.exitcode == -signal.SIGKILL
+
+
+def _serve(folder: Path, printed: Path, environment: dict[str, str]) -> None:
+    """What the new process does: becomes the command as it would be in this folder with these variables."""
+    for name in [name for name in os.environ if name.startswith("MAGISTRATE_")]:
+        del os.environ[name]
+    os.environ.update(environment, TMPDIR=str(folder))
+    os.chdir(folder)
+    output = os.open(printed, os.O_WRONLY)
+    os.dup2(output, sys.stdout.fileno())
+    main(["serve", "--port", "0", "--workers", "1"])
