@@ -37,6 +37,9 @@ LONG_FILES = (
 STORES = ("sqlite", "postgres")
 THRESHOLDS = gc.get_threshold()
 
+MOST_SURVIVORS = 300_000
+"""Objects that may be frozen besides the tests themselves until all are scanned, which takes half a second."""
+
 settings.register_profile("quick", max_examples=200, deadline=None)  # other work on the machine is no failure
 settings.register_profile("thorough", parent=settings.get_profile("quick"), max_examples=20_000)
 settings.load_profile("quick")
@@ -45,6 +48,18 @@ settings.load_profile("quick")
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     places = {(TESTS / name).resolve(strict=True): place for place, name in enumerate(LONG_FILES)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+def pytest_collection_finish() -> None:
+    freeze_all()
+
+
+def freeze_all() -> int:
+    """Keeps the tests and all modules, a million objects, out of each full collection. Returns how many they are."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+    return gc.get_freeze_count()
 
 
 @pytest.fixture(scope="session")
@@ -59,14 +74,21 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServe
         wait_for_stopped_services()
 
 
+@pytest.fixture(scope="session")
+def frozen_counts() -> list[int]:
+    """How many objects were frozen whenever all had been scanned."""
+    return [gc.get_freeze_count()]
+
+
 @pytest.fixture(scope="module", autouse=True)
-def thawed_survivors() -> Iterator[None]:
+def thawed_survivors(frozen_counts: list[int]) -> Iterator[None]:
     """A service freezes what survives garbage collections, and this process has had hundreds of services."""
     yield
     if SURVIVORS.follow in gc.callbacks:
         gc.callbacks.remove(SURVIVORS.follow)
         gc.set_threshold(*THRESHOLDS)
-        gc.unfreeze()
+        if gc.get_freeze_count() > frozen_counts[-1] + MOST_SURVIVORS:
+            frozen_counts.append(freeze_all())
 
 
 @pytest.fixture
