@@ -96,9 +96,9 @@ def test_a_body_means_the_same_whether_its_last_member_is_known_or_not(
 ) -> None:
     known, body = KnownBodies(), opening + separator.join(members) + closing
 
-    first, again = read_known(known, body), read_known(known, body)
+    first, again, known_now = (read_known(known, body) for _ in range(3))
 
-    assert first == again == read_whole(body)
+    assert first == again == known_now == read_whole(body)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ class Reading:
         return member.read_plain()
 
 
-def test_the_groups_of_a_user_are_read_once_for_many_checks() -> None:
+def test_the_groups_of_a_user_are_read_once_more_and_then_kept_for_many_checks() -> None:
     known, reading = KnownBodies(), Reading()
 
     for number in range(20):
@@ -156,7 +156,18 @@ def test_the_groups_of_a_user_are_read_once_for_many_checks() -> None:
         assert value.plain_checks[1][0].object.id == f"plan-{number}"
         assert value.plain_contextual.size == 100
 
-    assert reading.count == 1
+    assert reading.count == 2
+
+
+def test_groups_that_come_once_are_not_kept() -> None:
+    known = KnownBodies()
+
+    for number in range(20):
+        known.decode(
+            b"{" + CHECKED + b"," + list_groups(90, first=100 * number) + b"}", DECODER, DEPTH, CONTEXTUAL_LAST
+        )
+
+    assert known.members == {}
 
 
 def test_members_with_the_same_ends_are_not_mistaken_for_each_other() -> None:
@@ -178,7 +189,7 @@ def test_what_is_kept_is_bounded() -> None:
     for number in range(3 * MOST_MEMBERS_BYTES // MOST_MEMBER_BYTES):
         member = list_groups(90, first=100 * number)
         other = member.replace(b'"member"', b'"viewer"', 45)
-        for one in (member, other):
+        for one in (member, member, other, other):
             known.decode(b"{" + CHECKED + b"," + one + b"}", DECODER, DEPTH, reading.member)
 
     assert 0 < len(known.bodies) <= MOST_BODIES
@@ -189,6 +200,7 @@ def test_what_is_kept_is_bounded() -> None:
 def test_a_very_large_member_is_not_kept(blanks: int, is_kept: bool) -> None:
     known = KnownBodies()
 
-    known.decode(b"{" + CHECKED + b"," + list_groups(90) + b" " * blanks + b"}", DECODER, DEPTH, CONTEXTUAL_LAST)
+    for _ in range(2):
+        known.decode(b"{" + CHECKED + b"," + list_groups(90) + b" " * blanks + b"}", DECODER, DEPTH, CONTEXTUAL_LAST)
 
     assert bool(known.members) == is_kept

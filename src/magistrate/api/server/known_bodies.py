@@ -1,7 +1,8 @@
 """Decodes the bodies of requests, and keeps the values of those that are likely to come again.
 
 These are small bodies, because many clients make the same checks again, and a large last member of a body, such as the
-groups in a user's token, which come with every check of that user.
+groups in a user's token, which come with every check of that user. A member is kept when it comes for the second time:
+to keep those that come once would fill the memory, and take as long again as reading them.
 """
 
 from typing import Any
@@ -34,6 +35,8 @@ class KnownBodies:
         self.bodies: dict[tuple[msgspec.json.Decoder[Any], bytes], Any] = {}
         self.members: dict[MemberKey, tuple[bytes, Any]] = {}
         self._member_bytes = 0
+        self._member_keys: set[MemberKey] = set()
+        """Holds the keys of members that came, at most MOST_BODIES."""
 
     def decode(
         self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, last_member: AnyLastMember | None
@@ -81,7 +84,7 @@ class KnownBodies:
         if known is not None and known[0] == member:
             return known[1]
         value = last_member.read(member, max_depth)
-        if value is not None:
+        if value is not None and self._has_come_before(key):
             if known is None:
                 if self._member_bytes + len(member) > MOST_MEMBERS_BYTES:
                     self.members.clear()
@@ -89,3 +92,12 @@ class KnownBodies:
                 self._member_bytes += len(member)
             self.members[key] = (member, value)
         return value
+
+    def _has_come_before(self, key: MemberKey) -> bool:
+        """Returns whether a member was found by this key before, and remembers that one was now."""
+        if key in self._member_keys:
+            return True
+        if len(self._member_keys) >= MOST_BODIES:
+            self._member_keys.clear()
+        self._member_keys.add(key)
+        return False
