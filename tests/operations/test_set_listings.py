@@ -12,7 +12,7 @@ from pyroaring import BitMap
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.graph.adjacency import FEW_NUMBERS
-from magistrate.engine.graph.id_table import MOST_IN_A_BLOCK, IdTable
+from magistrate.engine.graph.id_table import MOST_IN_A_BLOCK, MOST_RECENT, IdTable
 from magistrate.engine.query import read_query
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.work import Work
@@ -374,3 +374,21 @@ async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evict
 
     held = [one for one in ctx.listings._listings.values() if isinstance(one, SetListing)]
     assert [one.numbering for one in held] == [graph.adjacency.numbering] != [former.numbering]
+
+
+def test_ids_may_arrive_while_others_are_put_in_order() -> None:
+    table, most = IdTable(), 5 * MOST_RECENT
+    names = [ObjectId(f"id-{number * 7919 % most:05}") for number in range(most)]
+    former = table.assign_each(names)
+    packing = table.pack_blocks(Work(PLENTY, lambda: True))
+    assert next(packing, "is done") is None
+
+    later = [ObjectId(f"id-{number:05}-later") for number in range(3)]
+    numbers = [*table.assign_each([*later, *names[:3]])]
+    listing = listed(table, BitMap([*numbers[:3], *former]), None, False)
+    for _ in packing:
+        pass  # what is left to be put in order has been, by then
+
+    assert numbers[3:] == [*former[:3]]
+    assert listing == sorted([*later, *names])
+    assert [table.find_id(number) for number in (*former, *numbers[:3])] == [*names, *later]

@@ -19,7 +19,7 @@ from magistrate.engine.warrants import Warrant
 T = TypeVar("T")
 
 WARRANTS_KEPT_AT_ONCE = 500
-ENTRIES_KEPT_AT_ONCE = 200
+ENTRIES_KEPT_AT_ONCE = 500
 """An entry takes about as long as a warrant."""
 
 
