@@ -20,6 +20,8 @@ from benchmarks.counting import CountingDatabase, counting_store
 from benchmarks.databases import STORES, NewDatabase
 from benchmarks.datasets import DATASETS
 from benchmarks.datasets.dataset import Dataset
+from benchmarks.first_lists import HEADER as FIRST_HEADER
+from benchmarks.first_lists import measure_first_lists
 from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.list_memory import HEADER, measure_list_memory
 from benchmarks.loading import load_for_queries
@@ -113,7 +115,7 @@ class Case:
 
 
 def measure_lists(seconds: int) -> str:
-    """Six tables. Loading takes two or three minutes; then each case is asked ROUNDS times, but begins no further
+    """Seven tables. Loading takes two or three minutes; then each case is asked ROUNDS times, but begins no further
     round after `seconds`."""
     with ExitStack() as stack:
         loaded = [
@@ -125,6 +127,11 @@ def measure_lists(seconds: int) -> str:
         with on_core(SERVER_CORE):
             uvloop.run(_ask_in_process(loaded, cases, seconds))  # the loop the service has
         over_http = [_http_row(case, seconds) for case in cases if case.is_of_objects and case.about == TARGET_ROWS]
+        first = [
+            row
+            for one in loaded
+            for row in uvloop.run(measure_first_lists(one.url, one.dataset, one.name, TARGET_ROWS))
+        ]
         of_sqlite = [one for one in loaded if one.store == "SQLite"]
         held = [uvloop.run(measure_list_memory(one.url, one.dataset, one.name)) for one in of_sqlite]
         memory = [_memory_row(case) for case in cases if case.about == MOST_ROWS]
@@ -134,6 +141,7 @@ def measure_lists(seconds: int) -> str:
             markdown_table("What it takes to load", ("", "warrants", "objects", "seconds"), loading),
             _pages_table("Objects that a user has access to", [case for case in cases if case.is_of_objects]),
             _pages_table("Users that have access to an object", [case for case in cases if not case.is_of_objects]),
+            markdown_table("Lists of which nothing is cached, processor time of page 1", FIRST_HEADER, first),
             markdown_table("Page 1 over HTTP, one connection", _HTTP_HEADER, over_http),
             markdown_table("Memory of a process for its first list", _MEMORY_HEADER, memory),
             markdown_table("Memory of the warrants that are held for lists of objects", HEADER, held),

@@ -56,7 +56,7 @@ async def _read_numbers(store: Store, of_type: TypeName, at: Revision, table: Id
         names: tuple[ObjectName, ...] = (await store.list_names(of_type, after, NAMES_AT_ONCE, at)).value
         work.spend(len(names))
         for start in range(0, len(names), NAMES_ASSIGNED_AT_ONCE):
-            numbers.update([table.assign(id) for _, id in names[start : start + NAMES_ASSIGNED_AT_ONCE]])
+            numbers.update(table.assign_each([id for _, id in names[start : start + NAMES_ASSIGNED_AT_ONCE]]))
             work.hasten_checkpoint(NAMES_ASSIGNED_AT_ONCE // NAMES_FOR_A_NODE)
             if work.needs_checkpoint:
                 await take_checkpoint(work)

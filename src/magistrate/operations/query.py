@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.engine.conditions import ALWAYS
+from magistrate.engine.graph import GivenUp
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.plans import Model
@@ -19,10 +20,12 @@ from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.rows import STEPS_FOR_A_NODE, Findings, QueryRow, RelationResult
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.work import Work
+from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.evaluating import complete_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import build_contextual_warrants, digest_warrants
+from magistrate.operations.first_lists import FirstReader, TakenReader
 from magistrate.operations.kept_page import KeptPage, StoredRow
 from magistrate.operations.listings import ListingKey, SnapshotListing, SortKey
 from magistrate.operations.overlaid_reader import OverlaidReader
@@ -206,17 +209,28 @@ class _PageRead:
         if known is not None:
             return known, ()
         ctx, request, now = self._ctx, self._request, self._now
-        found = await self._find_set_listing(sort, newest.revision, is_pinned)
-        listing = found or await _list_rows(ctx, request, sort, newest, now)
-        revision = newest.revision if found is None else found.revision
+        found = await self._find_cached(sort, newest, is_pinned)
+        listing = found or await _list_rows(await _begin(ctx, request, newest, now), sort)
+        revision = listing.revision if isinstance(listing, SetListing) else newest.revision
         is_kept = now < listing.valid_until and not request.reads and not request.contextual
         return listing, ctx.listings.keep(self._key(revision, sort), listing) if is_kept else [listing]
 
-    async def _find_set_listing(self, sort: str, least: Revision, is_pinned: bool) -> SetListing | None:
-        ctx, query, is_past = self._ctx, self._request.query, self._request.now is not None
-        if sort != "id" or is_past or self._request.contextual or not ctx.graph.is_enabled:
+    async def _find_cached(self, sort: str, newest: _Newest, is_pinned: bool) -> SnapshotListing | SetListing | None:
+        """Returns the rows with the help of the graph cache, or None if it cannot help."""
+        ctx, request, least = self._ctx, self._request, newest.revision
+        if sort != "id" or request.now is not None or request.contextual or not ctx.graph.is_enabled:
             return None
-        wanted = SetQuery(query, self._request.context, self._now, ctx.max_query_work, least, is_pinned)
+        graph, reader = ctx.graph.find_graph(least), None
+        if graph is not None and not graph.adjacency.note_list(request.query):
+            first = FirstReader(ctx.store, graph)
+            search = await _begin(ctx, request, newest, self._now)
+            try:
+                return await _list_rows(replace(search, first=first), sort)
+            except (GivenUp, BudgetExceeded):
+                reader = TakenReader(ctx.store, least, first.taken)
+        wanted = SetQuery(
+            request.query, request.context, self._now, ctx.max_query_work, least, is_pinned, reader or ctx.store
+        )
         return await find_set_listing(ctx.graph, ctx.object_lists, ctx.subject_lists, ctx.store, wanted)
 
 
@@ -232,8 +246,7 @@ def _creation(row: QueryRow) -> int:
     return row.warrant.created_at if row.warrant.number < FIRST_NUMBER else AFTER_ALL_STORED
 
 
-async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: _Newest, now: int) -> SnapshotListing:
-    search = await _begin(ctx, request, newest, now)
+async def _list_rows(search: "_QuerySearch", sort: str) -> SnapshotListing:
     findings = await search.find()
     if findings.itself is not None and not await search.exists(findings.itself):
         findings = findings.without_itself()
@@ -249,7 +262,7 @@ async def _list_rows(ctx: Context, request: QueryRequest, sort: str, newest: _Ne
             await checkpoint()
             search.work.pass_checkpoint()
     # As of the past, the time is a part of the key, and the rows are valid for good.
-    valid_until = findings.valid_until if request.now is None else ALWAYS
+    valid_until = findings.valid_until if search.request.now is None else ALWAYS
     return SnapshotListing(await _sort_keys(keys), results_by_name, size, valid_until)
 
 
@@ -267,7 +280,8 @@ async def _begin(ctx: Context, request: QueryRequest, newest: _Newest, now: int)
 
 @dataclass(frozen=True, slots=True)
 class _QuerySearch:
-    """Represents the search for the rows of one query at one revision."""
+    """Represents the search for the rows of one query at one revision. With `first`, it raises GivenUp if the rows are
+    not few."""
 
     store: Store
     request: QueryRequest
@@ -276,11 +290,12 @@ class _QuerySearch:
     work: Work
     at: Revision
     overlay: Overlay | None = None
+    first: FirstReader | None = None
 
     async def find(self) -> Findings:
         model, query, context, now, work = self.model, self.request.query, self.request.context, self.now, self.work
-        reader = self.store if self.overlay is None else OverlaidReader(self.store, self.overlay)
-        findings = await complete_run(reader, find(model, query, context, now, work), self.at)
+        reader = self.first or (self.store if self.overlay is None else OverlaidReader(self.store, self.overlay))
+        findings = await complete_run(reader, find(model, query, context, now, work), self.at, self.first is not None)
         if findings.relation_results is not None:
             return findings
         existing = await self.list_existing(find_row_types(model, query))
@@ -288,6 +303,8 @@ class _QuerySearch:
 
     async def list_existing(self, types: Collection[TypeName | None]) -> Mapping[TypeName, Sequence[ObjectId]]:
         """Returns the existing objects of these types, None being all types."""
+        if self.first is not None and types:
+            raise GivenUp  # all objects of a type may be many
         existing = await self._list_stored(types)
         if self.overlay is None or not types:
             return existing

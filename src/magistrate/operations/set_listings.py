@@ -19,13 +19,14 @@ from magistrate.engine.query.set_pages import OrderedSets, cut_page
 from magistrate.engine.query.set_search import search_sets
 from magistrate.engine.query.subject_pages import OrderedSubjects
 from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.warrant_reader import WarrantReader
 from magistrate.engine.work import Work
 from magistrate.operations.checks.evaluating import complete_steps
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.kept_page import KEPT_PAGE_ENTRIES, KeptPage
 from magistrate.operations.object_listings import ObjectLists
-from magistrate.operations.scheduling import limit_work, take_checkpoint
+from magistrate.operations.scheduling import is_time_up, limit_work, take_checkpoint
 from magistrate.operations.subject_listings import SubjectLists
 from magistrate.store.contract import PageSlice, Slice, Store
 
@@ -85,7 +86,8 @@ class SetListing:
 
 @dataclass(frozen=True, slots=True)
 class SetQuery:
-    """Holds a query that may be answered with bitmaps; `least` is the revision that the rows must have at least."""
+    """Holds a query that may be answered with bitmaps; `least` is the revision that the rows must have at least.
+    `reader` reads the warrants."""
 
     query: Query
     context: Mapping[str, Any]
@@ -93,6 +95,7 @@ class SetQuery:
     budget: int
     least: Revision
     only: bool
+    reader: WarrantReader
 
 
 async def find_set_listing(
@@ -111,10 +114,10 @@ async def find_set_listing(
         search: Awaitable[OrderedSets | OrderedSubjects | None]
         if isinstance(wanted.query, ObjectsQuery):
             fetch = AdjacencyFetch(graph)
-            search = _search_objects(object_lists, fetch, store, wanted.query, conditions, work)
+            search = _search_objects(object_lists, fetch, store, wanted.reader, wanted.query, conditions, work)
         else:
             fetch = SubjectFetch(graph)
-            search = _search_subjects(subject_lists, fetch, store, wanted.query, conditions, work)
+            search = _search_subjects(subject_lists, fetch, store, wanted.reader, wanted.query, conditions, work)
         with live.noting_changes(fetch):
             try:
                 ordered = await search
@@ -129,6 +132,7 @@ async def _search_objects(
     lists: ObjectLists,
     fetch: AdjacencyFetch,
     store: Store,
+    reader: WarrantReader,
     query: ObjectsQuery,
     conditions: PolicyEvaluator,
     work: Work,
@@ -138,7 +142,7 @@ async def _search_objects(
     if connected is None:
         raise GivenUp
     steps = search_sets(connected, fetch, query.subject, conditions, work)
-    found = await _complete(Search(fetch.model, work, steps), fetch, store)
+    found = await _complete(Search(fetch.model, work, steps), fetch, reader)
     return None if found is None else await lists.order(fetch, store, found, work)
 
 
@@ -146,16 +150,17 @@ async def _search_subjects(
     lists: SubjectLists,
     fetch: SubjectFetch,
     store: Store,
+    reader: WarrantReader,
     query: SubjectsQuery,
     conditions: PolicyEvaluator,
     work: Work,
 ) -> OrderedSubjects | None:
     """Returns the rows, or None if the graph has changed meanwhile. Raises GivenUp."""
-    found = await _complete(lists.begin(fetch, query, conditions, work), fetch, store)
+    found = await _complete(lists.begin(fetch, query, conditions, work), fetch, reader)
     return None if found is None else await lists.order(fetch, store, found, work)
 
 
-async def _complete(search: Search[T], fetch: EntryFetch, store: Store) -> T | None:
+async def _complete(search: Search[T], fetch: EntryFetch, reader: WarrantReader) -> T | None:
     """Returns the result of a search, or None if the graph has changed meanwhile."""
     work = search.work
     while fetch.is_current:
@@ -163,6 +168,7 @@ async def _complete(search: Search[T], fetch: EntryFetch, store: Store) -> T | N
         if (found := search.outcome()) is not None:
             return found
         if reads:
-            search.take((await store.read_warrants(reads, fetch.revision, work.left + 1)).warrants)
-        await take_checkpoint(work)
+            search.take((await reader.read_warrants(reads, fetch.revision, work.left + 1)).warrants)
+        if not reads or is_time_up():
+            await take_checkpoint(work)
     return None

@@ -5,9 +5,10 @@ usersets of one relation on objects of a type. An entry has all such warrants to
 first needs it, and evicted when a warrant to this subject begins or ends, like every entry of the graph cache.
 """
 
+import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
@@ -69,12 +70,25 @@ class EntrySegment(CacheSegment[AdjacentObjects]):
     def find(self, key: Key) -> AdjacentObjects | None:
         return b"" if cast(int, key) in self.empty else super().find(key)
 
+    def has(self, key: Key) -> bool:
+        return super().has(key) or cast(int, key) in self.empty
+
     def keep(self, key: Key, value: AdjacentObjects) -> None:
         if value == b"":
             self.evict(key)
             self.empty.add(cast(int, key))
         else:
             super().keep(key, value)
+
+    def keep_each(self, entries: Mapping[int, AdjacentObjects]) -> None:
+        empty = [number for number, entry in entries.items() if not entry]
+        others = {number: entry for number, entry in entries.items() if entry} if empty else entries
+        for number in empty if self._has_any(empty) else ():
+            super().evict(number)
+        self.empty.update(empty)
+        if self.empty:
+            self.empty.difference_update(BitMap(others))
+        super().keep_each(others)
 
     def evict(self, key: Key) -> bool:
         was_empty = cast(int, key) in self.empty
@@ -148,18 +162,31 @@ class AdjacencyIndex:
     def collect(self, numbers: Sequence[int], read: Mapping[int, AdjacentObjects]) -> ReachedObjects:
         """Returns what the entries of these subjects have; `read` has further entries."""
         found, reached = [*map(self.entries.young.get, numbers)], ReachedObjects()
-        if not reached.add_packed(found):
-            for number, young in zip(numbers, found, strict=True):
-                entry = self._find(number, read) if young is None else young
+        if reached.add_packed(found):
+            return reached
+        unknown = [number for number, entry in zip(numbers, found, strict=True) if entry is None]
+        if not self.entries.has_old and read.keys().isdisjoint(unknown):
+            reached.missing += unknown
+        else:
+            for number in unknown:
+                entry = self._find(number, read)
                 if entry is None:
                     reached.missing.append(number)
                 else:
                     reached.add(entry)
+        for entry in found:
+            if entry is not None:
+                reached.add(entry)
         return reached
 
     def _find(self, number: int, read: Mapping[int, AdjacentObjects]) -> AdjacentObjects | None:
         entry = self.entries.find(number)
         return read.get(number) if entry is None else entry
+
+    def has_entry(self, id: ObjectId) -> bool:
+        """Returns whether the entry of a subject is cached."""
+        number = self.subjects.find(id)
+        return number is not None and self.entries.has(number)
 
     def evict_entry(self, change: WarrantNames) -> None:
         """Evicts the entry that has this warrant."""
@@ -174,29 +201,44 @@ class EntryDrafts:
     __slots__ = ("_conditional", "_numbers")
 
     def __init__(self) -> None:
-        # Arrays are no concern of the garbage collector, of which there may be tens of thousands here.
-        self._numbers: dict[ObjectId, array[int]] = {}
+        # Most subjects have one warrant: its object stands for itself. Arrays are no concern of the garbage collector,
+        # of which there may be tens of thousands here.
+        self._numbers: dict[ObjectId, int | array[int]] = {}
         self._conditional: dict[ObjectId, list[Warrant]] = {}
 
-    def add(self, warrant: Warrant, number: int) -> None:
-        """Adds a warrant on the object with this number."""
-        subject = warrant.subject_id
-        if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
-            self._conditional.setdefault(subject, []).append(warrant)
-        elif (known := self._numbers.get(subject)) is None:
-            self._numbers[subject] = array("I", (number,))
-        else:
-            known.append(number)
+    def add_each(self, warrants: Sequence[Warrant], numbers: Sequence[int]) -> None:
+        """Adds warrants, given the numbers of their objects."""
+        collected = self._numbers
+        for warrant, number in zip(warrants, numbers, strict=True):
+            subject = warrant.subject_id
+            if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
+                self._conditional.setdefault(subject, []).append(warrant)
+            elif subject not in collected:
+                collected[subject] = number
+            elif isinstance(known := collected[subject], int):
+                collected[subject] = array("I", (known, number))
+            else:
+                known.append(number)
 
-    def build(self, id: ObjectId) -> AdjacentObjects:
-        """Returns the entry of a subject. What was collected for it is freed: for all at once it would take
-        milliseconds."""
-        numbers, conditional = self._numbers.pop(id, None), self._conditional.pop(id, None)
-        if conditional is not None:
-            return ConditionalObjects(b"" if numbers is None else numbers.tobytes(), tuple(conditional))
-        if numbers is None:
-            return b""
-        return numbers.tobytes() if len(numbers) <= FEW_NUMBERS else BitMap(numbers)
+    def build_each(self, subjects: Sequence[tuple[int, ObjectId]]) -> dict[int, AdjacentObjects]:
+        """Returns the entries of subjects, by the numbers that these have. What was collected for them is freed: for
+        all at once it would take milliseconds."""
+        pop, conditional = self._numbers.pop, self._conditional
+        if not conditional:
+            return {number: _build_entry(pop(id, None)) for number, id in subjects}
+        return {number: _build_entry(pop(id, None), conditional.pop(id, ())) for number, id in subjects}
+
+
+def _build_entry(numbers: "int | array[int] | None", conditional: Sequence[Warrant] = ()) -> AdjacentObjects:
+    if numbers is None:
+        packed = b""
+    elif isinstance(numbers, int):
+        packed = numbers.to_bytes(4, sys.byteorder)
+    else:
+        packed = numbers.tobytes()
+    if conditional:
+        return ConditionalObjects(packed, tuple(conditional))
+    return packed if len(packed) <= 4 * FEW_NUMBERS else BitMap(unpack_numbers(packed))
 
 
 class Index(Protocol):
@@ -206,6 +248,8 @@ class Index(Protocol):
 
     @property
     def entries(self) -> CacheSegment[Any]: ...
+
+    def has_entry(self, id: ObjectId) -> bool: ...
 
     def evict_entry(self, change: WarrantNames) -> None: ...
 
@@ -222,13 +266,20 @@ class Indexes(Generic[IndexT]):
         self._find_table = table
         self._capacity = capacity
         self._indexes: dict[AdjacencyKey, IndexT] = {}
+        self._by_relation: dict[tuple[TypeName, RelationName], list[IndexT]] = defaultdict(list)
 
     def index(self, key: AdjacencyKey) -> IndexT:
         index = self._indexes.get(key)
         if index is None:
             objects, subjects = self._find_table(key.object_type), self._find_table(key.subject_type)
             index = self._indexes[key] = self._make(key, objects, subjects, self._capacity)
+            self._by_relation[key.object_type, key.relation].append(index)
         return index
+
+    def list_indexes(self, of_type: TypeName, relations: Iterable[RelationName]) -> list[IndexT]:
+        """Returns the indexes there are for warrants of these relations on objects of a type."""
+        known = self._by_relation
+        return [index for relation in relations for index in known.get((of_type, relation), ())]
 
     def invalidate(self, change: WarrantNames) -> None:
         """Evicts the entry that has this warrant."""
@@ -244,12 +295,25 @@ class Indexes(Generic[IndexT]):
 
 class Adjacency(Indexes[AdjacencyIndex]):
     """Holds the indexes by subject of a graph, and the numbers of ids. Entries take capacity, ids do not. `numbering`
-    is an object of its own for each adjacency: numbers of different ones must not be compared."""
+    is an object of its own for each adjacency: numbers of different ones must not be compared. `former_lists` has
+    which lists have come before, and is evicted like the entries that they used."""
 
     def __init__(self, capacity: Capacity) -> None:
         super().__init__(AdjacencyIndex, self.table, capacity)
         self.numbering = object()
+        self.former_lists: CacheSegment[int] = CacheSegment(capacity, _weigh_list)
         self._tables: dict[TypeName, IdTable] = defaultdict(IdTable)
+
+    def note_list(self, name: Hashable) -> bool:
+        """Notes that the list of this name has come, and returns whether it had come before."""
+        has_come = name in self.former_lists.young or self.former_lists.find(name) is not None
+        if not has_come:
+            self.former_lists.keep(name, 1)
+        return has_come
+
+    def release(self) -> None:
+        super().release()
+        self._capacity.remove(self.former_lists)
 
     def count_ids(self) -> int:
         return sum(map(len, self._tables.values()))
@@ -261,6 +325,10 @@ class Adjacency(Indexes[AdjacencyIndex]):
 
     def table(self, of_type: TypeName) -> IdTable:
         return self._tables[of_type]
+
+
+def _weigh_list(value: int) -> int:
+    return value
 
 
 def read_key(names: WarrantNames | Warrant) -> AdjacencyKey:

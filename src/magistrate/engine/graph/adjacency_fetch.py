@@ -1,7 +1,8 @@
 """Builds the entries of an adjacency from the warrants that were read for them, and caches them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from magistrate.engine.graph.adjacency import (
     AdjacencyIndex,
@@ -15,12 +16,11 @@ from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.warrants import Warrant
 
+T = TypeVar("T")
+
 WARRANTS_KEPT_AT_ONCE = 500
-ENTRIES_KEPT_AT_ONCE = 200
-COST_OF_A_WARRANT = 2
-"""Counts the warrants that are merely read in the time in which one is added to an entry."""
-WARRANTS_FOR_AN_ENTRY = 4
-"""Counts the warrants that take as much work as an entry."""
+ENTRIES_KEPT_AT_ONCE = 500
+"""An entry takes about as long as a warrant."""
 
 
 class EntryFetch(ABC):
@@ -53,9 +53,15 @@ class EntryFetch(ABC):
     def _read_id(self, change: WarrantNames) -> ObjectId:
         """Returns the id whose entry has this warrant."""
 
-    def _may_cache(self, key: AdjacencyKey, id: ObjectId) -> bool:
-        is_same = self.graph.adjacency is self.adjacency and not self.is_in_vain
-        return is_same and (key, id) not in self._changed
+    def _select_unchanged(
+        self, key: AdjacencyKey, ids: Iterable[tuple[int, ObjectId]], entries: Mapping[int, T]
+    ) -> Mapping[int, T]:
+        """Returns those of the entries, by the numbers of the ids, that may be cached."""
+        if self.graph.adjacency is not self.adjacency or self.is_in_vain:
+            return {}
+        if not self._changed:
+            return entries
+        return {number: entries[number] for number, id in ids if (key, id) not in self._changed}
 
 
 class AdjacencyFetch(EntryFetch):
@@ -74,15 +80,13 @@ class AdjacencyFetch(EntryFetch):
         """Adds the entries of these subjects to `entries` and caches them, given all their warrants; yields the work
         that it took since it yielded last."""
         drafts = EntryDrafts()
-        assign = index.objects.assign
         for start in range(0, len(warrants), WARRANTS_KEPT_AT_ONCE):
             some = self.model.select_counting(warrants[start : start + WARRANTS_KEPT_AT_ONCE])
-            for warrant in some:
-                drafts.add(warrant, assign(warrant.object_id))
-            yield COST_OF_A_WARRANT * len(some)
-        for count, (number, id) in enumerate(subjects, 1):
-            entry = entries[number] = drafts.build(id)
-            if self._may_cache(index.key, id):
-                index.entries.keep(number, entry)
-            if not count % ENTRIES_KEPT_AT_ONCE:
-                yield ENTRIES_KEPT_AT_ONCE * WARRANTS_FOR_AN_ENTRY
+            drafts.add_each(some, index.objects.assign_each([warrant.object_id for warrant in some]))
+            yield len(some)
+        for start in range(0, len(subjects), ENTRIES_KEPT_AT_ONCE):
+            batch = subjects[start : start + ENTRIES_KEPT_AT_ONCE]
+            built = drafts.build_each(batch)
+            entries.update(built)
+            index.entries.keep_each(self._select_unchanged(index.key, batch, built))
+            yield len(batch)

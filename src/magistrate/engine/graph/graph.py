@@ -11,19 +11,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from magistrate.engine.expansion import ArrowBranch, Branch, Operation, Plan, UsersetBranch
-from magistrate.engine.graph.adjacency import Adjacency
+from magistrate.engine.graph.adjacency import Adjacency, AdjacencyIndex, Indexes
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.decision_cache import DecisionCache
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
 from magistrate.engine.graph.reachability import PlanKey, ReachabilitySearch, find_closed_plans
 from magistrate.engine.graph.segments import Capacity
-from magistrate.engine.graph.subject_adjacency import SubjectAdjacency
+from magistrate.engine.graph.subject_adjacency import SubjectAdjacency, SubjectIndex
 from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import RelationName, Revision, TypeName
+from magistrate.engine.warrant_reader import AnyRead, WarrantsBySubject
 from magistrate.engine.warrants import ChangedWarrant, Warrant
 from magistrate.engine.work import Work
 
@@ -130,6 +131,18 @@ class Graph:
     def subject_adjacency(self) -> SubjectAdjacency:
         """Returns the subjects of warrants by object, for lists. Its numbers are those of `adjacency`."""
         return self._subject_adjacency
+
+    def holds_most(self, reads: Sequence[AnyRead], tried: int) -> bool:
+        """Returns whether entries for most of what is read are cached, judging by the first ids of each read."""
+        all, cached = 0, 0
+        for request, ids in reads:
+            by_subject = isinstance(request, WarrantsBySubject)
+            adjacency: Indexes[AdjacencyIndex] | Indexes[SubjectIndex]
+            adjacency = self._adjacency if by_subject else self._subject_adjacency
+            some, indexes = (ids or ())[:tried], adjacency.list_indexes(request.type, request.relations)
+            all += len(some)
+            cached += sum(any(index.has_entry(id) for index in indexes) for id in some) if indexes else 0
+        return 2 * cached > all
 
     def limit_adjacency(self) -> None:
         """Replaces the adjacency by an empty one when it has numbers for more ids than warrants may be cached. Ids are

@@ -8,9 +8,9 @@ the block are, until it is packed again.
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import cast
 
 from pyroaring import BitMap
@@ -68,20 +68,15 @@ class IdBlock:
             return self._loose_numbers[place]
         return self._find_packed(id) if self._hashes else None
 
-    def find_or_add(self, id: ObjectId, number: int) -> int:
-        """Returns the number of an id, which is the given one if it had none."""
+    def add(self, id: ObjectId, number: int) -> None:
+        """Adds an id that the block does not have."""
         loose = self._loose_ids
         place = bisect_left(loose, id)
-        if place < len(loose) and loose[place] == id:
-            return self._loose_numbers[place]
-        if self._hashes and (known := self._find_packed(id)) is not None:
-            return known
         loose.insert(place, id)
         self._loose_numbers.insert(place, number)
         self.bitmap.add(number)
         if self._hashes and len(loose) > FEW_LOOSE + len(self._numbers) // SHARE_LOOSE:
             self._unpack()
-        return number
 
     def _find_packed(self, id: ObjectId) -> int | None:
         # Few other ids have the same byte as hash, and looking for a byte is faster than looking for the id in order.
@@ -127,14 +122,33 @@ class IdBlock:
             if members[place] in numbers:
                 yield read_place(place), members[place]
 
-    def split(self, serial: int) -> "tuple[IdBlock, IdBlock, ObjectId]":
-        """Returns a block of the lower half of the ids and one of the upper half, whose serial number is given, and the
-        first id of that. Loosens all ids; what else the block has stays as it is."""
-        self._unpack()
-        ids, numbers, middle = self._loose_ids, self._loose_numbers, len(self._loose_ids) // 2
-        lower = IdBlock(self.serial, ids[:middle], numbers[:middle], self._loose_blocks)
-        upper = IdBlock(serial, ids[middle:], numbers[middle:], self._loose_blocks)
-        return lower, upper, ids[middle]
+    def read_all(self) -> "Iterator[tuple[int, ObjectId]]":
+        """Returns all numbers with their ids, in any order."""
+        packed = zip(self._numbers, self._read_packed(), strict=True)
+        return chain(packed, zip(self._loose_numbers, self._loose_ids, strict=True))
+
+    def read_first(self) -> ObjectId:
+        """Returns the first id; all ids must be loose."""
+        return self._loose_ids[0]
+
+    def divide(
+        self, ids: Sequence[ObjectId], numbers: "array[int]", most: int, serials: Sequence[int]
+    ) -> "list[IdBlock]":
+        """Returns blocks of the ids of this one and of others, with at most three quarters of `most` ids each; the
+        first has the serial number of this one, the next ones those given. This block stays as it is."""
+        known = {id: number for number, id in self.read_all()}
+        known.update(zip(ids, numbers, strict=True))
+        ordered = sorted(known)
+        length = -(-len(ordered) // -(-len(ordered) * 4 // (most * 3)))
+        blocks: list[IdBlock] = []
+        for start in range(0, len(ordered), length):
+            some = ordered[start : start + length]
+            serial = serials[len(blocks) - 1] if blocks else self.serial
+            blocks.append(IdBlock(serial, some, array("I", map(known.__getitem__, some)), self._loose_blocks))
+        return blocks
+
+    def _read_packed(self) -> list[ObjectId]:
+        return cast(list[ObjectId], [*map(self._prefix.__add__, self._text[:-1].split(_END))] if self._numbers else [])
 
     def _read_place(self, place: int) -> ObjectId:
         begins = self._begins
@@ -143,8 +157,7 @@ class IdBlock:
     def _unpack(self) -> None:
         """Loosens all ids."""
         if self._numbers:
-            prefix, loose, numbers = self._prefix, self._loose_numbers, self._numbers
-            ids = cast(list[ObjectId], [*map(prefix.__add__, self._text[:-1].split(_END))])
+            loose, numbers, ids = self._loose_numbers, self._numbers, self._read_packed()
             place = 0
             for at, id in enumerate(self._loose_ids):
                 place = bisect_left(ids, id, place)

@@ -2,13 +2,18 @@
 
 Numbers are assigned in order of arrival and never change, so that bitmaps stay valid for as long as the table exists.
 The order is kept apart from them, in blocks (id_block.py): each has ids that follow one another, in order, and the
-bitmap of their numbers. A new id changes one block only. A page of a set is found by skipping the blocks that have
-nothing in common with the set, which takes a fraction of a microsecond for each.
+bitmap of their numbers. A page of a set is found by skipping the blocks that have nothing in common with the set, which
+takes a fraction of a microsecond for each.
+
+Ids that arrived recently are in no block yet: most lists meet far more ids than they show in order, and putting many
+into the blocks together takes a fraction of the time.
 """
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from itertools import count, repeat
+from typing import cast
 
 from pyroaring import BitMap
 
@@ -17,6 +22,21 @@ from magistrate.engine.terms import WILDCARD, ObjectId
 from magistrate.engine.work import Work
 
 MOST_IN_A_BLOCK = 512
+MOST_RECENT = 2_000
+"""Limits the ids that are in no block when a search has ended."""
+IDS_SORTED_AT_ONCE = 8_000
+IDS_PLACED_AT_ONCE = 2_000
+"""Limit the ids that are sorted, and put into blocks, before the time slice may end; a few milliseconds."""
+IDS_SORTED_FOR_A_NODE = 40
+IDS_PLACED_FOR_A_NODE = 10
+"""Count the ids that are sorted, and put into blocks, in the time of one unit of work."""
+SHARE_ADDED_SINGLY = 8
+"""While at most an eighth as many ids as a block has are put into it, each is inserted; otherwise the block is made
+anew."""
+FEW_SORTED = 64
+"""Limits the ids that are sorted each time rather than found through the blocks, if some are in no block."""
+SHARE_READ_SINGLY = 16
+"""While at most a sixteenth of all ids are read by number, each is looked up; otherwise their blocks are read."""
 BLOCKS_FOR_A_NODE = 4
 IDS_FOR_A_NODE = 50
 IDS_PACKED_FOR_A_NODE = 4
@@ -24,10 +44,14 @@ IDS_READ_FOR_A_NODE = 5
 """Count the blocks that are skipped, and the ids that are tested, packed and read by number, in the time of one unit of
 work."""
 IDS_READ_AT_ONCE = 500
+FEW_LOOSE_BLOCKS = 8
 LEAST_PACKED_FOR_A_LOOSE = 10
-"""Counts the blocks for each whose ids are loose: these take 4 or 5 bytes for each id of the table."""
+"""Counts the blocks for each whose ids are loose, if there are more than a few: these take 4 or 5 bytes for each id of
+the table."""
 BLOCKS_FOR_AN_ID = 4
 """Counts the blocks that are skipped in the time in which one id is read and sorted."""
+
+_IN_NO_BLOCK = (1 << 32) - 1
 
 WILDCARD_NUMBER = 0
 """Stands for `*`, which has its place in the order like an id."""
@@ -36,7 +60,7 @@ WILDCARD_NUMBER = 0
 class IdTable:
     """Maps ids to numbers and back."""
 
-    __slots__ = ("_blocks", "_blocks_by_serial", "_firsts", "_loose", "_serials")
+    __slots__ = ("_blocks", "_blocks_by_serial", "_firsts", "_loose", "_recent", "_recent_ids", "_serials")
 
     def __init__(self) -> None:
         self._loose: dict[IdBlock, None] = {}
@@ -46,21 +70,31 @@ class IdTable:
         """Has for each block a text that is at most its least id, and greater than every id of the block before."""
         self._blocks_by_serial = self._blocks.copy()
         self._serials = array("I", [0])
-        """Has for each number the serial number of the block that has it."""
+        """Has for each number the serial number of the block that has it, or _IN_NO_BLOCK."""
+        self._recent: dict[ObjectId, int] = {}
+        """Has the ids that are in no block."""
+        self._recent_ids: list[ObjectId] = []
+        """Has the ids of all numbers from some number on, none of which less is recent."""
 
     def __len__(self) -> int:
         return len(self._serials)
 
     def find(self, id: ObjectId) -> int | None:
         """Returns the number of an id, or None if it has none."""
-        return self._blocks[bisect_right(self._firsts, id) - 1].find(id)
+        number = self._recent.get(id)
+        return self._blocks[bisect_right(self._firsts, id) - 1].find(id) if number is None else number
 
     def find_id(self, number: int) -> ObjectId:
         """Returns the id of a number. It takes about a microsecond."""
-        return self._blocks_by_serial[self._serials[number]].read_id(number)
+        serial = self._serials[number]
+        if serial == _IN_NO_BLOCK:
+            return self._recent_ids[number - len(self._serials)]  # counted from the end
+        return self._blocks_by_serial[serial].read_id(number)
 
     def find_ids(self, numbers: Sequence[int], work: Work) -> Generator[None, object, tuple[ObjectId, ...]]:
         """Returns the ids of numbers, in their order. Yields None at the end of a time slice."""
+        if len(numbers) * SHARE_READ_SINGLY > len(self._serials) and len(numbers) > FEW_SORTED:
+            return (yield from self._read_blocks(numbers, work))
         ids: list[ObjectId] = []
         for start in range(0, len(numbers), IDS_READ_AT_ONCE):
             some = numbers[start : start + IDS_READ_AT_ONCE]
@@ -70,33 +104,98 @@ class IdTable:
                 yield None
         return tuple(ids)
 
+    def _read_blocks(self, numbers: Sequence[int], work: Work) -> Generator[None, object, tuple[ObjectId, ...]]:
+        wanted, ids = BitMap(numbers), dict(enumerate(self._recent_ids, len(self) - len(self._recent_ids)))
+        for block in [*self._blocks]:
+            if block.bitmap.intersect(wanted):
+                ids.update(block.read_all())
+                work.hasten_checkpoint(1 + len(block) // IDS_FOR_A_NODE)
+                if work.needs_checkpoint:
+                    yield None
+        return tuple(map(ids.__getitem__, numbers))
+
     def assign(self, id: ObjectId) -> int:
         """Returns the number of an id, a new one if it has none."""
-        at = bisect_right(self._firsts, id) - 1
-        block, serials = self._blocks[at], self._serials
-        number = block.find_or_add(id, len(serials))
-        if number == len(serials):
-            serials.append(block.serial)
-            if len(block) > MOST_IN_A_BLOCK:
-                self._split(at)
-        return number
+        number = self._recent.get(id)
+        return self.assign_each((id,))[0] if number is None else number
 
-    def _split(self, at: int) -> None:
-        serial = len(self._blocks_by_serial)
+    def assign_each(self, ids: Sequence[ObjectId]) -> Sequence[int]:
+        """Returns the numbers of ids, in their order."""
+        recent = self._recent
+        numbers = [*map(recent.get, ids)]
+        if None not in numbers:
+            return cast(Sequence[int], numbers)
+        fresh = dict.fromkeys(id for id, number in zip(ids, numbers, strict=True) if number is None)
+        placed = self._find_placed(fresh)
+        added = [id for id in fresh if id not in placed] if placed else fresh
+        recent.update(zip(added, count(len(self)), strict=False))
+        self._recent_ids += added
+        self._serials.extend(repeat(_IN_NO_BLOCK, len(added)))
+        if not placed:
+            return [*map(recent.__getitem__, ids)]
+        return [placed[id] if id in placed else recent[id] for id in ids]
+
+    def _find_placed(self, ids: Mapping[ObjectId, None]) -> Mapping[ObjectId, int]:
+        """Returns the numbers of those of the ids that are in blocks."""
+        if len(self) == 1 + len(self._recent):  # as long as lists find little, all but the wildcard are recent
+            return {WILDCARD: WILDCARD_NUMBER} if WILDCARD in ids else {}
+        blocks, firsts, placed = self._blocks, self._firsts, dict[ObjectId, int]()
+        for id in ids:
+            number = blocks[bisect_right(firsts, id) - 1].find(id)
+            if number is not None:
+                placed[id] = number
+        return placed
+
+    def _place_recent(self, work: Work) -> Iterator[None]:
+        """Puts the ids that are in no block now into blocks. Yields None at the end of a time slice."""
+        waiting = [*self._recent]
+        for place in range(0, len(waiting), IDS_SORTED_AT_ONCE):
+            ordered = sorted(waiting[place : place + IDS_SORTED_AT_ONCE])
+            work.hasten_checkpoint(len(ordered) // IDS_SORTED_FOR_A_NODE)
+            for start in range(0, len(ordered), IDS_PLACED_AT_ONCE):
+                if work.needs_checkpoint:
+                    yield None
+                some = [id for id in ordered[start : start + IDS_PLACED_AT_ONCE] if id in self._recent]
+                self._place_each(some, array("I", map(self._recent.pop, some)))
+                work.hasten_checkpoint(1 + len(some) // IDS_PLACED_FOR_A_NODE)
+        if not self._recent:
+            self._recent_ids = []
+
+    def _place_each(self, ids: list[ObjectId], numbers: "array[int]") -> None:
+        start = 0
+        while start < len(ids):
+            at = bisect_right(self._firsts, ids[start]) - 1
+            is_last = at + 1 == len(self._firsts)
+            end = len(ids) if is_last else bisect_left(ids, self._firsts[at + 1], start)
+            self._place(at, ids[start:end], numbers[start:end])
+            start = end
+
+    def _place(self, at: int, ids: list[ObjectId], numbers: "array[int]") -> None:
+        """Puts these ids, which are in order, into a block, which may become several."""
         block = self._blocks[at]
-        lower, upper, first = block.split(serial)
-        del self._loose[block]
-        self._blocks[at] = self._blocks_by_serial[lower.serial] = lower
-        self._blocks.insert(at + 1, upper)
-        self._firsts.insert(at + 1, first)
-        self._blocks_by_serial.append(upper)
-        for number in upper.bitmap:
-            self._serials[number] = serial
+        if len(ids) * SHARE_ADDED_SINGLY <= len(block) and len(block) + len(ids) <= MOST_IN_A_BLOCK:
+            for id, number in zip(ids, numbers, strict=True):
+                block.add(id, number)
+                self._serials[number] = block.serial
+            return
+        serials = range(len(self._blocks_by_serial), len(self._blocks_by_serial) + len(block) + len(ids))
+        made = block.divide(ids, numbers, MOST_IN_A_BLOCK, serials)
+        self._loose.pop(block, None)
+        self._blocks[at : at + 1] = made
+        self._firsts[at + 1 : at + 1] = [one.read_first() for one in made[1:]]
+        self._blocks_by_serial[block.serial] = made[0]
+        self._blocks_by_serial += made[1:]
+        for one in made:
+            for number in one.bitmap:
+                self._serials[number] = one.serial
 
     def pack_blocks(self, work: Work) -> Iterator[None]:
         """Packs the blocks whose ids have been loose for longest, because many had arrived, until few others have loose
         ids. Yields None at the end of a time slice."""
-        while len(self._loose) * LEAST_PACKED_FOR_A_LOOSE > len(self._blocks):
+        if len(self._recent) > MOST_RECENT:
+            yield from self._place_recent(work)
+        most = max(FEW_LOOSE_BLOCKS, len(self._blocks) // LEAST_PACKED_FOR_A_LOOSE)
+        while len(self._loose) > most:
             block = next(iter(self._loose))
             block.pack()
             work.hasten_checkpoint(1 + len(block) // IDS_PACKED_FOR_A_NODE)
@@ -108,7 +207,10 @@ class IdTable:
     ) -> Iterator[tuple[ObjectId, int] | None]:
         """Yields up to `most` ids of a set with their numbers, in order, from `start` on, itself included; None at the
         end of a time slice."""
-        if BLOCKS_FOR_AN_ID * len(numbers) <= len(self._blocks):
+        few = max(len(self._blocks) // BLOCKS_FOR_AN_ID, FEW_SORTED if self._recent else 0)
+        if len(numbers) > few and self._recent:
+            yield from self._place_recent(work)
+        if len(numbers) <= few:
             each = self._sort_few(numbers, start, descending)
         else:
             each = self._scan_blocks(numbers, start, descending, work)
@@ -122,7 +224,7 @@ class IdTable:
     def _sort_few(
         self, numbers: BitMap, start: ObjectId | None, descending: bool
     ) -> Iterator[tuple[ObjectId, int] | None]:
-        """Yields the ids of a set that is much smaller than the number of blocks."""
+        """Yields the ids of a set that is small, or much smaller than the number of blocks."""
         found = sorted((self.find_id(number), number) for number in numbers)
         if start is not None and descending:
             found = found[: bisect_right(found, start, key=_first)]

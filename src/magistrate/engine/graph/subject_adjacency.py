@@ -6,7 +6,7 @@ object begins or ends. The entry of number 0 has the warrants that are on every 
 """
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 from pyroaring import BitMap
@@ -102,6 +102,11 @@ class SubjectIndex:
             reached.add(entry)
         return reached
 
+    def has_entry(self, id: ObjectId) -> bool:
+        """Returns whether the entry of an object is cached."""
+        number = self.objects.find(id)
+        return number is not None and self.entries.has(number)
+
     def evict_entry(self, change: WarrantNames) -> None:
         """Evicts the entry that has this warrant."""
         number = self.objects.find(ObjectId(change.object_id))
@@ -120,15 +125,20 @@ class SubjectDrafts:
         self._numbers: dict[ObjectId, array[int]] = {}
         self._conditional: dict[ObjectId, list[Warrant]] = {}
 
-    def add(self, warrant: Warrant) -> None:
-        if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
-            self._conditional.setdefault(warrant.object_id, []).append(warrant)
-            return
-        number, known = self._table.assign(warrant.subject_id), self._numbers.get(warrant.object_id)
-        if known is None:
-            self._numbers[warrant.object_id] = array("I", (number,))
-        else:
-            known.append(number)
+    def add_each(self, warrants: Sequence[Warrant]) -> None:
+        numbers, collected = self._table.assign_each([warrant.subject_id for warrant in warrants]), self._numbers
+        for warrant, number in zip(warrants, numbers, strict=True):
+            if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
+                self._conditional.setdefault(warrant.object_id, []).append(warrant)
+            elif (known := collected.get(warrant.object_id)) is None:
+                collected[warrant.object_id] = array("I", (number,))
+            else:
+                known.append(number)
+
+    @property
+    def has_warrants(self) -> bool:
+        """Returns whether there are warrants from which no entry has been made."""
+        return bool(self._numbers or self._conditional)
 
     def build(self, id: ObjectId) -> Iterator[AdjacentSubjects | None]:
         """Yields None after every NUMBERS_AT_ONCE, and the entry at last. What was collected for it is freed: for all

@@ -1,8 +1,9 @@
 """Builds the entries of a subject adjacency from the warrants that were read for them, and caches them."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from magistrate.engine.graph.adjacency_fetch import ENTRIES_KEPT_AT_ONCE, WARRANTS_FOR_AN_ENTRY, EntryFetch
+from magistrate.engine.graph.adjacency_fetch import ENTRIES_KEPT_AT_ONCE, EntryFetch
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.subject_adjacency import (
     NUMBERS_AT_ONCE,
@@ -16,6 +17,8 @@ from magistrate.engine.terms import ObjectId
 from magistrate.engine.warrants import Warrant, creation_order
 
 WARRANTS_KEPT_AT_ONCE = 200
+WARRANTS_FOR_AN_ENTRY = 4
+"""Counts the warrants that take as much work as an entry."""
 
 
 class SubjectFetch(EntryFetch):
@@ -31,42 +34,47 @@ class SubjectFetch(EntryFetch):
     def cache_subjects(
         self,
         indexes: Sequence[SubjectIndex],
-        numbers: Sequence[int],
+        objects: Sequence[tuple[int, ObjectId]],
         warrants: Sequence[Warrant],
         known: Mapping[SubjectIndex, dict[int, AdjacentSubjects]],
     ) -> Iterator[int]:
         """Adds the entries of these objects to `known` and caches them, given all their warrants, which may have others
         among them; yields the work that it took since it yielded last."""
         drafts = {index: SubjectDrafts(index) for index in indexes}
-        drafts_by_kind = {index.key[1:]: one for index, one in drafts.items()}
+        kinds = {index.key[1:]: index for index in indexes}
         ordered = yield from sort_in_steps([*warrants], creation_order)
         for start in range(0, len(ordered), WARRANTS_KEPT_AT_ONCE):
             some = self.model.select_counting(ordered[start : start + WARRANTS_KEPT_AT_ONCE])
-            for warrant in some:
-                kind = (warrant.relation, warrant.subject_type, warrant.subject_relation)
-                if kind in drafts_by_kind:
-                    drafts_by_kind[kind].add(warrant)
+            for kind, of_kind in _group_by_kind(some).items():
+                if kind in kinds:
+                    drafts[kinds[kind]].add_each(of_kind)
             yield WARRANTS_KEPT_AT_ONCE
         for index in indexes:
-            yield from self._build_entries(index, numbers, drafts[index], known[index])
+            yield from self._build_entries(index, objects, drafts[index], known[index])
 
     def _build_entries(
         self,
         index: SubjectIndex,
-        numbers: Sequence[int],
+        objects: Sequence[tuple[int, ObjectId]],
         drafts: SubjectDrafts,
         known: dict[int, AdjacentSubjects],
     ) -> Iterator[int]:
-        for count, number in enumerate(numbers, 1):
-            id = index.objects.find_id(number)
-            entry: AdjacentSubjects = b""
-            for built in drafts.build(id):
-                if built is None:
-                    yield NUMBERS_AT_ONCE
-                else:
-                    entry = built
-            known[number] = entry
-            if self._may_cache(index.key, id):
-                index.entries.keep(number, entry)
-            if not count % ENTRIES_KEPT_AT_ONCE:
-                yield ENTRIES_KEPT_AT_ONCE * WARRANTS_FOR_AN_ENTRY
+        for start in range(0, len(objects), ENTRIES_KEPT_AT_ONCE):
+            batch = objects[start : start + ENTRIES_KEPT_AT_ONCE]
+            built: dict[int, AdjacentSubjects] = {number: b"" for number, _ in batch}
+            for number, id in batch if drafts.has_warrants else ():
+                for entry in drafts.build(id):
+                    if entry is None:
+                        yield NUMBERS_AT_ONCE
+                    else:
+                        built[number] = entry
+            known.update(built)
+            index.entries.keep_each(self._select_unchanged(index.key, batch, built))
+            yield len(batch) * WARRANTS_FOR_AN_ENTRY
+
+
+def _group_by_kind(warrants: Sequence[Warrant]) -> Mapping[tuple[str, str, str], Sequence[Warrant]]:
+    found: dict[tuple[str, str, str], list[Warrant]] = defaultdict(list)
+    for warrant in warrants:
+        found[warrant.relation, warrant.subject_type, warrant.subject_relation].append(warrant)
+    return found

@@ -3,7 +3,7 @@
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from magistrate.engine.dismantling import Container, dismantle
+from magistrate.engine.dismantling import ITEMS_AT_ONCE, Container, dismantle
 from magistrate.engine.facts import WARRANTS_FOR_A_NODE
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import RelationName, TypeName
@@ -61,6 +61,15 @@ def discard(containers: Sequence[Container], work: Work) -> Checkpoints[None]:
     """Frees what these hold."""
     for removed in dismantle(containers):
         work.hasten_checkpoint(removed // ITEMS_FREED_FOR_A_NODE)
+        if work.needs_checkpoint:
+            yield None
+
+
+def discard_warrants(warrants: list[Warrant], work: Work) -> Checkpoints[None]:
+    """Empties a list of warrants."""
+    while warrants:
+        del warrants[-ITEMS_AT_ONCE:]
+        work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FREED_FOR_A_NODE if warrants else 1)
         if work.needs_checkpoint:
             yield None
 

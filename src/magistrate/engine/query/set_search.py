@@ -30,7 +30,7 @@ from magistrate.engine.query.connected_graph import ConnectedGraph, OutgoingEdge
 from magistrate.engine.query.object_sets import ObjectSet, ObjectSets
 from magistrate.engine.query.result_set import EXPLICIT
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE
-from magistrate.engine.query.search import Checkpoints, Steps, discard, fetch_warrants
+from magistrate.engine.query.search import Checkpoints, Steps, discard_warrants, fetch_warrants
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN
@@ -276,11 +276,22 @@ class _SetSearch:
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
         for (lookup, ids), found in zip(lookups, matching, strict=True):
             yield from self._keep(lookup, ids, found)
-            yield from discard([found], self._work)
+            yield from discard_warrants(found, self._work)
         for (outgoing, is_explicit), numbers in pending.items():
             yield from self._follow(outgoing, numbers, is_explicit)
 
     def _keep(self, lookup: "_Lookup", ids: Sequence[ObjectId], warrants: Sequence[Warrant]) -> Checkpoints[None]:
+        is_single = len(lookup.indexes) == 1
+        by_relation = {lookup.indexes[0].key.relation: warrants} if is_single else (yield from self._divide(warrants))
+        subjects = [*zip(lookup.numbers, ids, strict=True)]
+        for index in lookup.indexes:
+            given = by_relation.get(index.key.relation, ())
+            for cost in self._fetch.cache_entries(index, subjects, given, self._read[index]):
+                self._work.hasten_checkpoint(cost // WARRANTS_FOR_A_NODE)
+                if self._work.needs_checkpoint:
+                    yield None
+
+    def _divide(self, warrants: Sequence[Warrant]) -> Checkpoints[Mapping[RelationName, Sequence[Warrant]]]:
         by_relation: dict[RelationName, list[Warrant]] = defaultdict(list)
         for number, warrant in enumerate(warrants, 1):
             by_relation[warrant.relation].append(warrant)
@@ -288,13 +299,7 @@ class _SetSearch:
                 self._work.hasten_checkpoint(WARRANTS_AT_ONCE // WARRANTS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
-        subjects = [*zip(lookup.numbers, ids, strict=True)]
-        for index in lookup.indexes:
-            given = by_relation.get(index.key.relation, [])
-            for cost in self._fetch.cache_entries(index, subjects, given, self._read[index]):
-                self._work.hasten_checkpoint(cost // WARRANTS_FOR_A_NODE)
-                if self._work.needs_checkpoint:
-                    yield None
+        return by_relation
 
 
 class _Lookup(NamedTuple):

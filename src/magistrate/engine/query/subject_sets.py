@@ -29,7 +29,7 @@ from magistrate.engine.graph.walk_reads import GivenUp
 from magistrate.engine.plans import Model
 from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge, list_edges
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE
-from magistrate.engine.query.search import Checkpoints, Steps, discard, fetch_warrants, prepare_plans
+from magistrate.engine.query.search import Checkpoints, Steps, discard_warrants, fetch_warrants, prepare_plans
 from magistrate.engine.query.subject_nodes import (
     LeafNode,
     Node,
@@ -274,16 +274,17 @@ class _SubjectSetSearch:
         lookups, reads = [], []
         for lookup in _group_lookups(numbers_by_index):
             ids = yield from lookup.indexes[0].objects.find_ids(lookup.numbers, self._work)
-            lookups.append(lookup)
+            lookups.append((lookup, ids))
             reads.append(lookup.build_read(ids))
         matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
-        for lookup, found in zip(lookups, matching, strict=True):
-            for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, found, self._known):
+        for (lookup, ids), found in zip(lookups, matching, strict=True):
+            objects = [*zip(lookup.numbers, ids, strict=True)]
+            for cost in self._fetch.cache_subjects(lookup.indexes, objects, found, self._known):
                 self._work.hasten_checkpoint(cost // WARRANTS_KEPT_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
-            yield from discard([found], self._work)
+            yield from discard_warrants(found, self._work)
         for (union, edge), numbers in pending.items():
             yield from self._follow(union, edge, numbers)
 

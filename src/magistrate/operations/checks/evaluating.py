@@ -45,23 +45,23 @@ class Run(Releasable, Protocol[T_co]):
         ...
 
 
-async def complete_run(reader: WarrantReader, run: Run[T], at: Revision) -> T:
-    """Returns the outcome of a run whose model is that of this revision, and releases the run. Raises what the run
-    raises."""
+async def complete_run(reader: WarrantReader, run: Run[T], at: Revision, is_short: bool = False) -> T:
+    """Returns the outcome of a run whose model is that of this revision, and releases the run. One that `is_short`
+    yields only when it must, not after each read. Raises what the run raises."""
     try:
-        return await drive_run(reader, run, at)
+        return await drive_run(reader, run, at, is_short)
     finally:
         release_run(run)
 
 
-async def drive_run(reader: WarrantReader, run: Run[T], at: Revision) -> T:
+async def drive_run(reader: WarrantReader, run: Run[T], at: Revision, is_short: bool = False) -> T:
     """Returns the outcome like `complete_run`, and leaves it to the caller to release the run."""
     while (outcome := run.outcome()) is None:
-        reads, is_prefetched = run.advance(), False
+        reads, is_prefetched = run.advance(), is_short
         if reads:
             result = await reader.read_warrants(reads, at, run.work.left + 1)
             run.take(result.warrants)
-            is_prefetched = result.is_prefetched
+            is_prefetched = is_short or result.is_prefetched
         if not is_prefetched or is_time_up():
             await take_checkpoint(run.work)
     return outcome
@@ -78,7 +78,8 @@ async def complete_steps(reader: WarrantReader, steps: Steps[T], work: Work, at:
             returned: T = stop.value
             return returned
         warrants = (await reader.read_warrants(reads, at, work.left + 1)).warrants if reads is not None else None
-        await take_checkpoint(work)
+        if reads is None or is_time_up():
+            await take_checkpoint(work)
 
 
 _releasing: set[asyncio.Task[None]] = set()

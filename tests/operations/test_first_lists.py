@@ -1,0 +1,85 @@
+"""First lists, of which nothing is cached: small ones are computed without the graph cache, and none takes longer."""
+
+import pytest
+
+from benchmarks.counting import CountingDatabase
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
+from magistrate.operations.first_lists import MOST_WARRANTS
+from magistrate.operations.set_listings import SetListing
+from tests.operations.test_query import SEES, VIEWERS, fill, grant, page_of
+from tests.operations.test_set_listings import (
+    OFF,
+    counted,
+    ctx,
+    fill_group,
+    warm,
+    with_capacity,
+    without_listings,
+)
+from tests.working import measured_effort
+
+__all__ = ["counted", "ctx"]
+
+pytestmark = pytest.mark.anyio
+
+
+async def count_lists(ctx: Context, q: str) -> tuple[bool, bool]:
+    """Returns whether the first list, and the same list a second time, are computed with bitmaps."""
+    is_set = []
+    for _ in range(2):
+        one = without_listings(ctx)
+        await page_of(one, q)
+        is_set.append(any(isinstance(listing, SetListing) for listing in one.listings._listings.values()))
+    return is_set[0], is_set[1]
+
+
+@pytest.mark.parametrize("q", [SEES, VIEWERS])
+async def test_a_small_list_is_computed_with_bitmaps_when_it_comes_again(ctx: Context, q: str) -> None:
+    await fill(ctx, 40)
+    await fill_group(ctx, 40)
+
+    assert await count_lists(ctx, q) == (False, True)
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(MOST_WARRANTS - 60, False), (MOST_WARRANTS + 60, True)])
+async def test_a_list_of_many_rows_is_computed_with_bitmaps_at_once(ctx: Context, rows: int, expected: bool) -> None:
+    await grant(ctx, "folder:f#viewer@user:ann", *[f"document:d{number:03}#parent@folder:f" for number in range(rows)])
+    await grant(ctx, *[f"document:d00#reader@user:u{number:03}" for number in range(rows)])
+
+    assert [(await count_lists(ctx, q))[0] for q in (SEES, VIEWERS)] == [expected] * 2
+
+
+async def test_a_first_list_of_which_most_is_cached_is_computed_with_bitmaps(ctx: Context) -> None:
+    await fill_group(ctx, 20)
+    await grant(ctx, "group:g#member@user:bob", *[f"document:e{number}#parent@folder:f" for number in range(9)])
+    await warm(ctx, "select document where user:u00 is viewer")
+    await warm(ctx, VIEWERS)
+
+    assert await count_lists(ctx, "select document where user:bob is viewer") == (True, True)
+    assert await count_lists(ctx, VIEWERS.replace("d00", "e1")) == (True, True)
+
+
+@pytest.mark.parametrize("rows", [12, 300, MOST_WARRANTS + 200])
+async def test_a_list_of_which_nothing_is_cached_takes_no_more_than_without_the_graph(
+    counted: tuple[Context, CountingDatabase], database_url: str, rows: int
+) -> None:
+    ctx, database = counted
+    documents = [f"document:d{number:03}#parent@folder:f{number % 7}" for number in range(rows)]
+    folders = [f"folder:f{number}#viewer@group:g{number}#member" for number in range(7)]
+    await grant(ctx, *documents, *folders, *[f"group:g{number}#member@user:ann" for number in range(7)])
+    await grant(ctx, *[f"group:g0#member@user:u{number:03}" for number in range(rows)])
+    others = with_capacity(ctx, database_url, OFF)
+    for q in (SEES, VIEWERS.replace("d00", "d000")):
+        await warm(others, q)
+        await warm(ctx, q)  # the model is compiled
+        (await ctx.graph.follow_to(NO_DEMAND)).replace_adjacency()
+        efforts = []
+        for one in (others, ctx):
+            with measured_effort(database) as effort:
+                await page_of(without_listings(one), q)
+            efforts.append(effort)
+        former, cold = efforts
+
+        assert cold.statements <= former.statements + (rows > MOST_WARRANTS), q  # for the warrants of the rows
+        assert cold.lines <= 1.03 * former.lines, (q, former, cold)
