@@ -1,7 +1,7 @@
 """Runs searches as generators, which yield when they need rows and when their time slice is over."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from magistrate.engine.dismantling import ITEMS_AT_ONCE, Container, dismantle
 from magistrate.engine.facts import WARRANTS_FOR_A_NODE
@@ -65,11 +65,11 @@ def discard(containers: Sequence[Container], work: Work) -> Checkpoints[None]:
             yield None
 
 
-def discard_warrants(warrants: list[Warrant], work: Work) -> Checkpoints[None]:
-    """Empties a list of warrants."""
-    while warrants:
-        del warrants[-ITEMS_AT_ONCE:]
-        work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FREED_FOR_A_NODE if warrants else 1)
+def empty_list(items: list[Any], work: Work) -> Checkpoints[None]:
+    """Frees what a list holds."""
+    while items:
+        del items[-ITEMS_AT_ONCE:]
+        work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FREED_FOR_A_NODE if items else 1)
         if work.needs_checkpoint:
             yield None
 

@@ -30,7 +30,7 @@ from magistrate.engine.query.connected_graph import ConnectedGraph, OutgoingEdge
 from magistrate.engine.query.object_sets import ObjectSet, ObjectSets
 from magistrate.engine.query.result_set import EXPLICIT
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE
-from magistrate.engine.query.search import Checkpoints, Steps, discard_warrants, fetch_warrants
+from magistrate.engine.query.search import Checkpoints, Steps, empty_list, fetch_warrants
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN
@@ -276,7 +276,7 @@ class _SetSearch:
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
         for (lookup, ids), found in zip(lookups, matching, strict=True):
             yield from self._keep(lookup, ids, found)
-            yield from discard_warrants(found, self._work)
+            yield from empty_list(found, self._work)
         for (outgoing, is_explicit), numbers in pending.items():
             yield from self._follow(outgoing, numbers, is_explicit)
 
@@ -290,6 +290,7 @@ class _SetSearch:
                 self._work.hasten_checkpoint(cost // WARRANTS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
+        yield from empty_list(subjects, self._work)
 
     def _divide(self, warrants: Sequence[Warrant]) -> Checkpoints[Mapping[RelationName, Sequence[Warrant]]]:
         by_relation: dict[RelationName, list[Warrant]] = defaultdict(list)

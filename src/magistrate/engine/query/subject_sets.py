@@ -29,7 +29,7 @@ from magistrate.engine.graph.walk_reads import GivenUp
 from magistrate.engine.plans import Model
 from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge, list_edges
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE
-from magistrate.engine.query.search import Checkpoints, Steps, discard_warrants, fetch_warrants, prepare_plans
+from magistrate.engine.query.search import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans
 from magistrate.engine.query.subject_nodes import (
     LeafNode,
     Node,
@@ -284,7 +284,8 @@ class _SubjectSetSearch:
                 self._work.hasten_checkpoint(cost // WARRANTS_KEPT_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
-            yield from discard_warrants(found, self._work)
+            yield from empty_list(found, self._work)
+            yield from empty_list(objects, self._work)
         for (union, edge), numbers in pending.items():
             yield from self._follow(union, edge, numbers)
 
