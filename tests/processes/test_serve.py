@@ -36,7 +36,7 @@ def follow(phase, info):
 gc.callbacks.append(follow)
 from magistrate.cli.commands import main
 try:
-    main(["serve", "--database-url", "file:magistrate.db"])
+    main(["serve", "--database-url", "sqlite:////no/such/folder/m.db"])
 finally:
     print(hasattr(sys.modules["magistrate.wiring"], "serve"), collections, gc.isenabled())
 """
@@ -46,6 +46,15 @@ def test_the_server_is_imported_without_garbage_collections() -> None:
     printed, refused = start_process([sys.executable, "-c", COUNT_COLLECTIONS]).communicate()
 
     assert printed == "True [] True\n", refused
+
+
+def test_a_wrong_setting_is_reported_before_the_server_is_imported() -> None:
+    code = "import sys; from magistrate.cli.commands import main\ntry: main(['serve', '--port', 'x'])\n"
+    code += "finally: print('magistrate.wiring' in sys.modules)"
+
+    printed, refused = start_process([sys.executable, "-c", code]).communicate()
+
+    assert (printed, refused) == ("False\n", "Error: --port must be a whole number, not 'x'\n")
 
 
 def test_without_settings_it_makes_a_key_prints_it_once_and_a_command_that_works(tmp_path: Path) -> None:

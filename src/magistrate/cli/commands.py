@@ -52,14 +52,15 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
     By default it listens on http://127.0.0.1:8000 and stores everything in magistrate.db in the working directory, a
     SQLite file that is created if it does not exist. If no API key is configured, the first start creates one and
     prints it once."""
-    # Importing the server takes a moment, which `--help` need not wait for. It leaves no garbage, and looking for some
-    # again and again would take an eighth of that moment.
-    gc.disable()
-    from magistrate import wiring
-
-    gc.enable()
     try:
-        sys.exit(wiring.serve(read_settings(flags, os.environ), example, fix_permissions))
+        settings = read_settings(flags, os.environ)
+        # Importing the server takes a moment, which `--help` and a wrong setting need not wait for. It leaves no
+        # garbage, and looking for some again and again would take an eighth of that moment.
+        gc.disable()
+        from magistrate import wiring
+
+        gc.enable()
+        sys.exit(wiring.serve(settings, example, fix_permissions))
     except MagistrateError as error:
         raise click.ClickException(error.message) from error
 
