@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
-from magistrate.engine.query import ObjectsQuery, SubjectsQuery
+from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.query.language import read_query
+from magistrate.engine.query.set_pages import OrderedSets
+from magistrate.engine.query.subject_pages import OrderedSubjects
+from magistrate.engine.warrants import Warrant
 from tests import oracle
 from tests.memory_source import Relations
 from tests.properties import test_set_queries as of_objects
@@ -131,25 +134,30 @@ SUBJECTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "written", "expected"), [*OBJECTS.values()], ids=[*OBJECTS])
-def test_a_list_of_objects_is_computed_with_bitmaps(text: str, written: list[str], expected: list[str]) -> None:
-    asked, stored = read_query(text), [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
-    assert isinstance(asked, ObjectsQuery)
-
-    ordered = of_objects.Lists(TYPES, stored, of_objects.USUAL).find(stored, asked)
-
+def expect_list(
+    ordered: OrderedSets | OrderedSubjects | None, stored: list[Warrant], asked: Query, ids: list[str]
+) -> None:
+    """The list is not given up, has these ids, and agrees with the oracle."""
     assert ordered is not None
     of_objects.expect_rows(ordered, stored, oracle.Facts(TYPES, stored, existing(stored, []), holds), asked)
-    assert [row.id for row in of_objects.page(ordered, stored, None, 9, back=False).results] == expected
+    assert [row.id for row in of_objects.page(ordered, stored, None, 9, back=False).results] == ids
+
+
+def stored_warrants(written: list[str]) -> list[Warrant]:
+    return [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
+
+
+@pytest.mark.parametrize(("text", "written", "expected"), [*OBJECTS.values()], ids=[*OBJECTS])
+def test_a_list_of_objects_is_computed_with_bitmaps(text: str, written: list[str], expected: list[str]) -> None:
+    asked, stored = read_query(text), stored_warrants(written)
+    assert isinstance(asked, ObjectsQuery)
+
+    expect_list(of_objects.Lists(TYPES, stored, of_objects.USUAL).find(stored, asked), stored, asked, expected)
 
 
 @pytest.mark.parametrize(("text", "written", "expected"), [*SUBJECTS.values()], ids=[*SUBJECTS])
 def test_a_list_of_subjects_is_computed_with_bitmaps(text: str, written: list[str], expected: list[str]) -> None:
-    asked, stored = read_query(text), [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
+    asked, stored = read_query(text), stored_warrants(written)
     assert isinstance(asked, SubjectsQuery)
 
-    ordered = of_subjects.Lists(TYPES, stored, of_objects.USUAL).find(stored, asked)
-
-    assert ordered is not None
-    of_objects.expect_rows(ordered, stored, oracle.Facts(TYPES, stored, existing(stored, []), holds), asked)
-    assert [row.id for row in of_objects.page(ordered, stored, None, 9, back=False).results] == expected
+    expect_list(of_subjects.Lists(TYPES, stored, of_objects.USUAL).find(stored, asked), stored, asked, expected)
