@@ -159,7 +159,7 @@ class IdTable:
                 self._place_each(some, array("I", map(self._recent.pop, some)))
                 work.hasten_checkpoint(1 + len(some) // IDS_PLACED_FOR_A_NODE)
         if not self._recent:
-            self._recent_ids = []
+            self._recent, self._recent_ids = {}, []  # a dict that is emptied keeps its size
 
     def _place_each(self, ids: list[ObjectId], numbers: "array[int]") -> None:
         start = 0
