@@ -105,14 +105,14 @@ class IdTable:
         return tuple(ids)
 
     def _read_blocks(self, numbers: Sequence[int], work: Work) -> Generator[None, object, tuple[ObjectId, ...]]:
-        wanted, ids = BitMap(numbers), dict(enumerate(self._recent_ids, len(self) - len(self._recent_ids)))
+        wanted, ids = BitMap(numbers), dict[int, ObjectId]()
         for block in [*self._blocks]:
             if block.bitmap.intersect(wanted):
                 ids.update(block.read_all())
                 work.hasten_checkpoint(1 + len(block) // IDS_FOR_A_NODE)
                 if work.needs_checkpoint:
                     yield None
-        return tuple(map(ids.__getitem__, numbers))
+        return tuple([ids[number] if number in ids else self.find_id(number) for number in numbers])
 
     def assign(self, id: ObjectId) -> int:
         """Returns the number of an id, a new one if it has none."""

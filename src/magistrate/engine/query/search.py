@@ -68,8 +68,9 @@ def discard(containers: Sequence[Container], work: Work) -> Checkpoints[None]:
 def discard_warrants(warrants: list[Warrant], work: Work) -> Checkpoints[None]:
     """Empties a list of warrants."""
     while warrants:
-        del warrants[-ITEMS_AT_ONCE:]
-        work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FREED_FOR_A_NODE if warrants else 1)
+        count = min(len(warrants), ITEMS_AT_ONCE)
+        del warrants[-count:]
+        work.hasten_checkpoint(count // ITEMS_FREED_FOR_A_NODE)
         if work.needs_checkpoint:
             yield None
 
