@@ -24,6 +24,7 @@ class Script:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self._listening.settimeout(30)
         self._kept: list[socket.socket] = []
+        self.has_closed_one = threading.Event()
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
 
     def run(self) -> None:
@@ -38,6 +39,7 @@ class Script:
             if self._closes:
                 connection.shutdown(socket.SHUT_RDWR)
                 connection.close()
+                self.has_closed_one.set()
 
     def close(self) -> None:
         self._listening.close()
@@ -76,11 +78,14 @@ def test_a_connection_is_used_again() -> None:
 
 @pytest.mark.parametrize("last", [b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", WHOLE])
 def test_a_connection_that_the_service_closes_is_not_used_again(last: bytes) -> None:
-    with served(Script([last], [WHOLE])) as client:
+    script = Script([last], [WHOLE])
+
+    with served(script) as client:
         assert client.get("/").text == "ok"
-        while b"close" not in last and client._transport._idle_connection():  # type: ignore[attr-defined]
-            pass
+        assert script.has_closed_one.wait(30)
         assert client.get("/").text == "ok"
+
+    assert [len(requests) for requests in script.seen] == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Warrants that are written alike mean the same as when each is decoded."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
@@ -145,9 +146,9 @@ def test_a_body_with_a_few_new_warrants_is_not_decoded_as_a_whole(monkeypatch: p
     checked = b'{"warrants":[{"objectType":"document","objectId":"plan","relation":"viewer",' + SUBJECT.encode() + b"}]"
     decoded: list[bytes] = []
 
-    def decode(body: bytes, *others: object) -> object:
+    def decode(body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int) -> Any:
         decoded.append(body)
-        return decode_body(body, *others)  # type: ignore[arg-type]  # handed on
+        return decode_body(body, decoder, max_depth)
 
     monkeypatch.setattr("magistrate.api.server.known_bodies.decode_body", decode)
     for number in range(3):

@@ -131,21 +131,26 @@ class IdBlock:
         """Returns the first id; all ids must be loose."""
         return self._loose_ids[0]
 
-    def divide(
-        self, ids: Sequence[ObjectId], numbers: "array[int]", most: int, serials: Sequence[int]
-    ) -> "list[IdBlock]":
+    def divide(self, ids: list[ObjectId], numbers: "array[int]", most: int, serials: Sequence[int]) -> "list[IdBlock]":
         """Returns blocks of the ids of this one and of others, with at most three quarters of `most` ids each; the
         first has the serial number of this one, the next ones those given. This block stays as it is."""
-        known = {id: number for number, id in self.read_all()}
-        known.update(zip(ids, numbers, strict=True))
-        ordered = sorted(known)
+        ordered, in_order = self._merge(ids, numbers)
         length = -(-len(ordered) // -(-len(ordered) * 4 // (most * 3)))
         blocks: list[IdBlock] = []
         for start in range(0, len(ordered), length):
-            some = ordered[start : start + length]
             serial = serials[len(blocks) - 1] if blocks else self.serial
-            blocks.append(IdBlock(serial, some, array("I", map(known.__getitem__, some)), self._loose_blocks))
+            some, its_numbers = ordered[start : start + length], in_order[start : start + length]
+            blocks.append(IdBlock(serial, some, its_numbers, self._loose_blocks))
         return blocks
+
+    def _merge(self, ids: list[ObjectId], numbers: "array[int]") -> "tuple[list[ObjectId], array[int]]":
+        """Returns all ids of the block and these, in order, with their numbers."""
+        if not self._numbers and self._loose_ids[-1] < ids[0]:
+            return self._loose_ids + ids, self._loose_numbers + numbers
+        known = {id: number for number, id in self.read_all()}
+        known.update(zip(ids, numbers, strict=True))
+        ordered = sorted(known)
+        return ordered, array("I", map(known.__getitem__, ordered))
 
     def _read_packed(self) -> list[ObjectId]:
         return cast(list[ObjectId], [*map(self._prefix.__add__, self._text[:-1].split(_END))] if self._numbers else [])

@@ -93,26 +93,34 @@ class IdTable:
 
     def find_ids(self, numbers: Sequence[int], work: Work) -> Generator[None, object, tuple[ObjectId, ...]]:
         """Returns the ids of numbers, in their order. Yields None at the end of a time slice."""
-        if len(numbers) * SHARE_READ_SINGLY > len(self._serials) and len(numbers) > FEW_SORTED:
-            return (yield from self._read_blocks(numbers, work))
+        placed: Mapping[int, ObjectId] = {}
+        if len(numbers) * SHARE_READ_SINGLY > len(self) and len(numbers) > FEW_SORTED:
+            placed = yield from self._read_blocks(numbers, work)
         ids: list[ObjectId] = []
         for start in range(0, len(numbers), IDS_READ_AT_ONCE):
             some = numbers[start : start + IDS_READ_AT_ONCE]
-            ids += map(self.find_id, some)
+            serials, recent, end = self._serials, self._recent_ids, len(self)
+            found = [recent[one - end] if serials[one] == _IN_NO_BLOCK else placed.get(one) for one in some]
+            for place, id in enumerate(found) if None in found else ():
+                if id is None:
+                    found[place] = self.find_id(some[place])
+            ids += cast(list[ObjectId], found)
             work.hasten_checkpoint(1 + len(some) // IDS_READ_FOR_A_NODE)
             if work.needs_checkpoint:
                 yield None
         return tuple(ids)
 
-    def _read_blocks(self, numbers: Sequence[int], work: Work) -> Generator[None, object, tuple[ObjectId, ...]]:
-        wanted, ids = BitMap(numbers), dict(enumerate(self._recent_ids, len(self) - len(self._recent_ids)))
+    def _read_blocks(self, numbers: Sequence[int], work: Work) -> Generator[None, object, Mapping[int, ObjectId]]:
+        """Returns the ids of all numbers in the blocks that have some of these. Yields None at the end of a time
+        slice."""
+        wanted, ids = BitMap(numbers), dict[int, ObjectId]()
         for block in [*self._blocks]:
             if block.bitmap.intersect(wanted):
                 ids.update(block.read_all())
                 work.hasten_checkpoint(1 + len(block) // IDS_FOR_A_NODE)
                 if work.needs_checkpoint:
                     yield None
-        return tuple(map(ids.__getitem__, numbers))
+        return ids
 
     def assign(self, id: ObjectId) -> int:
         """Returns the number of an id, a new one if it has none."""

@@ -34,7 +34,8 @@ class SubjectFetch(EntryFetch):
     def cache_subjects(
         self,
         indexes: Sequence[SubjectIndex],
-        objects: Sequence[tuple[int, ObjectId]],
+        numbers: Sequence[int],
+        ids: Sequence[ObjectId],
         warrants: Sequence[Warrant],
         known: Mapping[SubjectIndex, dict[int, AdjacentSubjects]],
     ) -> Iterator[int]:
@@ -50,17 +51,19 @@ class SubjectFetch(EntryFetch):
                     drafts[kinds[kind]].add_each(of_kind)
             yield WARRANTS_KEPT_AT_ONCE
         for index in indexes:
-            yield from self._build_entries(index, objects, drafts[index], known[index])
+            yield from self._build_entries(index, numbers, ids, drafts[index], known[index])
 
     def _build_entries(
         self,
         index: SubjectIndex,
-        objects: Sequence[tuple[int, ObjectId]],
+        numbers: Sequence[int],
+        ids: Sequence[ObjectId],
         drafts: SubjectDrafts,
         known: dict[int, AdjacentSubjects],
     ) -> Iterator[int]:
-        for start in range(0, len(objects), ENTRIES_KEPT_AT_ONCE):
-            batch = objects[start : start + ENTRIES_KEPT_AT_ONCE]
+        for start in range(0, len(numbers), ENTRIES_KEPT_AT_ONCE):
+            end = start + ENTRIES_KEPT_AT_ONCE
+            batch = [*zip(numbers[start:end], ids[start:end], strict=True)]
             built: dict[int, AdjacentSubjects] = {number: b"" for number, _ in batch}
             for number, id in batch if drafts.has_warrants else ():
                 for entry in drafts.build(id):

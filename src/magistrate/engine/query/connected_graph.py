@@ -18,7 +18,7 @@ from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.graph.adjacency import AdjacencyKey
 from magistrate.engine.plans import Model
 from magistrate.engine.query.result_set import ListValue
-from magistrate.engine.query.reverse_graph import ReverseEdge, ReverseGraph, ReverseNode, Target
+from magistrate.engine.query.reverse_graph import ReverseEdge, ReverseGraph, ReverseNode, Target, collect_on_object
 from magistrate.engine.query.search import Checkpoints, Steps
 from magistrate.engine.terms import TypeName
 from magistrate.engine.warrants import WarrantPattern
@@ -93,7 +93,7 @@ def connect_graph(
         return None
     on_object = {}
     for target, root in connection.roots.items():
-        on_object[target] = [*(yield from _collect_on_object(root, work))]
+        on_object[target] = yield from collect_on_object([root], set(), work)
     return ConnectedGraph(
         connection.itself,
         connection.roots,
@@ -190,18 +190,3 @@ class _Connection:
             self._outgoing[origin].setdefault(key, (names_wildcard, []))[1].append(connected)
             self.incoming[node][key].append(connected)
             self._work.spend(1)
-
-
-def _collect_on_object(root: SetNode, work: Work) -> Checkpoints[Mapping[SetNode, None]]:
-    """Returns a node and all that it is made of on the same object."""
-    found: dict[SetNode, None] = {}
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if node not in found:
-            found[node] = None
-            waiting += node.branches
-            work.spend(1)
-            if work.needs_checkpoint:
-                yield None
-    return found

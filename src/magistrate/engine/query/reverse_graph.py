@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeVar, cast
 
 from magistrate.engine.components import find_components
 from magistrate.engine.dismantling import Container, Linked
@@ -292,18 +292,26 @@ def _by_depth(ordered: Sequence[Sequence[ReverseNode]], work: Work) -> Checkpoin
     return negations
 
 
-def collect_on_object(
-    nodes: Iterable[ReverseNode], seen: set[ReverseNode], work: Work
-) -> Checkpoints[list[ReverseNode]]:
+class OnObject(Protocol):
+    """Represents a stage that may be made of others on the same object."""
+
+    @property
+    def branches(self) -> "Sequence[OnObject]": ...
+
+
+N = TypeVar("N", bound=OnObject)
+
+
+def collect_on_object(nodes: Iterable[N], seen: set[N], work: Work) -> Checkpoints[list[N]]:
     """Returns these stages and all that they are made of on the same object, without those in `seen`."""
-    found: list[ReverseNode] = []
+    found: list[N] = []
     waiting = [*nodes]
     while waiting:
         node = waiting.pop()
         if node not in seen:
             seen.add(node)
             found.append(node)
-            waiting += node.branches
+            waiting += cast(Sequence[N], node.branches)  # which are of the same kind
             work.spend(1)
             if work.needs_checkpoint:
                 yield None

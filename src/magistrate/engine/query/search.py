@@ -68,8 +68,9 @@ def discard(containers: Sequence[Container], work: Work) -> Checkpoints[None]:
 def empty_list(items: list[Any], work: Work) -> Checkpoints[None]:
     """Frees what a list holds."""
     while items:
-        del items[-ITEMS_AT_ONCE:]
-        work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FREED_FOR_A_NODE if items else 1)
+        count = min(len(items), ITEMS_AT_ONCE)
+        del items[-count:]
+        work.hasten_checkpoint(count // ITEMS_FREED_FOR_A_NODE)
         if work.needs_checkpoint:
             yield None
 

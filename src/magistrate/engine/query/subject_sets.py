@@ -279,13 +279,11 @@ class _SubjectSetSearch:
         matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
         for (lookup, ids), found in zip(lookups, matching, strict=True):
-            objects = [*zip(lookup.numbers, ids, strict=True)]
-            for cost in self._fetch.cache_subjects(lookup.indexes, objects, found, self._known):
+            for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, found, self._known):
                 self._work.hasten_checkpoint(cost // WARRANTS_KEPT_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
             yield from empty_list(found, self._work)
-            yield from empty_list(objects, self._work)
         for (union, edge), numbers in pending.items():
             yield from self._follow(union, edge, numbers)
 
