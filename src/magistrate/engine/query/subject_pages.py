@@ -53,6 +53,9 @@ class OrderedSubjects(OrderedNumbers):
         for of_type, id, relation in entries:
             ids[of_type][id] = self.sets.tables[of_type].assign(id)
             relations[of_type][relation] = None
+            work.hasten_checkpoint(1)
+            if work.needs_checkpoint:
+                yield None
         reports: dict[TypeName, SubjectReports] = {}
         for of_type, numbers in ids.items():
             reports[of_type] = SubjectReports(self.sets, of_type, [*numbers.values()], work)

@@ -7,8 +7,6 @@ warrants are read as far as they grant something to one of these subjects.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from pyroaring import BitMap
 
@@ -27,12 +25,13 @@ from magistrate.engine.graph.subject_adjacency import (
 )
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge, list_dependents
+from magistrate.engine.query.report_candidates import Granting, Place, ReportCandidate, Walked
 from magistrate.engine.query.search import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.query.subject_nodes import SolvedSubjects
 from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
-from magistrate.engine.warrants import Warrant, creation_order
+from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 PLACES_AT_ONCE = 200
@@ -43,39 +42,6 @@ NUMBERS_FOR_A_NODE = 50
 FEW_WARRANTS = 50
 """Limits the warrants of one relation on one object that are read although only some of them are needed."""
 
-_Place = tuple[Plan | Operation, int]
-"""Names a plan or a combination on the object with this number."""
-
-
-class _Candidate(NamedTuple):
-    """Represents a warrant that may be reported for some subjects, or the `target` that has the report. `bits` are
-    these subjects; `order` is that among the alternatives."""
-
-    order: tuple[int, tuple[int, int]]
-    bits: int
-    warrant: Warrant | None
-    target: _Place | None
-
-
-class _Granting(NamedTuple):
-    """Represents a warrant that gives the value of its subject to some subjects; only the names are known of one that
-    has to be read. `place` is that of its subject."""
-
-    edge: SubjectEdge
-    bits: int
-    warrant: Warrant | WarrantNames
-    place: _Place | None
-
-
-@dataclass(slots=True)
-class _Walked:
-    """Holds what a walked place leads to: the warrants, those that give the explicit value, and then candidates."""
-
-    granting: list[_Granting] = field(default_factory=list)
-    granting_explicit: list[_Granting] = field(default_factory=list)
-    candidates: list[_Candidate] = field(default_factory=list)
-    explicit: list[_Candidate] = field(default_factory=list)
-
 
 class _Values:
     """Holds the value of each place that has one. `changed` are those whose value has not been propagated yet."""
@@ -84,7 +50,7 @@ class _Values:
         self.by_plan: dict[Plan, dict[int, int]] = defaultdict(dict)
         self.changed: dict[Plan, dict[int, None]] = defaultdict(dict)
 
-    def find(self, place: _Place) -> int:
+    def find(self, place: Place) -> int:
         plan, number = place
         return self.by_plan[plan].get(number, 0) if isinstance(plan, Plan) and plan in self.by_plan else 0
 
@@ -108,7 +74,7 @@ class SubjectReports:
         self._work = work
         self._values = _Values()
         self._explicit = _Values()
-        self._walked: dict[_Place, _Walked] = {}
+        self._walked: dict[Place, Walked] = {}
 
     def prepare(self, relations: Sequence[RelationName]) -> Steps[None]:
         """Computes the values, and reads the warrants that may be reported for these relations."""
@@ -132,10 +98,9 @@ class SubjectReports:
         """Returns the report of a subject that has the relation."""
         root, bit = self._root(relation), self._bits[number]
         if self.is_explicit(relation, number):
-            explicit = (one for one in self._walked[root].explicit if one.bits & bit)
-            return min(explicit, key=_order).warrant
-        seen: set[_Place] = set()
-        waiting: list[_Place | Warrant] = [root]
+            return self._walked[root].explicit.find(bit)[0].warrant
+        seen: set[Place] = set()
+        waiting: list[Place | Warrant] = [root]
         while waiting:
             one = waiting.pop()
             if isinstance(one, Warrant):
@@ -145,10 +110,10 @@ class SubjectReports:
                 waiting += reversed(self._list_reasons(one, bit))
         return None
 
-    def _root(self, relation: RelationName) -> _Place:
+    def _root(self, relation: RelationName) -> Place:
         return self._sets.roots[relation], self._sets.number
 
-    def _list_reasons(self, place: _Place, bit: int) -> Sequence[_Place | Warrant]:
+    def _list_reasons(self, place: Place, bit: int) -> Sequence[Place | Warrant]:
         """Returns what gives this subject the value that it has at the place, in order."""
         one, number = place
         self._work.spend(1)
@@ -156,11 +121,11 @@ class SubjectReports:
             branches = self._sets.find_operation(one, number).plans
             values = [TRUE if self._find_value((branch, number)) & bit else FALSE for branch in branches]
             return [(branches[position], number) for position in one.rule.reasons(values)]
-        holding = sorted((each for each in self._walked[place].candidates if each.bits & bit), key=_order)
+        holding = self._walked[place].candidates.find(bit)
         reasons = (each.warrant if each.target is None else each.target for each in holding)
         return [each for each in reasons if each is not None]
 
-    def _find_value(self, place: _Place) -> int:
+    def _find_value(self, place: Place) -> int:
         one, number = place
         if isinstance(one, Plan):
             return self._values.find(place)
@@ -254,7 +219,7 @@ class SubjectReports:
         counting = [one for one in list_conditional(entry) if values.get(one.number) is TRUE]
         return [(table.assign(one.subject_id), one) for one in counting]
 
-    def _walk(self, roots: Sequence[_Place]) -> Checkpoints[None]:
+    def _walk(self, roots: Sequence[Place]) -> Checkpoints[None]:
         """Lists the warrants of all places that the reports may be found on."""
         waiting = [*roots]
         while waiting:
@@ -262,7 +227,7 @@ class SubjectReports:
             one, number = place
             if place in self._walked or not self._find_value(place):
                 continue
-            walked = self._walked[place] = _Walked()
+            walked = self._walked[place] = Walked()
             if isinstance(one, Operation):
                 waiting += ((branch, number) for branch in self._sets.find_operation(one, number).plans)
                 continue
@@ -278,22 +243,23 @@ class SubjectReports:
             waiting += (each.place for each in walked.granting if each.place and not each.edge.is_reported)
             for position, branch in edges.same:
                 same = (branch, number)
-                walked.candidates.append(_Candidate((position, (0, 0)), self._find_value(same), None, same))
+                walked.candidates.add(ReportCandidate((position, (0, 0)), self._find_value(same), None, same))
                 waiting.append(same)
 
-    def _list_granting(self, edge: SubjectEdge, number: int, values: _Values) -> Checkpoints[list[_Granting]]:
+    def _list_granting(self, edge: SubjectEdge, number: int, values: _Values) -> Checkpoints[list[Granting]]:
         """Returns the warrants on an object that give something."""
         known = self._given_bits if edge.target is None else values.by_plan.get(edge.target, {})
-        granting: list[_Granting] = []
+        granting: list[Granting] = []
         for object in (number, WILDCARD_NUMBER) if edge.names_any_object else (number,):
             entry = self._sets.entries.get(edge.key, {}).get(object, b"")
             subjects = (yield from self._select(entry, edge, known)) if entry and known else ()
             for subject in subjects:
                 names = self._name_warrant(edge.key, object, subject)
-                granting.append(_Granting(edge, known[subject], names, _place(edge, subject)))
+                granting.append(Granting(edge, known[subject], names, _place(edge, subject)))
+                yield from self._pause_after_one()
             for subject, warrant in self._list_conditional(edge.key, entry):
                 if known.get(subject, 0):
-                    granting.append(_Granting(edge, known[subject], warrant, _place(edge, subject)))
+                    granting.append(Granting(edge, known[subject], warrant, _place(edge, subject)))
         return granting
 
     def _select(
@@ -327,11 +293,14 @@ class SubjectReports:
     def _read(self) -> Steps[None]:
         """Reads the warrants of which only the names are known."""
         wanted: dict[_Range, dict[WarrantNames, None]] = defaultdict(dict)
-        for walked in self._walked.values():
-            for one in (*walked.granting, *walked.granting_explicit):
-                if isinstance(one.warrant, WarrantNames):
-                    wanted[_range(one.warrant)][one.warrant] = None
-        reads = list(self._plan_reads(wanted))
+        for one in self._list_granting_of_all():
+            if isinstance(one.warrant, WarrantNames):
+                wanted[_range(one.warrant)][one.warrant] = None
+            yield from self._pause_after_one()
+        reads: list[WarrantRead] = []
+        for read in self._plan_reads(wanted):
+            reads.append(read)
+            yield from self._pause_after_one()
         warrants: dict[WarrantNames, Warrant] = {}
         for found in (yield from fetch_warrants(reads)) if reads else ():
             self._work.spend(len(found))
@@ -339,11 +308,24 @@ class SubjectReports:
             if self._work.needs_checkpoint:
                 yield None
         for walked in self._walked.values():
-            walked.candidates += [_candidate(one, warrants) for one in walked.granting]
-            walked.explicit += [_candidate(one, warrants) for one in walked.granting_explicit]
-            self._work.spend(1 + len(walked.candidates) // 10)
-            if self._work.needs_checkpoint:
-                yield None
+            for one in walked.granting:
+                walked.candidates.add(one.find_candidate(warrants))
+                yield from self._pause_after_one()
+            for one in walked.granting_explicit:
+                walked.explicit.add(one.find_candidate(warrants))
+                yield from self._pause_after_one()
+            self._work.spend(1)
+
+    def _pause_after_one(self) -> Checkpoints[None]:
+        """Yields if the time slice is over after another warrant."""
+        self._work.hasten_checkpoint(1)
+        if self._work.needs_checkpoint:
+            yield None
+
+    def _list_granting_of_all(self) -> Iterator[Granting]:
+        for walked in self._walked.values():
+            yield from walked.granting
+            yield from walked.granting_explicit
 
     def _plan_reads(self, wanted: "Mapping[_Range, Mapping[WarrantNames, None]]") -> Iterator[WarrantRead]:
         """Yields reads of all warrants in a range of which most are wanted, and of each warrant in others."""
@@ -382,15 +364,5 @@ def _range(names: WarrantNames) -> _Range:
     return names.object_type, names.object_id, names.relation, subjects
 
 
-def _place(edge: SubjectEdge, number: int) -> _Place | None:
+def _place(edge: SubjectEdge, number: int) -> Place | None:
     return None if edge.target is None else (edge.target, number)
-
-
-def _candidate(one: _Granting, warrants: Mapping[WarrantNames, Warrant]) -> _Candidate:
-    warrant = warrants[one.warrant] if isinstance(one.warrant, WarrantNames) else one.warrant
-    order = (one.edge.position, creation_order(warrant))
-    return _Candidate(order, one.bits, warrant, None if one.edge.is_reported else one.place)
-
-
-def _order(candidate: _Candidate) -> tuple[int, tuple[int, int]]:
-    return candidate.order
