@@ -68,6 +68,28 @@ async def test_a_lookup_that_looks_at_very_much_becomes_a_long_read(tmp_path: Pa
     await store.close()
 
 
+async def test_lookups_that_look_at_little_stay_lookups_however_often_they_are_made(tmp_path: Path) -> None:
+    """SQLite counts the steps of a prepared statement over all its executions."""
+    store, database = await counting_store(new_migrated_file(tmp_path / "m.db"))
+    small = COUNTED.format(100)
+
+    async with counted_turns() as turns:
+        for _ in range(MOST_STEPS_OF_A_LOOKUP // 100):
+            await database.read(small, ())
+
+    assert not turns
+    await store.close()
+
+
+async def test_the_newest_revision_is_read_however_often_and_whatever_was_looked_up_before(tmp_path: Path) -> None:
+    store, database = await counting_store(new_migrated_file(tmp_path / "m.db"))
+    await database.read(COUNTED.format(MOST_STEPS_OF_A_LOOKUP), ())
+
+    for _ in range(MOST_STEPS_OF_A_LOOKUP):
+        assert database.is_newest(database.mark())
+    await store.close()
+
+
 async def test_others_have_turns_between_the_statements_of_one_read(database_url: str) -> None:
     store, database = await counting_store(database_url)
     request = WarrantsByObject(TypeName("d"), (RelationName("viewer"),), TypeName("user"), False, False)

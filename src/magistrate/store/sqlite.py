@@ -41,12 +41,13 @@ LOOKUP_TIMEOUT_MS = 250
 """Limits how long a lookup waits, because it blocks the event loop and everyone with it. Only recovery after a crash,
 or a tool that locks the whole file, makes a reader wait at all."""
 
-STEPS_BETWEEN_LOOKS_AT_THE_CLOCK = 10_000
-"""Counts instructions of SQLite's virtual machine: about a millisecond."""
+STEPS_BETWEEN_LOOKS = 10_000
+"""Counts instructions of SQLite's virtual machine between two looks at how long a read takes: about a millisecond."""
 
 MOST_STEPS_OF_A_LOOKUP = 60_000
-"""Limits the instructions after which a lookup is made again as a long read. How much a statement looks at is not
-always known before: one that reads ahead follows all groups of an object, of which there may be 60,000."""
+"""Limits the instructions after which a lookup is made again as a long read, give or take those between two looks at
+their number. How much a statement looks at is not always known before: one that reads ahead follows all groups of an
+object, of which there may be 60,000."""
 
 
 async def open_sqlite(
@@ -92,6 +93,8 @@ class SqliteDatabase:
         self._damage: apsw.Error | None = None
         self._probing: asyncio.Task[None] | None = None
         self._seen_version, self._seen_revision = -1, -1
+        self._lookup_looks_left = 0
+        """Counts down the looks that the present lookup has left; 0 outside of lookups, which are not interrupted."""
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
         self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
         with self._translate_errors():
@@ -99,7 +102,7 @@ class SqliteDatabase:
             writing = open_connection(path, timeout_ms, "PRAGMA secure_delete = FAST")
             self._writer = FileWriter(writing, observer, self._check_file, self._raise_translated)
             self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
-            self._reader.set_progress_handler(lambda: True, MOST_STEPS_OF_A_LOOKUP)
+            self._reader.set_progress_handler(self._is_too_long, STEPS_BETWEEN_LOOKS)
             for _ in range(LONG_READERS):
                 self._long_readers.put(open_connection(path, timeout_ms, "PRAGMA query_only = ON"))
             self._file = os.stat(path)
@@ -217,17 +220,28 @@ class SqliteDatabase:
 
     def _look_up(self, sql: str, values: tuple[Parameter, ...]) -> Rows | None:
         """Returns the rows of a lookup, or None if it was interrupted because it looks at too much."""
+        self._lookup_looks_left = MOST_STEPS_OF_A_LOOKUP // STEPS_BETWEEN_LOOKS
         try:
             return self._reader.execute(sql, values).fetchall()
         except apsw.InterruptError:
             return None
         except apsw.Error as error:
             self._raise_translated(error)
+        finally:
+            self._lookup_looks_left = 0
+
+    def _is_too_long(self) -> bool:
+        """Returns whether SQLite is to interrupt the reader. It counts the steps of a prepared statement over all its
+        executions, and calls this once in so many, so that a single call tells nothing of the present execution."""
+        if not self._lookup_looks_left:
+            return False
+        self._lookup_looks_left -= 1
+        return not self._lookup_looks_left
 
     def _read_long(self, sql: str, values: tuple[Parameter, ...], deadline: float) -> Rows:
         connection = self._long_readers.get()
         try:
-            connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_LOOKS_AT_THE_CLOCK)
+            connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_LOOKS)
             connection.set_busy_timeout(max(1, int((deadline - time.monotonic()) * 1000)))
             with self._translate_errors():
                 return connection.execute(sql, values).fetchall()
