@@ -4,17 +4,15 @@ measured in processor time over HTTP, because much of a check is not done by the
 
 import asyncio
 import statistics
-import sys
 import tempfile
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from itertools import repeat
-from types import FrameType
-from typing import Any
 
 import msgspec
 
+from benchmarks.counting import count_executed
 from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.limit_steps import count_limit_steps
 from benchmarks.server import Server, serving
@@ -166,19 +164,8 @@ def _count_check(service: Service, secret: str) -> int:
 
 def count_steps(step: Callable[[], object]) -> int:
     """How many instructions `step` takes once it has been done before."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal count
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        count += event == "opcode"
-        return trace
-
     for _ in range(3):
         step()
-    sys.settrace(trace)
-    try:
-        assert step() is not None
-    finally:
-        sys.settrace(None)
+    found, count = count_executed(step)
+    assert found is not None
     return count

@@ -1,7 +1,9 @@
-"""A database that counts what is asked of it."""
+"""A database that counts what is asked of it, and the instructions of the interpreter."""
 
+import sys
 from collections.abc import Callable
-from typing import TypeVar
+from types import FrameType
+from typing import Any, TypeVar
 
 from magistrate import wiring
 from magistrate.config import read_settings
@@ -76,3 +78,22 @@ async def counting_store(url: str) -> tuple[SqlStore, CountingDatabase]:
     assert isinstance(opened, SqlStore)
     counting = CountingDatabase(opened.database)
     return SqlStore(counting, opened.identity, opened.schema_version), counting
+
+
+def count_executed(step: Callable[[], T]) -> tuple[T, int]:
+    """Returns what `step` returns, and how many instructions of the interpreter it executed. It takes a hundred times
+    as long for it."""
+    executed = 0
+
+    def trace(frame: FrameType, event: str, argument: object) -> Any:
+        nonlocal executed
+        frame.f_trace_lines, frame.f_trace_opcodes = False, True
+        executed += event == "opcode"
+        return trace
+
+    former = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        return step(), executed
+    finally:
+        sys.settrace(former)

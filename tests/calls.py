@@ -1,9 +1,9 @@
-"""How much work something is, in calls of functions or instructions: no clock is as even as they are."""
+"""How much work something is, in calls of functions: no clock is as even as they are."""
 
 import sys
 from collections.abc import Callable
 from types import FrameType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 T = TypeVar("T")
 
@@ -21,22 +21,3 @@ def count_calls(step: Callable[[], T]) -> tuple[T, int]:
         return step(), calls
     finally:
         sys.setprofile(None)
-
-
-def count_instructions(step: Callable[[], T]) -> tuple[T, int]:
-    """Returns what `step` returns, and how many instructions of the interpreter it executed. It takes a hundred times
-    as long for it."""
-    executed = 0
-
-    def trace(frame: FrameType, event: str, argument: object) -> Any:
-        nonlocal executed
-        frame.f_trace_lines, frame.f_trace_opcodes = False, True
-        executed += event == "opcode"
-        return trace
-
-    former = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        return step(), executed
-    finally:
-        sys.settrace(former)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from benchmarks.counting import count_executed
 from magistrate.engine.query import SubjectsQuery
 from magistrate.engine.query.language import read_query
 from magistrate.engine.query.search import Steps, WarrantLists
@@ -9,7 +10,6 @@ from magistrate.engine.query.set_pages import SetPage, cut_page
 from magistrate.engine.query.subject_pages import OrderedSubjects
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from tests.calls import count_instructions
 from tests.engine.query.test_growth import always
 from tests.memory_source import PLENTY, Relations, rows_of
 from tests.properties.test_subject_sets import Lists
@@ -45,7 +45,7 @@ def cut(ordered: OrderedSubjects, stored: Sequence[Warrant], limit: int) -> tupl
             return None
 
     while not page:
-        reads, count = count_instructions(advance)
+        reads, count = count_executed(advance)
         turns.append(count)
         rows = [rows_of(stored, read) for read in reads] if isinstance(reads, list) else None
     return page[0], turns
