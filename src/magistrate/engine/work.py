@@ -59,6 +59,10 @@ class Work:
         self._aside = step
         self._left_to_checkpoint = self._left_to_look = 0
 
+    @property
+    def has_left_aside(self) -> bool:
+        return self._aside is not None
+
     def take_aside(self) -> Callable[[], object] | None:
         """Returns the step that the last time slice left, if any."""
         step, self._aside = self._aside, None

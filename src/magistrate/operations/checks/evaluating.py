@@ -62,7 +62,7 @@ async def drive_run(reader: WarrantReader, run: Run[T], at: Revision, is_short: 
             result = await reader.read_warrants(reads, at, run.work.left + 1)
             run.take(result.warrants)
             is_prefetched = is_short or result.is_prefetched
-        if not is_prefetched or is_time_up():
+        if not is_prefetched or run.work.has_left_aside or is_time_up():
             await take_checkpoint(run.work)
     return outcome
 
