@@ -18,7 +18,7 @@ from magistrate.engine.graph import GivenUp
 from magistrate.engine.graph.ahead_walk import walk_ahead
 from magistrate.engine.plans import Model
 from magistrate.engine.read_ahead import ReadsAhead, outline_reads
-from magistrate.engine.terms import WILDCARD, ObjectId, Revision, TypeName
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrant_reader import WarrantRead, WarrantReader
 from magistrate.engine.warrants import Warrant
@@ -35,7 +35,14 @@ from tests.properties.test_check import Types, model, oracle_value, question, wa
 from tests.properties.test_reading_ahead import LEVELS, LINKED, asked_about
 from tests.properties.test_time_limits import limited, times
 from tests.running import settings_for
+from tests.scenario_files import stored_warrant
 from tests.test_check_scenarios import emptied, new
+
+SELF_GRANTED = [stored_warrant("doc:1#a@doc:1", 1, 0)]
+ASKED_OF_ITSELF = [
+    Check(ObjectRef(TypeName("doc"), ObjectId("1")), RelationName("a"), Subject(TypeName("doc"), ObjectId("1"), group))
+    for group in (RelationName("a"), None)
+]
 
 budgets = st.just(PLENTY) | st.integers(1, 60)
 
@@ -130,6 +137,8 @@ def expect_examples(url: str, examples: int) -> None:
         @given(model(), warrants(rarely_to_all=True), st.lists(question(), min_size=1, max_size=3), budgets)
         @example(LINKED, LEVELS, [asked_about("1"), asked_about("2")], PLENTY)
         @example(LINKED, LEVELS, [asked_about("1"), asked_about("2")], 3)
+        @example({"doc": {}}, SELF_GRANTED, ASKED_OF_ITSELF, 1)
+        @example({}, SELF_GRANTED, ASKED_OF_ITSELF, 1)
         def decide_as_an_evaluation(types: Types, stored: list[Warrant], asked: Sequence[Check], budget: int) -> None:
             async def run() -> None:
                 await database.transact(lambda head: emptied())

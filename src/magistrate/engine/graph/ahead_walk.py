@@ -25,6 +25,9 @@ from magistrate.engine.warrants import Warrant
 
 MOST_STEPS = 1_000
 """Limits the steps of a walk, each to an object and what is asked about it: less than a millisecond."""
+MOST_DIRECT_COST = 2 * (1 + MOST_BRANCHES)
+"""Is more than an Evaluation is charged, besides the rows, until it has found a warrant to the subject: a node and an
+edge for each plan on the object."""
 
 _Names = tuple[int, str, str, str]
 """Names the place of a request, and of a warrant that it found the relation, the subject type and relation."""
@@ -80,6 +83,8 @@ def walk_ahead(
     nodes = _OutlineNodes(model, outline)
     root = nodes.find_first(plan)
     if root.direct and (direct := _select_direct(by_place, root, id)):
+        if MOST_DIRECT_COST + len(warrants) > most_work:
+            raise GivenUp
         return EXPLICIT if any(warrant.relation == plan.relation for warrant in direct) else IMPLICIT
     walk = _Walk(nodes, by_place)
     holds = walk.decide((root, id))

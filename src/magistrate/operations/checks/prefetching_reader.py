@@ -26,12 +26,13 @@ class Predicting(Protocol):
 
 
 class BegunRead(msgspec.Struct, frozen=True):
-    """Holds what was read ahead for a check before its evaluation began. It is complete unless it has MOST_ROWS, or
-    more than the budget of the check."""
+    """Holds what was read ahead for a check before its evaluation began. Unless it is complete, some warrants may be
+    missing."""
 
     reads: Sequence[PlacedRead]
     ahead: ReadsAhead
     result: AheadResult
+    is_complete: bool
 
 
 class PrefetchingReader:
@@ -53,7 +54,7 @@ class PrefetchingReader:
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
         begun, self._begun = self._begun, None
-        if begun is not None and (taken := self._take(begun, reads, at, most)) is not None:
+        if begun is not None and (taken := self._take(begun, reads, at)) is not None:
             return taken
         if at is not None and self.known:
             answers = self._find(reads)
@@ -74,14 +75,14 @@ class PrefetchingReader:
         assert answers is not None
         return ReadResult(result.revision, result.newest, result.model_revision, answers)
 
-    def _take(self, begun: BegunRead, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult | None:
+    def _take(self, begun: BegunRead, reads: Sequence[AnyRead], at: Revision | None) -> ReadResult | None:
         """Keeps what was begun, and returns what answers the first reads; None if it does not."""
         ahead, result = self.run.ahead, begun.result
         if ahead is None or ahead.outline is not begun.ahead.outline or ahead.subject_id != begun.ahead.subject_id:
             return None  # another model, or relations that were compiled since
         if at not in (None, result.revision):
             return None
-        if len(result.warrants) >= min(MOST_ROWS, most):
+        if not begun.is_complete:
             self._times_left = 0
             return None
         self._keep(begun.reads, ahead, result.warrants)

@@ -29,19 +29,19 @@ async def read_for_walk(reader: AheadReader, ahead: ReadsAhead, batch: CheckBatc
         await checkpoint()
     reads = ahead.outline.begin_on((batch.checks[0].object.id,))
     # One row above the budget is enough to detect that the rows exceed it.
-    result = await reader.read_ahead(reads, ahead, at, min(MOST_ROWS, batch.most_work + 1))
+    limit = min(MOST_ROWS, batch.most_work + 1)
+    result = await reader.read_ahead(reads, ahead, at, limit)
     if is_time_up():
         await checkpoint()
-    return BegunRead(reads, ahead, result)
+    return BegunRead(reads, ahead, result, is_complete=len(result.warrants) < limit)
 
 
 def decide_ahead(model: Model, batch: CheckBatch, begun: BegunRead) -> Decision | None:
     """Returns the decision of the check of the batch from what was read, or None if an evaluation has to decide it.
     `model` is that for which the reads were predicted, and of their revision."""
-    [check] = batch.checks
-    found = begun.result.warrants
-    if len(found) >= min(MOST_ROWS, batch.most_work + 1):
-        return None  # some may be missing
+    if not begun.is_complete:
+        return None
+    [check], found = batch.checks, begun.result.warrants
     plan, outline = model.plan(check.object.type, check.relation), begun.ahead.outline
     try:
         return walk_ahead(model, plan, check.object.id, outline, found, batch.now, batch.most_work)
