@@ -271,7 +271,7 @@ async def test_a_list_that_writes_disturb_again_and_again_is_answered_without_th
 ) -> None:
     seen, writes, read = await fill(ctx, 5), 0, ctx.store.read_warrants
     graph = await ctx.graph.follow_to(LATEST)
-    graph.adjacency.note_list(read_query(SEES))
+    graph.adjacency.former_lists.note(read_query(SEES))
 
     async def write_first(*args: Any, **kwargs: Any) -> Any:
         nonlocal writes

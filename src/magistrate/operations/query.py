@@ -221,7 +221,7 @@ class _PageRead:
         if sort != "id" or request.now is not None or request.contextual or not ctx.graph.is_enabled:
             return None
         graph, reader = ctx.graph.find_graph(least), None
-        if graph is not None and not graph.adjacency.note_list(request.query):
+        if graph is not None and not graph.adjacency.former_lists.note(request.query):
             first = FirstReader(ctx.store, graph)
             search = await _begin(ctx, request, newest, self._now)
             try:

@@ -8,12 +8,13 @@ first needs it, and evicted when a warrant to this subject begins or ends, like 
 import sys
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import msgspec
 from pyroaring import BitMap
 
+from magistrate.engine.graph.former_lists import FormerLists
 from magistrate.engine.graph.id_table import IdTable
 from magistrate.engine.graph.segments import CacheSegment, Capacity, Key
 from magistrate.engine.names import WarrantNames
@@ -295,21 +296,13 @@ class Indexes(Generic[IndexT]):
 
 class Adjacency(Indexes[AdjacencyIndex]):
     """Holds the indexes by subject of a graph, and the numbers of ids. Entries take capacity, ids do not. `numbering`
-    is an object of its own for each adjacency: numbers of different ones must not be compared. `former_lists` has
-    which lists have come before, and is evicted like the entries that they used."""
+    is an object of its own for each adjacency: numbers of different ones must not be compared."""
 
     def __init__(self, capacity: Capacity) -> None:
         super().__init__(AdjacencyIndex, self.table, capacity)
         self.numbering = object()
-        self.former_lists: CacheSegment[int] = CacheSegment(capacity, _weigh_list)
+        self.former_lists = FormerLists(capacity)
         self._tables: dict[TypeName, IdTable] = defaultdict(IdTable)
-
-    def note_list(self, name: Hashable) -> bool:
-        """Notes that the list of this name has come, and returns whether it had come before."""
-        has_come = name in self.former_lists.young or self.former_lists.find(name) is not None
-        if not has_come:
-            self.former_lists.keep(name, 1)
-        return has_come
 
     def release(self) -> None:
         super().release()
@@ -325,10 +318,6 @@ class Adjacency(Indexes[AdjacencyIndex]):
 
     def table(self, of_type: TypeName) -> IdTable:
         return self._tables[of_type]
-
-
-def _weigh_list(value: int) -> int:
-    return value
 
 
 def read_key(names: WarrantNames | Warrant) -> AdjacencyKey:

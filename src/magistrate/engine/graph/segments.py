@@ -21,6 +21,12 @@ class Aging(Protocol):
     def clear(self) -> None: ...
 
 
+class Removable(Aging, Protocol):
+    """Represents what may be removed from a capacity: `evict_all` evicts everything and frees what it took of it."""
+
+    def evict_all(self) -> None: ...
+
+
 class Capacity:
     """Limits the warrants that all segments hold together. Each entry counts as one at least."""
 
@@ -37,7 +43,7 @@ class Capacity:
     def add(self, segment: Aging) -> None:
         self._segments.append(segment)
 
-    def remove(self, segment: "CacheSegment[E]") -> None:
+    def remove(self, segment: Removable) -> None:
         """Evicts all entries of the segment and unregisters it."""
         segment.evict_all()
         self._segments = [one for one in self._segments if one is not segment]
