@@ -1,17 +1,25 @@
 """What needs no key: health, readiness, and the description of the API."""
 
+import asyncio
 import re
+import threading
 from base64 import b64encode
 from hashlib import sha256
 from pathlib import Path
 
 import apsw
+import pytest
 
 from magistrate.api.authzen.metadata import WELL_KNOWN
-from magistrate.api.endpoints.public import PAGES
+from magistrate.api.endpoints.public import PAGES, LongPage
 from magistrate.api.routes import ROUTES
+from magistrate.api.service import Service
 from tests.databases import PostgresServer
 from tests.running import KEY, Client, running_service, settings_for
+
+
+def never_opened() -> Service:
+    raise AssertionError
 
 
 def keyless(client: Client) -> Client:
@@ -108,3 +116,18 @@ def test_metrics_count_requests_by_route_and_status(shared_client: Client) -> No
     label = 'magistrate_requests_total{method="GET",route="/v2/objects/{objectType}/{objectId}",status="404"}'
     assert metrics.headers["content-type"].startswith("text/plain")
     assert label in metrics.text
+
+
+@pytest.mark.anyio
+async def test_a_page_that_takes_long_is_rendered_once_and_in_a_thread() -> None:
+    rendered_in: list[int] = []
+
+    def render() -> bytes:
+        rendered_in.append(threading.get_ident())
+        return b"long"
+
+    page = LongPage(render)
+
+    assert await asyncio.gather(*(page.respond(never_opened, "/") for _ in range(20))) == [b"long"] * 20
+    assert len(rendered_in) == 1
+    assert rendered_in != [threading.get_ident()]

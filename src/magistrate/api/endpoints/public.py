@@ -1,9 +1,10 @@
 """Handles the routes around the API: health, readiness, metrics, the OpenAPI document and the reference page."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import partial
 
 from magistrate.api import openapi, reference
 from magistrate.api.authzen.metadata import WELL_KNOWN, render_metadata
@@ -55,12 +56,22 @@ async def metrics(service: Opened, path: str) -> bytes:
     return exposition()
 
 
-async def openapi_document(public_url: str, service: Opened, path: str) -> bytes:
-    return _openapi(public_url)
+class LongPage:
+    """Represents a page that is the same for everyone, but takes 50 ms to render: it is rendered once, in a thread,
+    when it is first asked for."""
 
+    def __init__(self, render: Callable[[], bytes]) -> None:
+        self._render = render
+        self._is_rendering = threading.Lock()
+        self._rendered = b""
 
-async def docs(public_url: str, has_script: bool, service: Opened, path: str) -> bytes:
-    return _docs(public_url, has_script)
+    async def respond(self, service: Opened, path: str) -> bytes:
+        return self._rendered or await asyncio.to_thread(self._render_once)
+
+    def _render_once(self) -> bytes:
+        with self._is_rendering:
+            self._rendered = self._rendered or self._render()
+        return self._rendered
 
 
 async def authzen_configuration(service: Opened, path: str) -> bytes:
@@ -71,13 +82,11 @@ _HEALTHY = render_json({"status": "healthy"})
 _READY = render_json({"status": "ready"})
 
 
-@cache
-def _openapi(public_url: str) -> bytes:
+def _render_description(public_url: str) -> bytes:
     return render_json(openapi.document(public_url))
 
 
-@cache
-def _docs(public_url: str, has_script: bool) -> bytes:
+def _render_reference(public_url: str, has_script: bool) -> bytes:
     return reference.page(openapi.document(public_url), has_script).encode()
 
 
@@ -91,12 +100,13 @@ def list_pages(public_url: str = "", script_headers: Mapping[str, str] | None = 
     html = "text/html; charset=utf-8"
     has_script = script_headers is not None
     headers = reference.PLAIN_HEADERS if script_headers is None else reference.allow_own_style(script_headers)
-    described, explained = partial(openapi_document, public_url), partial(docs, public_url, has_script)
+    described = LongPage(partial(_render_description, public_url))
+    explained = LongPage(partial(_render_reference, public_url, has_script))
     return (
         PublicPage("/healthz", "200 while the process runs", JSON, healthz, is_on_admin_port=True),
         PublicPage("/readyz", _READY_MEANING, JSON, readyz, is_on_admin_port=True),
-        PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, described),
-        PublicPage("/docs", "The same for people", html, explained, headers=headers),
+        PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, described.respond),
+        PublicPage("/docs", "The same for people", html, explained.respond, headers=headers),
         PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, Scope.METRICS, is_on_admin_port=True),
         PublicPage(WELL_KNOWN, _WELL_KNOWN_MEANING, JSON, authzen_configuration),
         PublicPage(
