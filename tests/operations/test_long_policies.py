@@ -6,7 +6,10 @@ from collections import Counter
 import pytest
 
 from magistrate.engine.evaluation import Check
-from magistrate.engine.policy import STEPS_AT_ONCE
+from magistrate.engine.policy import STEPS_AT_ONCE, policy
+from magistrate.engine.policy.cache import MOST_CHARACTERS, TextCache
+from magistrate.engine.policy.environment import Environment
+from magistrate.engine.policy.node import PolicyNode
 from magistrate.engine.policy.run import PolicyRun
 from magistrate.engine.query import read_query
 from magistrate.operations.checks.check import check_all
@@ -18,6 +21,7 @@ from tests.operations.test_check import question
 
 pytestmark = pytest.mark.anyio
 
+WRITTEN_LONG = " && ".join(["a != {0}", *(f"b != {number}" for number in range(300))])
 LONG = "none(1..30000, # < a - {0})"
 NUMBER = 3
 
@@ -68,3 +72,41 @@ async def test_a_query_evaluates_long_policies_in_a_thread(granted: Node, monkey
     assert [found.row.id for found in page.rows] == ["f"]
     assert steps.by_thread.total() - steps.of_this_thread() >= NUMBER * 30_000
     assert steps.of_this_thread() <= NUMBER * (STEPS_AT_ONCE + 10)
+
+
+@pytest.fixture
+async def compiled_in(node: Node, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The threads in which policies were parsed or compiled since three long ones were written and forgotten."""
+    policies = [WRITTEN_LONG.format(number) for number in range(NUMBER)]
+    await node.grant(*(f"folder:f#viewer@user:ann[{text}]" for text in policies))
+    for cache in ("_POLICIES", "_PROGRAMS"):
+        monkeypatch.setattr(policy, cache, TextCache(MOST_CHARACTERS))
+    threads: list[int] = []
+    compile_text = policy.compile_text
+
+    def count(text: str, environment: Environment) -> PolicyNode:
+        threads.append(threading.get_ident())
+        return compile_text(text, environment)
+
+    monkeypatch.setattr(policy, "compile_text", count)
+    return threads
+
+
+@pytest.mark.parametrize("is_query", [True, False])
+async def test_long_policies_are_parsed_and_compiled_in_a_thread(
+    node: Node, compiled_in: list[int], is_query: bool
+) -> None:
+    context = {"a": -1, "b": 299}  # of which all are false
+
+    for _ in range(2):
+        if is_query:
+            wanted = read_wanted(QUERY_LIST, {}, node.ctx.store.identity)
+            request = QueryRequest(read_query("select folder where user:ann is viewer"), context)
+            assert (await list_page(node.ctx, request, wanted, NO_DEMAND)).value.rows == []
+        else:
+            asked = question("folder:f#viewer@user:ann")
+            found = await check_all(node.ctx, [Check(asked.object, asked.relation, asked.subject, context)], NO_DEMAND)
+            assert not found.value[0].is_authorized
+
+    assert len(compiled_in) == 2 * NUMBER
+    assert threading.get_ident() not in compiled_in

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable
 from functools import partial
 from itertools import count
@@ -13,6 +14,7 @@ from magistrate.api.endpoints import warrants
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.api.lines import read_line
 from magistrate.api.service import Call
+from magistrate.engine.policy import policy
 from magistrate.errors import InvalidParameter
 from magistrate.operations.callers import ALL_SCOPES, Caller
 from magistrate.operations.consistency import NO_DEMAND
@@ -79,6 +81,23 @@ async def test_other_requests_run_between_two_policies_of_a_request(context: Con
     bodies = [body(policy=f"a != {next(FRESH)}{LONG}") for _ in range(99)]
 
     assert await turns_during(refused(context, [*bodies, WRONG])) >= 99
+
+
+async def test_long_policies_of_a_request_are_parsed_in_a_thread(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: set[int] = set()
+    compile_policy = policy.compile_policy
+
+    def compile_and_note(text: str) -> policy.Policy:
+        threads.add(threading.get_ident())
+        return compile_policy(text)
+
+    monkeypatch.setattr(policy, "compile_policy", compile_and_note)
+    await create(context, [body(policy=f"a != {next(FRESH)}{LONG}") for _ in range(5)])
+
+    assert threads
+    assert threading.get_ident() not in threads
 
 
 async def test_other_requests_run_between_two_contexts_of_a_request(context: Context) -> None:

@@ -1,6 +1,7 @@
 """Evaluates the policies and time limits of warrants for one evaluation."""
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -9,7 +10,7 @@ from msgspec.structs import replace
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
 from magistrate.engine.named_policy import NO_WARRANT, NamedPolicy
 from magistrate.engine.names import PolicyName
-from magistrate.engine.policy import MAX_STEPS, STEPS_AT_ONCE, Policy, PolicyOutcome, is_kept, read_policy
+from magistrate.engine.policy import LONG_POLICY, MAX_STEPS, STEPS_AT_ONCE, Policy, PolicyOutcome, is_kept, read_policy
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -30,7 +31,8 @@ _VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
 
 
 class _LongEvaluation:
-    """Represents the evaluation of a policy that takes long. It may be completed in a thread."""
+    """Represents the evaluation of a policy that takes long, or has to be compiled for it. It may be completed in a
+    thread."""
 
     __slots__ = ("_evaluate", "_outcome")
 
@@ -55,6 +57,7 @@ class PolicyEvaluator:
     __slots__ = (
         "_context",
         "_contexts",
+        "_left_aside",
         "_long",
         "_named",
         "_now",
@@ -82,6 +85,7 @@ class PolicyEvaluator:
         self._policies: dict[str, Policy | None] = {}
         self._values: dict[int, Truth] = {}
         self._long: dict[int, _LongEvaluation] = {}
+        self._left_aside: set[str] = set()
         self.valid_until = ALWAYS
         self.depends_on_context = False
 
@@ -121,11 +125,13 @@ class PolicyEvaluator:
 
     def attempt(self, warrant: Warrant) -> bool:
         """Evaluates the policy of a warrant, so that `value` takes no time, and returns whether it has; if not, the
-        time slice is over. A policy is read in one time slice and evaluated in the next; if the evaluation takes long,
-        it is left aside (see Work.leave_aside) for the one after that, in which the attempt succeeds."""
+        time slice is over. A policy is parsed in one time slice and evaluated in the next; what takes long of that is
+        left aside (see Work.leave_aside) for the one after that, in which the attempt goes on."""
         if self.is_known(warrant):
             return True
         if warrant.policy and warrant.policy not in self._policies:
+            if self._leaves_aside(warrant.policy):
+                return False
             self._policy(warrant.policy)
             if self._work.needs_checkpoint:
                 return False
@@ -201,9 +207,13 @@ class PolicyEvaluator:
             return UNKNOWN
         begun = self._long.pop(warrant.number, None)
         context = self._contexts.get(warrant.number, self._context)
-        outcome = begun.complete() if begun else policy.outcome(context, warrant, self._now, most_steps)
-        if outcome.is_cut_off:
-            evaluation = _LongEvaluation(policy.prepare(context, warrant, self._now))
+        outcome = None
+        if begun is not None:
+            outcome = begun.complete()
+        elif most_steps == MAX_STEPS or policy.is_ready(context):
+            outcome = policy.outcome(context, warrant, self._now, most_steps)
+        if outcome is None or outcome.is_cut_off:
+            evaluation = _LongEvaluation(partial(policy.outcome, context, warrant, self._now))
             self._long[warrant.number] = evaluation
             self._work.leave_aside(evaluation.complete)
             return None
@@ -217,15 +227,31 @@ class PolicyEvaluator:
         # The slowest policies take five times as long as usual.
         self._work.hasten_checkpoint(steps * 4 // POLICY_STEPS_FOR_A_NODE)
 
+    def _leaves_aside(self, text: str) -> bool:
+        """Leaves parsing a policy aside if it is long, once, and returns whether it does."""
+        if len(text) < LONG_POLICY or text in self._left_aside or is_kept(text):
+            return False
+        self._charge_parsing(text)
+        self._left_aside.add(text)
+        self._work.leave_aside(partial(_parse, text))
+        return True
+
+    def _charge_parsing(self, text: str) -> None:
+        self._work.spend(len(text) // POLICY_CHARACTERS_FOR_A_NODE)
+        self._work.hasten_checkpoint(len(text))  # the slowest policies take four times as long as usual
+
     def _policy(self, text: str) -> Policy | None:
         """Returns the parsed policy, or None when it is not valid any more because the language had more when it was
         written."""
         if text not in self._policies:
-            if not is_kept(text):
-                self._work.spend(len(text) // POLICY_CHARACTERS_FOR_A_NODE)
-                self._work.hasten_checkpoint(len(text))  # the slowest policies take four times as long as usual
-            try:
-                self._policies[text] = read_policy(text)
-            except InvalidParameter:
-                self._policies[text] = None
+            if not is_kept(text) and text not in self._left_aside:
+                self._charge_parsing(text)
+            self._policies[text] = _parse(text)
         return self._policies[text]
+
+
+def _parse(text: str) -> Policy | None:
+    try:
+        return read_policy(text)
+    except InvalidParameter:
+        return None

@@ -1,5 +1,6 @@
 """Defines the bodies and handlers of /v2/warrants (docs/compatibility.md#warrants)."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Annotated
@@ -13,7 +14,7 @@ from magistrate.api.endpoints.time_limits import read_limits
 from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.policy import is_kept, policy_of_context, read_new_policy
+from magistrate.engine.policy import LONG_POLICY, is_kept, policy_of_context, read_new_policy
 from magistrate.engine.terms import (
     ID_CHARACTER,
     MAX_ID_LENGTH,
@@ -183,7 +184,7 @@ PolicyFaults = Mapping[str, InvalidParameter | None]
 
 
 async def find_policy_faults(bodies: Iterable[WarrantBody]) -> PolicyFaults:
-    """Reads every policy once. A long one takes milliseconds, so other requests can run between two of them. Errors are
+    """Reads every policy once: long ones in a thread, and other requests can run between two short ones. Errors are
     raised later, in the order of the elements."""
     faults: dict[str, InvalidParameter | None] = {}
     for one in bodies:
@@ -194,9 +195,12 @@ async def find_policy_faults(bodies: Iterable[WarrantBody]) -> PolicyFaults:
         except InvalidRequest:
             continue  # it will be refused for that
         if text and text not in faults:
-            takes_time = not is_kept(text)
-            faults[text] = _policy_fault(text)
-            if takes_time:
+            if is_kept(text):
+                faults[text] = _policy_fault(text)
+            elif len(text) >= LONG_POLICY:
+                faults[text] = await asyncio.to_thread(_policy_fault, text)
+            else:
+                faults[text] = _policy_fault(text)
                 await checkpoint()
     return faults
 

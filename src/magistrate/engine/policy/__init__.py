@@ -8,6 +8,7 @@ types that its variables have in a context. `run.py` spends the budget of an eva
 """
 
 from magistrate.engine.policy.policy import (
+    LONG_POLICY,
     MAX_POLICY_LENGTH,
     Policy,
     PolicyOutcome,
@@ -20,6 +21,7 @@ from magistrate.engine.policy.policy import (
 from magistrate.engine.policy.run import MAX_STEPS, STEPS_AT_ONCE
 
 __all__ = [
+    "LONG_POLICY",
     "MAX_POLICY_LENGTH",
     "MAX_STEPS",
     "STEPS_AT_ONCE",

@@ -4,8 +4,7 @@ A policy is compiled into functions that call each other, and evaluated as often
 are checked against those of the context before it is evaluated. See docs/policies.md for the language.
 """
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
@@ -24,6 +23,9 @@ from magistrate.errors import InvalidParameter
 
 MAX_POLICY_LENGTH = 4_096
 """Limits a policy in bytes of UTF-8 (4 KiB)."""
+
+LONG_POLICY = 500
+"""Counts the characters of a policy that takes one to three milliseconds to parse, and as long to compile."""
 
 _STEPS_FOR_A_CHARACTER = 5
 _MISSING = object()
@@ -92,36 +94,37 @@ class Policy:
     def outcome(
         self, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int = MAX_STEPS
     ) -> PolicyOutcome:
-        """Returns the result of `holds`, and what it took."""
-        program, compiling = self._choose_program(context)
+        """Returns the result of `holds`, and what it took. Any thread may call it."""
+        program, compiling = self._choose_program(context), 0
+        if program is None:
+            program, compiling = self._compile_for(context), len(self.text) * _STEPS_FOR_A_CHARACTER
         return _run(program, compiling, context, warrant, now, most_steps)
 
-    def prepare(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> Callable[[], PolicyOutcome]:
-        """Returns a function that returns `outcome`. It touches nothing that is shared, so that it may run in a
-        thread."""
-        program, compiling = self._choose_program(context)
-        return partial(_run, program, compiling, context, warrant, now, MAX_STEPS)
+    def is_ready(self, context: Mapping[str, Any]) -> bool:
+        """Returns whether `outcome` begins at once: the policy need not be compiled for this context, or is short."""
+        return len(self.text) < LONG_POLICY or self._choose_program(context) is not None
 
-    def _choose_program(self, context: Mapping[str, Any]) -> tuple[PolicyProgram, int]:
+    def _choose_program(self, context: Mapping[str, Any]) -> PolicyProgram | None:
+        """Returns the program for the types of a context, or None if it has to be compiled."""
         program = self._last
         if program is not None:
             for name, kind in program.kinds:
                 if type(context.get(name, _MISSING)) is not kind:
-                    program = None
                     break
-        return self._find_program(context) if program is None else (program, 0)
+            else:
+                return program
+        program = _PROGRAMS.find((self.text, self._list_kinds(context)))
+        self._last = program or self._last
+        return program
 
-    def _find_program(self, context: Mapping[str, Any]) -> tuple[PolicyProgram, int]:
-        """Returns the program for the types of a context, and the steps that compiling it took."""
-        kinds = tuple((name, type(context.get(name, _MISSING))) for name in self.names)
-        key = (self.text, kinds)
-        program, steps = _PROGRAMS.find(key), 0
-        if program is None:
-            program = _compile_program(self, kinds)
-            _PROGRAMS.keep(key, program, len(self.text))
-            steps = len(self.text) * _STEPS_FOR_A_CHARACTER
-        self._last = program
-        return program, steps
+    def _compile_for(self, context: Mapping[str, Any]) -> PolicyProgram:
+        kinds = self._list_kinds(context)
+        self._last = program = _compile_program(self, kinds)
+        _PROGRAMS.keep((self.text, kinds), program, len(self.text))
+        return program
+
+    def _list_kinds(self, context: Mapping[str, Any]) -> tuple[tuple[str, type], ...]:
+        return tuple((name, type(context.get(name, _MISSING))) for name in self.names)
 
 
 def _run(
