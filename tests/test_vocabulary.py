@@ -80,7 +80,9 @@ IDEAS = (
     Idea("progress", "tell tells telling teller told hear hears heard"),
     Idea("snapshot listing", "found listed", locals_too=False),
     Idea("legacy cursor", "older first_client first_clients"),
-    Idea("legacy cursor", "old", outside=("engine/graph/segments.py",)),  # a generation of the graph cache
+    Idea(
+        "legacy cursor", "old", outside=("engine/graph/segments.py", "engine/graph/former_lists.py")
+    ),  # a generation of the graph cache
     Idea("source server", "old_server theirs"),
     Idea("target", "owed"),
 )

@@ -3,18 +3,31 @@
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
 from magistrate.engine.named_policy import NO_WARRANT, NamedPolicy
 from magistrate.engine.names import PolicyName
-from magistrate.engine.policy import LONG_POLICY, MAX_STEPS, STEPS_AT_ONCE, Policy, PolicyOutcome, is_kept, read_policy
+from magistrate.engine.policy import (
+    LONG_POLICY,
+    MAX_STEPS,
+    STEPS_AT_ONCE,
+    Policy,
+    PolicyOutcome,
+    PolicyProgram,
+    is_kept,
+    keep_policy,
+    parse_policy,
+    read_policy,
+)
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter
+
+T = TypeVar("T")
 
 POLICY_STEPS_FOR_A_NODE = 20
 POLICY_CHARACTERS_FOR_A_NODE = 4
@@ -30,19 +43,18 @@ ANY_CONTEXT: Mapping[str, Any] = {"*": "any"}
 _VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
 
 
-class _LongEvaluation:
-    """Represents the evaluation of a policy that takes long, or has to be compiled for it. It may be completed in a
-    thread."""
+class _LongStep(Generic[T]):
+    """Represents parsing a policy, or compiling and evaluating it, which takes long. It may be taken in a thread."""
 
-    __slots__ = ("_evaluate", "_outcome")
+    __slots__ = ("_outcome", "_step")
 
-    def __init__(self, evaluate: Callable[[], PolicyOutcome]) -> None:
-        self._evaluate = evaluate
-        self._outcome: PolicyOutcome | None = None
+    def __init__(self, step: Callable[[], T]) -> None:
+        self._step = step
+        self._outcome: T | None = None
 
-    def complete(self) -> PolicyOutcome:
+    def complete(self) -> T:
         if self._outcome is None:
-            self._outcome = self._evaluate()
+            self._outcome = self._step()
         return self._outcome
 
 
@@ -57,10 +69,10 @@ class PolicyEvaluator:
     __slots__ = (
         "_context",
         "_contexts",
-        "_left_aside",
         "_long",
         "_named",
         "_now",
+        "_parsing",
         "_policies",
         "_stand_ins",
         "_values",
@@ -84,8 +96,8 @@ class PolicyEvaluator:
         self._work = work
         self._policies: dict[str, Policy | None] = {}
         self._values: dict[int, Truth] = {}
-        self._long: dict[int, _LongEvaluation] = {}
-        self._left_aside: set[str] = set()
+        self._long: dict[int, _LongStep[tuple[PolicyOutcome, PolicyProgram]]] = {}
+        self._parsing: dict[str, _LongStep[Policy | InvalidParameter]] = {}
         self.valid_until = ALWAYS
         self.depends_on_context = False
 
@@ -209,11 +221,12 @@ class PolicyEvaluator:
         context = self._contexts.get(warrant.number, self._context)
         outcome = None
         if begun is not None:
-            outcome = begun.complete()
+            outcome, program = begun.complete()
+            policy.keep_program(program)
         elif most_steps == MAX_STEPS or policy.is_ready(context):
             outcome = policy.outcome(context, warrant, self._now, most_steps)
         if outcome is None or outcome.is_cut_off:
-            evaluation = _LongEvaluation(partial(policy.outcome, context, warrant, self._now))
+            evaluation = _LongStep(policy.prepare(context, warrant, self._now))
             self._long[warrant.number] = evaluation
             self._work.leave_aside(evaluation.complete)
             return None
@@ -228,12 +241,12 @@ class PolicyEvaluator:
         self._work.hasten_checkpoint(steps * 4 // POLICY_STEPS_FOR_A_NODE)
 
     def _leaves_aside(self, text: str) -> bool:
-        """Leaves parsing a policy aside if it is long, once, and returns whether it does."""
-        if len(text) < LONG_POLICY or text in self._left_aside or is_kept(text):
+        """Leaves parsing a policy aside if it is long, and returns whether it does."""
+        if len(text) < LONG_POLICY or text in self._parsing or is_kept(text):
             return False
         self._charge_parsing(text)
-        self._left_aside.add(text)
-        self._work.leave_aside(partial(_parse, text))
+        self._parsing[text] = parsing = _LongStep(partial(parse_policy, text))
+        self._work.leave_aside(parsing.complete)
         return True
 
     def _charge_parsing(self, text: str) -> None:
@@ -244,14 +257,20 @@ class PolicyEvaluator:
         """Returns the parsed policy, or None when it is not valid any more because the language had more when it was
         written."""
         if text not in self._policies:
-            if not is_kept(text) and text not in self._left_aside:
-                self._charge_parsing(text)
-            self._policies[text] = _parse(text)
+            self._policies[text] = self._read(text)
         return self._policies[text]
 
-
-def _parse(text: str) -> Policy | None:
-    try:
-        return read_policy(text)
-    except InvalidParameter:
-        return None
+    def _read(self, text: str) -> Policy | None:
+        parsing = self._parsing.pop(text, None)
+        if parsing is None and not is_kept(text):
+            self._charge_parsing(text)
+        try:
+            if parsing is None:
+                return read_policy(text)
+            policy = parsing.complete()
+        except InvalidParameter:
+            return None
+        if isinstance(policy, InvalidParameter):
+            return None
+        keep_policy(policy)
+        return policy

@@ -14,7 +14,7 @@ from magistrate.api.endpoints.time_limits import read_limits
 from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.policy import LONG_POLICY, is_kept, policy_of_context, read_new_policy
+from magistrate.engine.policy import LONG_POLICY, is_kept, keep_policy, parse_policy, policy_of_context, read_new_policy
 from magistrate.engine.terms import (
     ID_CHARACTER,
     MAX_ID_LENGTH,
@@ -198,7 +198,12 @@ async def find_policy_faults(bodies: Iterable[WarrantBody]) -> PolicyFaults:
             if is_kept(text):
                 faults[text] = _policy_fault(text)
             elif len(text) >= LONG_POLICY:
-                faults[text] = await asyncio.to_thread(_policy_fault, text)
+                parsed = await asyncio.to_thread(parse_policy, text)
+                if isinstance(parsed, InvalidParameter):
+                    faults[text] = parsed
+                else:
+                    keep_policy(parsed)
+                    faults[text] = _policy_fault(text)
             else:
                 faults[text] = _policy_fault(text)
                 await checkpoint()

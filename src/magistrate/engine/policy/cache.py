@@ -1,6 +1,5 @@
 """Caches what is compiled from the texts of policies, up to a capacity."""
 
-import threading
 from collections.abc import Hashable
 from typing import Generic, TypeVar
 
@@ -15,7 +14,7 @@ or two."""
 
 class TextCache(Generic[Key, Value]):
     """Evicts at random. With LRU eviction, requests that cycle through more policies than the capacity would never hit;
-    at random, most of them do. Any thread may find and keep values."""
+    at random, most of them do."""
 
     def __init__(self, most_characters: int) -> None:
         self.characters = 0
@@ -23,22 +22,18 @@ class TextCache(Generic[Key, Value]):
         self._values: dict[Key, tuple[Value, int]] = {}
         self._keys: list[Key] = []
         self._random = 1
-        self._is_changing = threading.Lock()
 
     def find(self, key: Key) -> Value | None:
         found = self._values.get(key)
         return None if found is None else found[0]
 
     def keep(self, key: Key, value: Value, characters: int) -> None:
-        """Keeps the value of a key, unless it has one."""
-        with self._is_changing:
-            if key in self._values:
-                return
-            self.characters += characters
-            while self._keys and self.characters > self._most_characters:
-                self._evict()
-            self._values[key] = (value, characters)
-            self._keys.append(key)
+        """Keeps the value of a key that is not cached."""
+        self.characters += characters
+        while self._keys and self.characters > self._most_characters:
+            self._evict()
+        self._values[key] = (value, characters)
+        self._keys.append(key)
 
     def _evict(self) -> None:
         # Knuth's linear congruential generator; its upper bits are random enough for this choice.

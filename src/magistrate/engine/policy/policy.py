@@ -4,7 +4,8 @@ A policy is compiled into functions that call each other, and evaluated as often
 are checked against those of the context before it is evaluated. See docs/policies.md for the language.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -79,6 +80,10 @@ class Policy:
         self._last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
 
     @property
+    def steps_of_compiling(self) -> int:
+        return len(self.text) * _STEPS_FOR_A_CHARACTER
+
+    @property
     def reads_context(self) -> bool:
         """Returns whether the policy may depend on variables of the context. One that only declares variables of its
         own counts as well."""
@@ -94,15 +99,29 @@ class Policy:
     def outcome(
         self, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int = MAX_STEPS
     ) -> PolicyOutcome:
-        """Returns the result of `holds`, and what it took. Any thread may call it."""
+        """Returns the result of `holds`, and what it took."""
         program, compiling = self._choose_program(context), 0
         if program is None:
-            program, compiling = self._compile_for(context), len(self.text) * _STEPS_FOR_A_CHARACTER
+            program, compiling = _compile_program(self, self.list_kinds(context)), self.steps_of_compiling
+            self.keep_program(program)
         return _run(program, compiling, context, warrant, now, most_steps)
 
     def is_ready(self, context: Mapping[str, Any]) -> bool:
         """Returns whether `outcome` begins at once: the policy need not be compiled for this context, or is short."""
         return len(self.text) < LONG_POLICY or self._choose_program(context) is not None
+
+    def prepare(
+        self, context: Mapping[str, Any], warrant: Warrant, now: int
+    ) -> Callable[[], tuple[PolicyOutcome, PolicyProgram]]:
+        """Returns a function that returns `outcome` and the program, which `keep_program` takes. It touches nothing
+        that is shared, so that it may run in a thread."""
+        return partial(_compile_and_run, self, self._choose_program(context), context, warrant, now)
+
+    def keep_program(self, program: PolicyProgram) -> None:
+        """Caches a program that was compiled for this policy."""
+        self._last, key = program, (self.text, program.kinds)
+        if _PROGRAMS.find(key) is None:
+            _PROGRAMS.keep(key, program, len(self.text))
 
     def _choose_program(self, context: Mapping[str, Any]) -> PolicyProgram | None:
         """Returns the program for the types of a context, or None if it has to be compiled."""
@@ -113,18 +132,20 @@ class Policy:
                     break
             else:
                 return program
-        program = _PROGRAMS.find((self.text, self._list_kinds(context)))
+        program = _PROGRAMS.find((self.text, self.list_kinds(context)))
         self._last = program or self._last
         return program
 
-    def _compile_for(self, context: Mapping[str, Any]) -> PolicyProgram:
-        kinds = self._list_kinds(context)
-        self._last = program = _compile_program(self, kinds)
-        _PROGRAMS.keep((self.text, kinds), program, len(self.text))
-        return program
-
-    def _list_kinds(self, context: Mapping[str, Any]) -> tuple[tuple[str, type], ...]:
+    def list_kinds(self, context: Mapping[str, Any]) -> tuple[tuple[str, type], ...]:
         return tuple((name, type(context.get(name, _MISSING))) for name in self.names)
+
+
+def _compile_and_run(
+    policy: Policy, program: PolicyProgram | None, context: Mapping[str, Any], warrant: Warrant, now: int
+) -> tuple[PolicyOutcome, PolicyProgram]:
+    compiling = 0 if program else policy.steps_of_compiling
+    program = program or _compile_program(policy, policy.list_kinds(context))
+    return _run(program, compiling, context, warrant, now, MAX_STEPS), program
 
 
 def _run(
@@ -167,8 +188,23 @@ def read_policy(text: str) -> Policy:
     policy = _POLICIES.find(text)
     if policy is None:
         policy = compile_policy(text)
-        _POLICIES.keep(text, policy, len(text))
+        keep_policy(policy)
     return policy
+
+
+def parse_policy(text: str) -> Policy | InvalidParameter:
+    """Returns the policy of a text, or the error that `read_policy` raises. It touches nothing that is shared, so that
+    it may run in a thread; `keep_policy` takes the result."""
+    try:
+        return compile_policy(text)
+    except InvalidParameter as error:
+        return error
+
+
+def keep_policy(policy: Policy) -> None:
+    """Caches a policy that was parsed."""
+    if not is_kept(policy.text):
+        _POLICIES.keep(policy.text, policy, len(policy.text))
 
 
 def is_kept(text: str) -> bool:
