@@ -15,6 +15,7 @@ from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.api.lines import read_line
 from magistrate.api.service import Call
 from magistrate.engine.policy import policy
+from magistrate.engine.policy.cache import MOST_CHARACTERS, TextCache
 from magistrate.errors import InvalidParameter
 from magistrate.operations.callers import ALL_SCOPES, Caller
 from magistrate.operations.consistency import NO_DEMAND
@@ -83,20 +84,22 @@ async def test_other_requests_run_between_two_policies_of_a_request(context: Con
     assert await turns_during(refused(context, [*bodies, WRONG])) >= 99
 
 
+@pytest.mark.parametrize("cached_characters", [1, MOST_CHARACTERS])
 async def test_long_policies_of_a_request_are_parsed_in_a_thread(
-    context: Context, monkeypatch: pytest.MonkeyPatch
+    context: Context, monkeypatch: pytest.MonkeyPatch, cached_characters: int
 ) -> None:
-    threads: set[int] = set()
+    monkeypatch.setattr(policy, "_POLICIES", TextCache(cached_characters))
+    threads: list[int] = []
     compile_policy = policy.compile_policy
 
     def compile_and_note(text: str) -> policy.Policy:
-        threads.add(threading.get_ident())
+        threads.append(threading.get_ident())
         return compile_policy(text)
 
     monkeypatch.setattr(policy, "compile_policy", compile_and_note)
     await create(context, [body(policy=f"a != {next(FRESH)}{LONG}") for _ in range(5)])
 
-    assert threads
+    assert len(threads) == 5
     assert threading.get_ident() not in threads
 
 

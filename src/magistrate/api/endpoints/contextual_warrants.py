@@ -7,10 +7,10 @@ import msgspec
 from magistrate.api.endpoints.alike_warrants import read_alike_warrants
 from magistrate.api.endpoints.plain_bodies import read_plain_runs
 from magistrate.api.endpoints.warrants import (
-    PolicyFaults,
+    ReadPolicies,
     WarrantBody,
-    find_policy_faults,
     read_warrant,
+    read_warrant_policies,
 )
 from magistrate.api.json_decoders import build_decoder
 from magistrate.api.parse import decode_body
@@ -30,7 +30,7 @@ DOCUMENTED_LIMIT = msgspec.Meta(extra_json_schema={"maxItems": MAX_CONTEXTUAL_WA
 """Sets the limit in the OpenAPI document only: here, the error for it is an InvalidParameter."""
 
 _DECODER = build_decoder(list[WarrantBody])
-_NO_FAULTS: PolicyFaults = {}
+_NONE_READ: ReadPolicies = {}
 
 
 def are_readable_at_once(bodies: Sequence[WarrantBody]) -> bool:
@@ -62,9 +62,9 @@ def read_contextual_text(text: str, begin: int, end: int, max_depth: int) -> Pla
 
 
 def read_contextual_warrants(
-    bodies: Sequence[WarrantBody] | None, faults: PolicyFaults = _NO_FAULTS
+    bodies: Sequence[WarrantBody] | None, policies: ReadPolicies = _NONE_READ
 ) -> Sequence[NewWarrant]:
-    """Returns the warrants that these bodies describe. `faults` has the errors of the policies that are not kept.
+    """Returns the warrants that these bodies describe. `policies` has the errors of the policies that are not kept.
 
     Raises InvalidParameter, whose parameter begins with the place of the warrant: `contextualWarrants[3].relation`."""
     if not bodies:
@@ -74,7 +74,7 @@ def read_contextual_warrants(
     new: list[NewWarrant] = []
     for place, body in enumerate(bodies):
         try:
-            new.append(read_warrant(faults, body))
+            new.append(read_warrant(policies, body))
         except InvalidParameter as error:
             raise error.within(f"{CONTEXTUAL_WARRANTS}[{place}].") from None
     return new
@@ -83,7 +83,7 @@ def read_contextual_warrants(
 async def judge_contextual_warrants(bodies: Sequence[WarrantBody] | None) -> Sequence[NewWarrant]:
     """Returns what `read_contextual_warrants` does, with other requests in between when policies are read."""
     some = (bodies or ())[:MAX_CONTEXTUAL_WARRANTS]
-    return read_contextual_warrants(bodies, await find_policy_faults(some))
+    return read_contextual_warrants(bodies, await read_warrant_policies(some))
 
 
 def decode_contextual_warrants(text: str | None) -> Sequence[WarrantBody]:

@@ -13,9 +13,9 @@ from magistrate.api.endpoints.warrants import (
     SubjectAnswer,
     TimeText,
     WarrantBody,
-    find_policy_faults,
     read_named_warrant,
     read_warrant,
+    read_warrant_policies,
 )
 from magistrate.api.parse import read_elements
 from magistrate.api.render import render_time
@@ -151,7 +151,7 @@ async def _read_proposal(body: ProposalBody) -> Proposal:
     if len(types) > MAX_PROPOSED_TYPES:
         raise InvalidParameter(f"{PROPOSAL}.objectTypes", f"must be at most {MAX_PROPOSED_TYPES} object types")
     deleted = await _read_warrants(delete, read_named_warrant, "delete")
-    created = await _read_warrants(create, partial(read_warrant, await find_policy_faults(create)), "create")
+    created = await _read_warrants(create, partial(read_warrant, await read_warrant_policies(create)), "create")
     object_types = await read_bodies(types, f"{PROPOSAL}.objectTypes")
     policies = body.policies
     if policies is not None and len(policies) > MAX_PROPOSED_POLICIES:

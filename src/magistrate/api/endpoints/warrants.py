@@ -98,8 +98,8 @@ WarrantOrBatch = WarrantBody | list[WarrantBody]
 
 async def create(call: Call[WarrantOrBatch]) -> Answer:
     is_batch = isinstance(call.body, list)
-    faults = await find_policy_faults(call.body[:MAX_BATCH] if isinstance(call.body, list) else [call.body])
-    new = _read_all(call.body, partial(read_warrant, faults))
+    policies = await read_warrant_policies(call.body[:MAX_BATCH] if isinstance(call.body, list) else [call.body])
+    new = _read_all(call.body, partial(read_warrant, policies))
     created = await warrants.create_warrants(
         call.context, new, call.stamp(), (lambda place: f"[{place}].") if is_batch else (lambda place: "")
     )
@@ -179,14 +179,15 @@ def _read_all(body: WarrantOrBatch, read: Callable[[WarrantBody], NewWarrant]) -
     return read_batch(body, read) if isinstance(body, list) else [read(body)]
 
 
-PolicyFaults = Mapping[str, InvalidParameter | None]
-"""Maps the text of a policy to its error, or None if it is valid."""
+ReadPolicies = Mapping[str, InvalidParameter | int | None]
+"""Maps the text of a policy to its error, or to its lifetime (see Policy). The policy itself may not be cached for as
+long as the request takes."""
 
 
-async def find_policy_faults(bodies: Iterable[WarrantBody]) -> PolicyFaults:
+async def read_warrant_policies(bodies: Iterable[WarrantBody]) -> ReadPolicies:
     """Reads every policy once: long ones in a thread, and other requests can run between two short ones. Errors are
     raised later, in the order of the elements."""
-    faults: dict[str, InvalidParameter | None] = {}
+    policies: dict[str, InvalidParameter | int | None] = {}
     for one in bodies:
         if not (one.policy or one.context):
             continue
@@ -194,40 +195,36 @@ async def find_policy_faults(bodies: Iterable[WarrantBody]) -> PolicyFaults:
             text = _policy_text(one)
         except InvalidRequest:
             continue  # it will be refused for that
-        if text and text not in faults:
-            if is_kept(text):
-                faults[text] = _policy_fault(text)
-            elif len(text) >= LONG_POLICY:
+        if text and text not in policies:
+            was_kept = is_kept(text)
+            if len(text) >= LONG_POLICY and not was_kept:
                 parsed = await asyncio.to_thread(parse_policy, text)
                 if isinstance(parsed, InvalidParameter):
-                    faults[text] = parsed
-                else:
-                    keep_policy(parsed)
-                    faults[text] = _policy_fault(text)
-            else:
-                faults[text] = _policy_fault(text)
+                    policies[text] = parsed
+                    continue
+                keep_policy(parsed)
+            policies[text] = _read_policy(text)
+            if not was_kept:
                 await checkpoint()
-    return faults
+    return policies
 
 
-def _policy_fault(text: str) -> InvalidParameter | None:
+def _read_policy(text: str) -> InvalidParameter | int | None:
     try:
-        read_new_policy(text)
+        return read_new_policy(text).lifetime
     except InvalidParameter as fault:
         return fault
-    return None
 
 
-def read_warrant(faults: PolicyFaults, body: WarrantBody) -> NewWarrant:
+def read_warrant(policies: ReadPolicies, body: WarrantBody) -> NewWarrant:
     """Returns a warrant to create. Raises the error of its policy, too."""
     new = read_named_warrant(body)
     if not new.policy:
         return new
-    fault = faults.get(new.policy)
-    if fault is not None:
-        raise fault
-    lifetime = read_new_policy(new.policy).lifetime
-    return new if lifetime is None else replace(new, lifetime=lifetime)
+    found = policies[new.policy] if new.policy in policies else _read_policy(new.policy)
+    if isinstance(found, InvalidParameter):
+        raise found
+    return new if found is None else replace(new, lifetime=found)
 
 
 def read_new_warrant(body: WarrantBody) -> NewWarrant:

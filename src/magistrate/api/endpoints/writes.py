@@ -16,9 +16,9 @@ from magistrate.api.endpoints.warrants import (
     IdOrWildcard,
     RelationText,
     WarrantBody,
-    find_policy_faults,
     read_named_warrant,
     read_warrant,
+    read_warrant_policies,
 )
 from magistrate.api.parse import read_elements
 from magistrate.api.service import Answer, Call
@@ -153,12 +153,12 @@ async def _read_write(ctx: Context, body: WriteBody) -> AtomicWrite:
         raise InvalidRequest(f"a write can have at most {MAX_ELEMENTS} preconditions, not {len(preconditions)}")
     if not 1 <= elements <= MAX_ELEMENTS:
         raise InvalidRequest(f"a write must delete and create 1 to {MAX_ELEMENTS} elements in all, not {elements}")
-    faults = await find_policy_faults(new)
+    policies = await read_warrant_policies(new)
     return AtomicWrite(
         await _read_in_steps("preconditions", preconditions, partial(_read_precondition, ctx)),
         await _read_in_steps("delete.warrants", ended, read_named_warrant, read_plain_bodies),
         await _read_in_steps("delete.objects", deleted, lambda one: object_ref(one.object_type, one.object_id)),
-        warrants=await _read_in_steps("create.warrants", new, partial(read_warrant, faults), read_plain_bodies),
+        warrants=await _read_in_steps("create.warrants", new, partial(read_warrant, policies), read_plain_bodies),
         objects=await _read_in_steps("create.objects", objects, partial(_read_object, ctx)),
     )
 

@@ -12,9 +12,9 @@ from magistrate.api.endpoints.warrants import (
     SubjectBody,
     WarrantAnswer,
     WarrantBody,
-    find_policy_faults,
     read_named_warrant,
     read_warrant,
+    read_warrant_policies,
 )
 from magistrate.api.fga.lists import fga_list
 from magistrate.api.fga.resources import CREATE, DELETE
@@ -94,13 +94,13 @@ async def write(call: Call[FgaWarrantOrBatch]) -> Answer:
     """Creates and deletes warrants, all or none."""
     is_batch = isinstance(call.body, list)
     bodies = call.body if isinstance(call.body, list) else [call.body]
-    faults = await find_policy_faults(body.to_warrant_body() for body in bodies[:MAX_BATCH] if body.op != DELETE)
+    policies = await read_warrant_policies(body.to_warrant_body() for body in bodies[:MAX_BATCH] if body.op != DELETE)
 
     def read(body: FgaWarrantBody) -> NewWarrant:
         if body.op not in (None, CREATE, DELETE):
             raise InvalidParameter("op", f"must be {CREATE} or {DELETE}")
         named = body.to_warrant_body()
-        return read_named_warrant(named) if body.op == DELETE else read_warrant(faults, named)
+        return read_named_warrant(named) if body.op == DELETE else read_warrant(policies, named)
 
     read_warrants = read_batch(bodies, read) if is_batch else [*map(read, bodies)]
     _require_distinct(bodies, read_warrants)
