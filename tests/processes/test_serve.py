@@ -232,8 +232,12 @@ def children_of(pid: int) -> list[int]:
 
 def serving(pids: list[int]) -> list[int]:
     """Those of the processes that are running the service."""
-    with_command = [(pid, Path(f"/proc/{pid}/cmdline")) for pid in pids]
-    return [pid for pid, path in with_command if path.exists() and b"spawn_main" in path.read_bytes()]
+    found: list[int] = []
+    for pid in pids:
+        with contextlib.suppress(OSError):  # it may end meanwhile
+            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(pid)
+    return found
 
 
 def test_a_worker_that_dies_is_replaced_even_while_the_store_is_away(tmp_path: Path) -> None:
