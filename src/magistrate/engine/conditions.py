@@ -262,15 +262,14 @@ class PolicyEvaluator:
 
     def _read(self, text: str) -> Policy | None:
         parsing = self._parsing.pop(text, None)
-        if parsing is None and not is_kept(text):
+        if parsing is not None:
+            parsed = parsing.complete()
+        elif is_kept(text):
+            return read_policy(text)
+        else:
             self._charge_parsing(text)
-        try:
-            if parsing is None:
-                return read_policy(text)
-            policy = parsing.complete()
-        except InvalidParameter:
+            parsed = parse_policy(text)
+        if isinstance(parsed, InvalidParameter):
             return None
-        if isinstance(policy, InvalidParameter):
-            return None
-        keep_policy(policy)
-        return policy
+        keep_policy(parsed)
+        return parsed

@@ -7,8 +7,8 @@ from pyroaring import BitMap
 from magistrate.engine.graph.segments import Capacity
 
 HASHES = 1 << 24
-"""Bounds the hashes by which lists are told apart. Two lists of the same hash are taken for one, which only means that
-the first of the second begins with the graph cache."""
+"""Bounds the hashes that identify lists. Two lists with the same hash count as one, so the second is computed with the
+graph cache already when it first comes."""
 MOST_YOUNG = HASHES // 32
 """Limits the lists of the young generation. Of lists that have not come before, one of sixteen at most is taken for
 another that has."""
