@@ -156,13 +156,11 @@ def _completed(steps: Generator[None, Any, T], work: Work) -> T:
 
 class Found(NamedTuple):
     """By type, id and relation. `levels`: how many batches were read; `listed_types`: of how many types all objects had
-    to be known. `is_worked_out`: not checked one by one. `looks_up_itself`: whether it was looked up if the object that
-    the query names exists."""
+    to be known. `looks_up_itself`: whether it was looked up if the object that the query names exists."""
 
     rows: list[QueryRow]
     levels: int
     listed_types: int
-    is_worked_out: bool
     looks_up_itself: bool = False
 
 
@@ -180,12 +178,12 @@ def found(
         candidates = _existing(objects, find_row_types(model, query), overlay)
         checking = check_each(model, query, candidates, context, now, Work(PLENTY))
         checked, more = searched(checking, warrants, overlay)
-        return Found(_rows(checked, candidates), levels + more, len(find_row_types(model, query)), is_worked_out=False)
+        return Found(_rows(checked, candidates), levels + more, len(find_row_types(model, query)))
     itself = findings.itself
     if itself is not None and itself.id not in _existing(objects, {itself.type}, overlay).get(itself.type, ()):
         findings = findings.without_itself()
     existing = _existing(objects, findings.types_to_read, overlay)
-    return Found(_rows(findings, existing), levels, len(findings.types_to_read), True, itself is not None)
+    return Found(_rows(findings, existing), levels, len(findings.types_to_read), itself is not None)
 
 
 def _existing(

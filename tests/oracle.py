@@ -526,15 +526,6 @@ def candidates(facts: Facts, asked: Query) -> Iterator[tuple[Node, Node, Subject
             yield Node(found.type, found.id, relation), node, Subject(found.type, found.id)
 
 
-def reportable(facts: Facts, asked: Query, row: Row) -> set[Warrant | None]:
-    """Every warrant that the walk for a row comes to."""
-    key = Node(row.type, row.id, row.relation)
-    for found, node, subject in candidates(facts, asked):
-        if found == key:
-            return {*Walk(facts, subject, follows_links=isinstance(asked, SubjectsQuery)).warrants(node)}
-    return set()
-
-
 def acceptable(walk: "Walk", node: Node) -> tuple[Warrant | None, ...]:
     """The warrants that may be reported for a node that holds, the first that the walk finds first."""
     first, *rest = [*walk.warrants(node), None]

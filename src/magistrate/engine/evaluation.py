@@ -35,14 +35,22 @@ class Evaluation:
 
     With `with_paths`, it also evaluates what comes before the first warrant found, as paths.py needs it. With
     `with_all_rules`, it also evaluates what an explanation shows besides: the other rules of a combination that is
-    decided, and warrants whose policy does not hold. Both are complete when `advance` returns an empty list.
+    decided, and warrants whose policy does not hold. With `with_reports`, it also evaluates what may come before the
+    warrant that a row of a query reports (query/checked_reports.py). All are complete when `advance` returns an empty
+    list.
     """
 
     def __init__(
-        self, model: Model, now: int, work: Work, with_paths: bool = False, with_all_rules: bool = False
+        self,
+        model: Model,
+        now: int,
+        work: Work,
+        with_paths: bool = False,
+        with_all_rules: bool = False,
+        with_reports: bool = False,
     ) -> None:
         self.model = model.with_all_arrows() if with_paths else model
-        self._scope = EvaluationScope(with_paths, with_all_rules)
+        self._scope = EvaluationScope(with_paths, with_all_rules, with_reports)
         self.work = work
         self._now = now
         self._facts = Facts(model.counts)

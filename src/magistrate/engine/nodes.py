@@ -216,9 +216,10 @@ class EvaluationScope(NamedTuple):
 
     with_paths: bool
     with_all_rules: bool
+    with_reports: bool
 
     def covers(self, node: CheckNode) -> bool:
         """Returns whether a node is evaluated although no undecided node needs its value."""
-        if self.with_paths and node.may_be_on_path:
+        if (self.with_paths or self.with_reports) and node.may_be_on_path:
             return True
         return self.with_all_rules and any(isinstance(edge.node.plan, Operation) for edge in node.parents)

@@ -15,8 +15,9 @@ from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from magistrate.engine.components import find_components
-from magistrate.engine.expansion import Branch, Operation, Plan
-from magistrate.engine.nodes import CheckEdge, CheckNode
+from magistrate.engine.edge_positions import EdgePositions
+from magistrate.engine.expansion import Operation
+from magistrate.engine.nodes import CheckNode
 from magistrate.engine.plans import Model
 from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.truth import TRUE
@@ -68,12 +69,11 @@ class PathSearch:
     """Finds the paths of nodes that hold, all of one evaluation that was made with paths."""
 
     def __init__(self, model: Model, roots: Sequence[CheckNode], work: Work) -> None:
-        self._model = model
         self._roots = roots
         self._work = work
         self._steps: dict[CheckNode, _Steps] = {}
         self._first: dict[CheckNode, PathStep | None] = {}
-        self._positions: dict[Plan, dict[Plan | Operation, int]] = {}
+        self._positions = EdgePositions(model)
 
     def prepare(self) -> Generator[None, Any, None]:
         """Determines the steps of all nodes, which `find` needs. Yields when the time slice is
@@ -166,9 +166,9 @@ class PathSearch:
             if edge.child.value is not TRUE or edge.limit is not TRUE:
                 continue
             if edge.warrant is None:
-                found.append(_PathBranch((self._branch_position(plan, edge.child.plan), False), edge.child))
+                found.append(_PathBranch((self._positions.of_branch(plan, edge.child.plan), False), edge.child))
                 continue
-            position, is_arrow = self._position(plan, edge, edge.warrant)
+            position, is_arrow = self._positions.of_warrant(plan, edge, edge.warrant)
             (arrows if is_arrow else usersets).setdefault(position, []).append(PathStep(edge.warrant, edge.child))
         for position, steps in usersets.items():
             ordered = yield from self._sort(steps, _userset_order)
@@ -188,24 +188,6 @@ class PathSearch:
             ordered = yield from self._sort(steps, _link_order)
             return [_PathBranch((0, True), ordered, is_arrow=True)]
         return [_PathBranch((position, False), edge.child) for position, edge in edges]
-
-    def _position(self, plan: Plan, edge: CheckEdge, warrant: Warrant) -> tuple[int, bool]:
-        """Returns the first position at which the warrant leads to the child of the edge, and whether an arrow stands
-        there."""
-        return min(
-            (branch.position(plan, warrant), not branch.is_explicit)
-            for branch in plan.expand(warrant)
-            if self._model.plan(*branch.target(warrant)) is edge.child.plan
-        )
-
-    def _branch_position(self, plan: Plan, branch: Plan | Operation) -> int:
-        positions = self._positions.get(plan)
-        if positions is None:
-            one: Branch
-            positions = self._positions[plan] = {}
-            for one in reversed(plan.branches):
-                positions[self._model.branch(plan.type, one)] = plan.positions[one]
-        return positions[branch]
 
     def _measure(self) -> Generator[None, Any, None]:
         """Determines the length of each node, from those that a warrant grants to the subject itself outwards."""

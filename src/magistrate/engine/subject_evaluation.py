@@ -19,7 +19,7 @@ from magistrate.engine.rules.rule import CheckedNames, Quantifier
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
 from magistrate.engine.warrant_reader import WarrantsByObject
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import Warrant, creation_order
 from magistrate.engine.work import Work
 
 NODES_SCANNED_FOR_ONE = 32
@@ -84,7 +84,7 @@ class SubjectEvaluation:
         return False
 
     def _find_open(self) -> Sequence[CheckNode]:
-        """Returns the undecided roots; with paths or all rules, all undecided nodes whose value is needed."""
+        """Returns the undecided roots; where more than they is evaluated, all undecided nodes whose value is needed."""
         if not any(self._scope):
             self._open_roots = [root for root in self._open_roots if root.value is None]
             return self._open_roots
@@ -190,7 +190,7 @@ class SubjectEvaluation:
         if not self._holds_directly(node, plan, given):
             node.floor = node.floor if plan.is_defined else max(node.floor, UNDEFINED)
             yield from self._follow(node, plan, warrants)
-        elif self._scope.with_paths:
+        elif self._scope.with_paths or self._scope.with_reports:
             yield from self._follow_up_to_direct(node, plan, warrants)
 
     def _expand_operation(self, node: CheckNode, plan: Operation) -> Iterator[int]:
@@ -255,10 +255,12 @@ class SubjectEvaluation:
         direct = node.reason[0]
         assert direct is not None
         position = plan.positions[direct.relation]
-        if position == 0:
+        by_age = self._scope.with_reports
+        if position == 0 and not by_age:
             return
         for number, (warrant, expansion) in enumerate(plan.expand_warrants(warrants), 1):
-            if expansion.position(plan, warrant) < position:
+            other = expansion.position(plan, warrant)
+            if other < position or (by_age and other == position and creation_order(warrant) < creation_order(direct)):
                 self._expand_warrant(node, warrant, expansion)
             if not number % EDGES_FOR_A_NODE:
                 yield 1
@@ -277,10 +279,10 @@ class SubjectEvaluation:
         """Decides the node by a warrant to the subject itself, and returns whether one holds.
 
         Their relations are tried in written order, beginning with that of the plan; for each, those without a policy
-        come first, then the oldest.
+        come first unless reports are needed, then the oldest.
         """
-        positions = plan.positions
-        for warrant in sorted(given, key=lambda warrant: (positions[warrant.relation], warrant.policy != "")):
+        positions, by_age = plan.positions, self._scope.with_reports
+        for warrant in sorted(given, key=lambda one: (positions[one.relation], one.policy != "" and not by_age)):
             value = self.conditions.value(warrant)
             if value is TRUE:
                 node.hold_by(warrant)

@@ -5,12 +5,12 @@ from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.expansion import Plan
-from magistrate.engine.nodes import CheckEdge, CheckNode
+from magistrate.engine.nodes import CheckNode
 from magistrate.engine.plans import Model
+from magistrate.engine.query.checked_reports import CheckedReports
 from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet
 from magistrate.engine.query.rows import Findings, RelationResult, Reports
-from magistrate.engine.query.search import Steps, gather_items
+from magistrate.engine.query.search import Steps
 from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants import Warrant
@@ -30,19 +30,22 @@ class Candidates(NamedTuple):
 
 
 def check_candidates(
-    model: Model, candidates: Sequence[Candidates], report: Callable[[CheckNode], Warrant | None], now: int, work: Work
+    model: Model, candidates: Sequence[Candidates], follows_links: bool, now: int, work: Work
 ) -> Steps[Findings]:
-    """Returns one RelationResult for each of the candidates. `report` returns the warrant to be reported, given the
-    node that holds."""
-    evaluation, by_warrants_alone = Evaluation(model, now, work), Evaluation(model.without_rules(), now, work)
+    """Returns one RelationResult for each of the candidates. `follows_links` is that of CheckedReports."""
+    evaluation = Evaluation(model, now, work, with_reports=True)
+    by_warrants_alone = Evaluation(model.without_rules(), now, work, with_reports=True)
+    checked, checked_alone = (CheckedReports(one.model, follows_links, work) for one in (evaluation, by_warrants_alone))
     nodes, valid_until = yield from _decide_candidates(evaluation, candidates)
     explicit, explicit_until = yield from _decide_candidates(by_warrants_alone, candidates)
     relation_results = []
     for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
         holding = {id: node for id, node in found.items() if node.value is TRUE}
         values: dict[ObjectId, ListValue] = {id: EXPLICIT if by_warrants[id].value is TRUE else TRUE for id in holding}
-        settling = ((id, by_warrants[id] if values[id] is EXPLICIT else node) for id, node in holding.items())
-        reports = dict((yield from gather_items(((id, report(node)) for id, node in settling), work)))
+        reports: dict[ObjectId, Warrant | None] = {}
+        for id, node in holding.items():
+            is_explicit = values[id] is EXPLICIT
+            reports[id] = yield from (checked_alone.find(by_warrants[id]) if is_explicit else checked.find(node))
         if values.pop(NOBODY, FALSE) >= values.get(WILDCARD, FALSE):
             values.pop(WILDCARD, None)
         relation_results.append(
@@ -73,27 +76,3 @@ def _decide_candidates(
         if reads and warrants is not None:
             evaluation.take(warrants)
     return nodes, evaluation.valid_until
-
-
-def warrant_on_object(node: CheckNode) -> Warrant | None:
-    """Returns the last warrant of the path: the one on the object of the check, or on the wildcard of its type."""
-    path = node.path()
-    return path[-1] if path else None
-
-
-def warrant_that_settles(node: CheckNode) -> Warrant | None:
-    """Returns the first warrant of the path that is no link, starting from the object of the check."""
-    while True:
-        warrant, edge = node.reason
-        if edge is None:
-            return warrant
-        if edge.warrant is not None and _is_to_group(edge):
-            return edge.warrant
-        node = edge.child
-
-
-def _is_to_group(edge: CheckEdge) -> bool:
-    above, below = edge.node.plan, edge.child.plan
-    assert edge.warrant is not None
-    names_it = isinstance(below, Plan) and below.relation == edge.warrant.subject_relation
-    return names_it and isinstance(above, Plan) and above.usersets.follows(edge.warrant)

@@ -6,13 +6,7 @@ from typing import Any
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.evaluation import Check
 from magistrate.engine.plans import Model
-from magistrate.engine.query.candidates import (
-    NOBODY,
-    Candidates,
-    check_candidates,
-    warrant_on_object,
-    warrant_that_settles,
-)
+from magistrate.engine.query.candidates import NOBODY, Candidates, check_candidates
 from magistrate.engine.query.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.query.objects import find_objects
 from magistrate.engine.query.reverse_graph import ReverseGraph, Target
@@ -54,13 +48,13 @@ def check_each(
             _object_candidates(query, target, existing.get(target[0], ()), context)
             for target in find_targets(model, query)
         ]
-        return Search(model, work, check_candidates(model, candidates, warrant_on_object, now, work))
+        return Search(model, work, check_candidates(model, candidates, False, now, work))
     candidates = [
         _subject_candidates(query, of_type, relation, existing.get(of_type, ()), context)
         for of_type in dict.fromkeys([*list_subject_types(model, query), *existing])
         for relation in list_relations(model, query)
     ]
-    return Search(model, work, check_candidates(model, candidates, warrant_that_settles, now, work))
+    return Search(model, work, check_candidates(model, candidates, True, now, work))
 
 
 def find_row_types(model: Model, query: Query) -> set[TypeName | None]:

@@ -26,17 +26,6 @@ Checkpoints = Generator[None, WarrantLists | None, T]
 """The generator yields when its time slice is over; it needs no rows."""
 
 
-def gather_items(items: Iterable[T], work: Work) -> Checkpoints[list[T]]:
-    """Returns all items as a list, each charged as one."""
-    found: list[T] = []
-    for item in items:
-        found.append(item)
-        work.spend(1)
-        if work.needs_checkpoint:
-            yield None
-    return found
-
-
 def prepare_plans(model: Model, names: Iterable[tuple[TypeName, RelationName]], work: Work) -> Checkpoints[None]:
     """Compiles the plans of all these names."""
     for of_type, relation in names:
