@@ -17,10 +17,11 @@ class CachedWalk(Walk):
         self._cached = graph.decisions
 
     def decide(self, check: Check) -> Decision | None:
-        known = self._cached.find((check,))
-        if known is not None:
-            self.work.spend(1)
-            return known[0]
+        if self._round == 1:  # what was cached before was found then
+            known = self._cached.find((check,))
+            if known is not None:
+                self.work.spend(1)
+                return known[0]
         decision = super().decide(check)
         if decision is not None and self._conditions is None:
             self._cached.keep(check, decision)

@@ -117,15 +117,19 @@ class Walk(WalkReads):
         self._name = subject_name(check.subject.id)
         self._steps_left = MOST_STEPS
         self._nesting = 0
-        self._closure = None
+        self._closure, former = None, self._check
         if not self._shares:
-            if check is not self._check:  # a check that is made again keeps the values of its policies
+            if check is not former:  # a check that is made again keeps the values of its policies
                 self._check, self._conditions = check, None
                 self._left_open.clear()
             self._values = _NO_VALUES
             self._decided: dict[tuple[int, ObjectId], Truth | InProgress | None] = {}
             return
         self._check = check
+        found = self._shared if former is not None and former.subject == check.subject else None
+        if found is not None and found.round == self._round and found.context == check.context:
+            self._closure = found.closure
+            return  # all else is as the check before left it
         found = self._results.get(check.subject)
         if found is None or found.context != check.context:
             found = self._results[check.subject] = WalkFindings(check.context, self._round)
@@ -212,6 +216,8 @@ class Walk(WalkReads):
             self._keep_open(opened or OpenWalk(seen, operations), [*lacking, *waiting, state], is_certain)
             raise
         self._steps_left -= steps
+        if opened is None and lacking and lacking[0] is start and start not in values:
+            return None  # nothing was expanded, so there is nothing to continue
         if lacking or operations or not is_certain:
             return self._conclude(opened or OpenWalk(seen, operations), lacking, is_certain)
         if shared is not None:
