@@ -4,9 +4,11 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
+from magistrate.engine.dismantling import ITEMS_AT_ONCE
 from magistrate.engine.graph.fetching import MOST_WILDCARDS
 from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.engine.terms import Revision
@@ -485,3 +487,25 @@ async def test_rows_are_cached_in_steps_when_the_time_is_up(node: Node, monkeypa
     assert await node.allowed("folder:f#viewer@user:bob") is False
 
     assert turns > node.ctx.graph.counts.fetches - fetches >= 1
+
+
+async def test_what_is_evicted_together_is_freed_between_other_requests(node: Node) -> None:
+    await node.grant("folder:0#viewer@team:0#member", "team:0#member@user:ann")
+    asked = [question(f"folder:{number}#viewer@user:ann") for number in range(10 * ITEMS_AT_ONCE)]
+    for start in range(0, len(asked), ITEMS_AT_ONCE):
+        await check_all(node.ctx, asked[start : start + ITEMS_AT_ONCE], NO_DEMAND)
+    graph = node.ctx.graph.find_graph(node.ctx.graph.revision)
+    assert graph is not None
+    decisions = graph.decisions._decisions
+    assert len(decisions) == len(asked)
+
+    await node.grant("team:0#member@team:1#member")  # concerns whoever is in team 1
+    await node.allowed("folder:1#viewer@user:bob")
+
+    sizes = [len(decisions)]
+    while decisions:
+        await asyncio.sleep(0)
+        sizes.append(len(decisions))
+    assert len(graph.decisions) < 10
+    assert sizes[0] > ITEMS_AT_ONCE
+    assert all(before - after <= ITEMS_AT_ONCE for before, after in pairwise(sizes))

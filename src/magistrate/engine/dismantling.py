@@ -10,7 +10,7 @@ from typing import Any
 ITEMS_AT_ONCE = 1_000
 """Counts the items that are freed between two yields; it takes about a millisecond."""
 
-Container = list[Any] | dict[Any, Any]
+Container = list[Any] | dict[Any, Any] | set[Any]
 
 
 class Linked:

@@ -24,13 +24,14 @@ class DecisionCache:
     """Holds decisions by the names in the check, with blanks in between, which no name has. When it is full, all
     decisions are evicted."""
 
-    __slots__ = ("_decisions", "_keys_by_subject", "_most")
+    __slots__ = ("_capacity", "_decisions", "_keys_by_subject", "_most")
 
     def __init__(self, capacity: Capacity, most: int) -> None:
         self._most = min(most, MOST_DECISIONS)
         self._decisions: dict[str, Decision] = {}
         self._keys_by_subject: dict[str, list[str]] = {}
         """Maps the ids of subjects, whatever their types are, to the keys of the decisions about them."""
+        self._capacity = capacity
         capacity.add(self)
 
     def __len__(self) -> int:
@@ -73,4 +74,7 @@ class DecisionCache:
 
     def clear(self) -> None:
         if self._decisions:
+            decisions, keys = self._decisions, self._keys_by_subject
             self._decisions, self._keys_by_subject = {}, {}
+            self._capacity.discard(decisions)
+            self._capacity.discard(keys)

@@ -8,8 +8,9 @@ of a request is cached.
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from magistrate.engine.dismantling import Container
 from magistrate.engine.expansion import ArrowBranch, Branch, Operation, Plan, UsersetBranch
 from magistrate.engine.graph.adjacency import Adjacency, AdjacencyIndex, Indexes
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
@@ -17,7 +18,7 @@ from magistrate.engine.graph.decision_cache import DecisionCache
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
 from magistrate.engine.graph.reachability import PlanKey, ReachabilitySearch, find_closed_plans
-from magistrate.engine.graph.segments import Capacity
+from magistrate.engine.graph.segments import Capacity, free_at_once
 from magistrate.engine.graph.subject_adjacency import SubjectAdjacency, SubjectIndex
 from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
 from magistrate.engine.names import WarrantNames
@@ -42,15 +43,23 @@ class Graph:
     """Holds the cached entries as of `revision`.
 
     `most` limits the warrants that are cached in total; `most_each` limits those of a single object, and the groups
-    that a single subject is in by its own warrants.
+    that a single subject is in by its own warrants. `discard` gets what is evicted and takes long to free; see
+    Capacity.
     """
 
-    def __init__(self, model: Model, revision: Revision, most: int, most_each: int = MOST_EACH) -> None:
+    def __init__(
+        self,
+        model: Model,
+        revision: Revision,
+        most: int,
+        most_each: int = MOST_EACH,
+        discard: Callable[[Container], None] = free_at_once,
+    ) -> None:
         self.revision = revision
         self.most_each = most_each
         self.views: list[PlanView] = []
         self._most = most
-        self._capacity = Capacity(most)
+        self._capacity = Capacity(most, discard)
         self._adjacency = Adjacency(self._capacity)
         self.decisions = DecisionCache(self._capacity, most)
         self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)

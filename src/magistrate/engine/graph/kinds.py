@@ -48,11 +48,15 @@ class GroupsSegment(CacheSegment[Groups]):
 
     def age(self) -> None:
         super().age()
-        self.topmost = set()
+        self._discard_topmost()
 
     def clear(self) -> None:
         super().clear()
-        self.topmost = set()
+        self._discard_topmost()
+
+    def _discard_topmost(self) -> None:
+        topmost, self.topmost = self.topmost, set()
+        self._capacity.discard(topmost)
 
 
 class Kind:

@@ -2,14 +2,26 @@
 
 When the young generation fills half of the capacity, the old one is evicted and the young one becomes old. Finding an
 entry therefore costs one lookup in a dict, with no order to maintain.
+
+Half of a million entries take a tenth of a second to free. What is evicted together is therefore passed to a function
+that may free it in steps.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Generic, Protocol, TypeVar
 
+from magistrate.engine.dismantling import Container
+
 E = TypeVar("E")
 
 Key = Hashable
+
+FEW_ITEMS = 1_000
+"""Limits the evicted items that are freed at once; it takes a fraction of a millisecond."""
+
+
+def free_at_once(evicted: Container) -> None:
+    """Frees what was evicted as soon as it returns, for callers whom nobody waits for."""
 
 
 class Aging(Protocol):
@@ -28,10 +40,12 @@ class Removable(Aging, Protocol):
 
 
 class Capacity:
-    """Limits the warrants that all segments hold together. Each entry counts as one at least."""
+    """Limits the warrants that all segments hold together. Each entry counts as one at least. `discard` gets every
+    container of more than FEW_ITEMS that is evicted; nothing else refers to it."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, discard: Callable[[Container], None] = free_at_once) -> None:
         self._most = most
+        self._discard = discard
         self._young = 0
         self._old = 0
         self._segments: list[Aging] = []
@@ -68,6 +82,11 @@ class Capacity:
         self._young -= young
         self._old -= old
 
+    def discard(self, evicted: Container) -> None:
+        """Takes what a segment has evicted, and no longer refers to."""
+        if len(evicted) > FEW_ITEMS:
+            self._discard(evicted)
+
     def clear(self) -> None:
         for segment in self._segments:
             segment.clear()
@@ -78,33 +97,40 @@ class CacheSegment(Generic[E]):
     """Holds entries of one kind by key. For speed, callers read `young` first and call `find` only when the key is
     not there."""
 
-    __slots__ = ("_capacity", "_old", "_weight", "young")
+    __slots__ = ("_capacity", "_old", "_old_weight", "_weight", "_young_weight", "young")
 
     def __init__(self, capacity: Capacity, weight: Callable[[E], int]) -> None:
         self.young: dict[Key, E] = {}
         self._old: dict[Key, E] = {}
         self._capacity = capacity
         self._weight = weight
+        self._young_weight = self._old_weight = 0
         capacity.add(self)
 
     def find(self, key: Key) -> E | None:
         """Returns an entry of the old generation, which moves into the young one."""
         found = self._old.pop(key, None)
         if found is not None:
+            weight = self._weight(found)
             self.young[key] = found
-            self._capacity.move(self._weight(found))
+            self._young_weight += weight
+            self._old_weight -= weight
+            self._capacity.move(weight)
         return found
 
     def keep(self, key: Key, value: E) -> None:
         self.evict(key)
+        weight = self._weight(value)
         self.young[key] = value
-        self._capacity.take(self._weight(value))
+        self._young_weight += weight
+        self._capacity.take(weight)
 
     def keep_each(self, entries: Mapping[int, E]) -> None:
         """Keeps many entries, in a fraction of the time."""
         weight = sum(map(self._weight, entries.values()))
         if self._capacity.fits(weight) and not self._has_any(entries):
             self.young.update(entries.items())
+            self._young_weight += weight
             self._capacity.take(weight)
             return
         for key, value in entries.items():
@@ -126,21 +152,27 @@ class CacheSegment(Generic[E]):
         """Evicts an entry, and returns whether there was one."""
         young, old = self.young.pop(key, None), self._old.pop(key, None)
         if young is not None or old is not None:
-            self._capacity.free(self._weigh(young), self._weigh(old))
+            young_weight, old_weight = self._weigh(young), self._weigh(old)
+            self._young_weight -= young_weight
+            self._old_weight -= old_weight
+            self._capacity.free(young_weight, old_weight)
             return True
         return False
 
     def evict_all(self) -> None:
-        self._capacity.free(sum(map(self._weight, self.young.values())), sum(map(self._weight, self._old.values())))
+        self._capacity.free(self._young_weight, self._old_weight)
         self.clear()
 
     def _weigh(self, value: E | None) -> int:
         return 0 if value is None else self._weight(value)
 
     def age(self) -> None:
-        self._old = self.young
-        self.young = {}
+        old, self._old, self.young = self._old, self.young, {}
+        self._old_weight, self._young_weight = self._young_weight, 0
+        self._capacity.discard(old)
 
     def clear(self) -> None:
-        self.young = {}
-        self._old = {}
+        young, old, self.young, self._old = self.young, self._old, {}, {}
+        self._young_weight = self._old_weight = 0
+        self._capacity.discard(young)
+        self._capacity.discard(old)

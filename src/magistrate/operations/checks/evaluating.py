@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from magistrate.engine.dismantling import ITEMS_AT_ONCE
+from magistrate.engine.dismantling import ITEMS_AT_ONCE, Container, dismantle
 from magistrate.engine.plans import Model
 from magistrate.engine.query.search import Steps, WarrantLists
 from magistrate.engine.terms import Revision
@@ -92,10 +92,19 @@ def release_run(run: Releasable) -> None:
     for count in steps:
         freed += count
         if freed >= ITEMS_AT_ONCE:
-            task = asyncio.create_task(_release_on(steps))
-            _releasing.add(task)
-            task.add_done_callback(_releasing.discard)
+            _release_later(steps)
             return
+
+
+def free_in_steps(evicted: Container) -> None:
+    """Frees what a container holds step by step, beginning in a later iteration of the event loop."""
+    _release_later(dismantle([evicted]))
+
+
+def _release_later(steps: Iterator[int]) -> None:
+    task = asyncio.create_task(_release_on(steps))
+    _releasing.add(task)
+    task.add_done_callback(_releasing.discard)
 
 
 async def _release_on(steps: Iterator[int]) -> None:

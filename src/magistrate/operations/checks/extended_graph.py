@@ -8,6 +8,7 @@ from collections.abc import Set
 from magistrate.engine.graph import Graph
 from magistrate.engine.plans import Model
 from magistrate.engine.warrants import WarrantPattern
+from magistrate.operations.checks.evaluating import free_in_steps
 from magistrate.store.following import WarrantChanges
 
 MOST_PATTERNS = 200
@@ -45,8 +46,10 @@ class ExtendedGraph:
         all groups in the model of `extend_model` should be compiled."""
         joined = self._join(patterns)
         model = current.model.with_patterns(joined)
-        if self._graph is None or not joined.issuperset(self._patterns):
-            self._graph = Graph(model, current.revision, self._most)
+        if self._graph is not None and not joined.issuperset(self._patterns):
+            self._evict()
+        if self._graph is None:
+            self._graph = Graph(model, current.revision, self._most, discard=free_in_steps)
         else:
             self._graph.change_model(model, current.revision)
         self._patterns = joined
@@ -59,6 +62,11 @@ class ExtendedGraph:
     def bring_forward(self, model: Model, former: Model, news: WarrantChanges) -> None:
         """Applies changes that the graph cache has applied. When its model has changed, the graph is evicted."""
         if model is not former or news.changes is None:
-            self._graph, self._patterns = None, NO_PATTERNS
+            self._evict()
         elif self._graph is not None:
             self._graph.apply(news.changes, news.revision)
+
+    def _evict(self) -> None:
+        if self._graph is not None:
+            self._graph.clear(self._graph.revision)  # what is evicted is freed in steps
+        self._graph, self._patterns = None, NO_PATTERNS

@@ -18,6 +18,7 @@ from magistrate.engine.terms import Revision
 from magistrate.engine.warrants import WarrantPattern
 from magistrate.engine.work import WORK_BETWEEN_LOOKS, Work
 from magistrate.errors import MagistrateError, StoreUnavailable
+from magistrate.operations.checks.evaluating import free_in_steps
 from magistrate.operations.checks.extended_graph import NO_PATTERNS, ExtendedGraph
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
@@ -254,7 +255,7 @@ class LiveGraph:
             model = graph.model
         self._done = number
         if graph is None:
-            self._graph = Graph(model, news.revision, self._most_rows)
+            self._graph = Graph(model, news.revision, self._most_rows, discard=free_in_steps)
         elif graph.revision == since:
             self._bring_forward(graph, model, news)
         elif graph.revision < news.revision:
