@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from magistrate.api import json_tokens, parse
-from magistrate.api.json_tokens import MOST_ESCAPES, PIECE_BYTES
+from magistrate.api.json_tokens import MOST_ESCAPES, PIECE_BYTES, find_edges
 from magistrate.api.parse import (
     LARGE_BODY_BYTES,
     MAX_KEPT_QUERY_BYTES,
@@ -134,6 +134,18 @@ def test_the_position_of_an_error_counts_the_blanks_before_the_body() -> None:
         decode_body(b" \n" * 50 + b'{"a":}', ANYTHING, DEPTH)
     with pytest.raises(InvalidRequest, match="at position 103"):
         decode_body(b" \n" * 50 + b'{"\xff":1}', ANYTHING, DEPTH)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\f{}\v", b"{" + b" " * PIECE_BYTES + b"}"])
+@pytest.mark.parametrize("before", [0, 1, PIECE_BYTES - 1, PIECE_BYTES, 2 * PIECE_BYTES + 1])
+@pytest.mark.parametrize("after", [0, 1, PIECE_BYTES - 1, PIECE_BYTES, 2 * PIECE_BYTES + 1])
+def test_white_space_around_a_body_is_passed_over_in_pieces(content: bytes, before: int, after: int) -> None:
+    body = b"\n" * before + content + b" " * after
+
+    start, end = find_edges(body)
+
+    assert body[start:end] == content
+    assert start == (before if content else len(body))
 
 
 @pytest.mark.parametrize("filling", [b" ", rb"\u00e9", rb"\\", rb"\""])

@@ -41,6 +41,7 @@ def large_json(stage: Stage) -> Iterator[tuple[str, Act]]:
         "99,000 empty lists": b'{"context":{"a":[' + b",".join([b"[]"] * MOST_ELEMENTS) + b"]}}",
         "8 MB of digits": b'{"context":{"a":1' + b"0" * (LARGEST - 30) + b"}}",
         "8 MB of white space": b" " * (LARGEST - 2) + b"{}",
+        "8 MB of empty lines in an object": b"{" + b"\n" * (LARGEST - 2) + b"}",
         "brackets, 4,000,000 deep": b"[" * 4_000_000 + b"]" * 4_000_000,
     }
     for about, body in bodies.items():

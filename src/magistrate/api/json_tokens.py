@@ -11,6 +11,7 @@ MOST_ESCAPES = 32_768
 """Limits the escapes in one match; about half a millisecond."""
 PIECE_BYTES = 262_144
 """Sets the size of the pieces that are searched at once (256 KiB); other threads can run between two of them."""
+BLANKS = b" \t\r\n"
 
 # Possessive, so that a long string leaves nothing to return to, and an unterminated one is scanned once. What is in
 # between is taken as a whole, which is ten times as fast as looking for the next string at each place.
@@ -22,6 +23,25 @@ _MEMBER_OR_BRACE = re.compile(
 _STRING_OR_BEGINNING = re.compile(rb'"' + _CHARACTERS + rb'("?+)|([\[{,])|[^"\[{,]{1,65536}+', re.DOTALL)
 _REST_OF_STRING = re.compile(_CHARACTERS + rb'("?+)', re.DOTALL)
 _COLON = re.compile(rb"[ \t\r\n]*+:")
+
+
+def find_edges(body: bytes) -> tuple[int, int]:
+    """Returns where a body begins and ends without the white space around it: twice the same index if there is nothing
+    else. White space is passed over in pieces, because 8 MiB of it take 40 ms, and a decoder as long as anything."""
+    start, end = 0, len(body)
+    while start < end:
+        piece = body[start : start + PIECE_BYTES]
+        left = piece.lstrip(BLANKS)
+        start += len(piece) - len(left)
+        if left:
+            break
+    while start < end:
+        piece = body[max(start, end - PIECE_BYTES) : end]
+        left = piece.rstrip(BLANKS)
+        end -= len(piece) - len(left)
+        if left:
+            break
+    return start, end
 
 
 def find_names_and_braces(body: bytes) -> Iterator[bytes]:

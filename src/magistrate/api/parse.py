@@ -65,7 +65,6 @@ _PATH = re.compile(r" - at `(?P<path>[^`]*)`")
 _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _NOT_BRACKETS_OR_MARKS = _NOT_BRACKETS.replace(b'"', b"")
-_BLANKS = b" \t\r\n"
 _AS_BRACES = bytes.maketrans(b"[]", b"{}")
 _PARTS_OF_TYPES = (msgspec.inspect.Type, msgspec.inspect.Field)
 
@@ -76,10 +75,9 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
     Raises InvalidRequest if it is not JSON, nests deeper than `max_depth` arrays and objects, has more than MAX_VALUES
     values, or repeats a member in an object. Raises InvalidParameter for a member of the wrong JSON type, with its
     dotted path, without array indices and map keys."""
-    trimmed = body.strip(_BLANKS)  # skipping white space takes a decoder longer than anything else
-    begins_at = 0 if len(trimmed) == len(body) else len(body) - len(body.lstrip(_BLANKS))
-    body = trimmed
-    if not body.strip():
+    begins_at, ends_at = json_tokens.find_edges(body)
+    body = body[begins_at:ends_at]
+    if not body or body.isspace():
         raise InvalidRequest("Request body must not be empty")
     pacing = _Pacing() if len(body) > LARGE_BODY_BYTES else None
     _check_values(body)
@@ -306,7 +304,9 @@ def _is_written_alike(body: bytes, value: object, decoder: msgspec.json.Decoder[
         return False
     _pause(pacing)
     again = msgspec.json.encode(value)
-    return again == body or (len(again) < len(body) and again.translate(None, _BLANKS) == body.translate(None, _BLANKS))
+    return again == body or (
+        len(again) < len(body) and again.translate(None, json_tokens.BLANKS) == body.translate(None, json_tokens.BLANKS)
+    )
 
 
 class _DecodedValues(NamedTuple):
@@ -372,7 +372,7 @@ def _has_each_member_once(body: bytes, pacing: _Pacing | None) -> bool:
     if again == body:
         return True
     _pause(pacing)
-    return again.translate(None, _BLANKS) == body.translate(None, _BLANKS)
+    return again.translate(None, json_tokens.BLANKS) == body.translate(None, json_tokens.BLANKS)
 
 
 def _check_members(body: bytes) -> None:
