@@ -26,19 +26,36 @@ class Effort:
     lines: int = 0
 
 
+@dataclass(slots=True)
+class Lines:
+    count: int = 0
+
+
+@contextmanager
+def counted_lines() -> Iterator[Lines]:
+    """Counts the lines of the engine and operations that this thread runs until the context ends."""
+    lines = Lines()
+
+    def count_line(frame: FrameType, event: str, argument: Any) -> Any:
+        lines.count += event == "line"
+        return count_line
+
+    def count_call(frame: FrameType, event: str, argument: Any) -> Any:
+        return count_line if frame.f_code.co_filename.startswith(COUNTED) else None
+
+    before = sys.gettrace()
+    sys.settrace(count_call)
+    try:
+        yield lines
+    finally:
+        sys.settrace(before)
+
+
 @contextmanager
 def measured_effort(database: CountingDatabase) -> Iterator[Effort]:
     """What is done until the context ends, by this thread. It is complete then."""
     effort = Effort()
     statements, rows = database.reads, database.rows
-
-    def count_line(frame: FrameType, event: str, argument: Any) -> Any:
-        if event == "line":
-            effort.lines += 1
-        return count_line
-
-    def count_call(frame: FrameType, event: str, argument: Any) -> Any:
-        return count_line if frame.f_code.co_filename.startswith(COUNTED) else None
 
     spend = Work.spend
 
@@ -46,13 +63,12 @@ def measured_effort(database: CountingDatabase) -> Iterator[Effort]:
         effort.charged += amount
         spend(work, amount)
 
-    before = sys.gettrace()
     Work.spend = count_work  # type: ignore[method-assign,assignment]  # it does the same, and counts
-    sys.settrace(count_call)
     try:
-        yield effort
+        with counted_lines() as lines:
+            yield effort
     finally:
-        sys.settrace(before)
         Work.spend = spend  # type: ignore[method-assign]  # as it was
+        effort.lines = lines.count
         effort.statements = database.reads - statements
         effort.rows = database.rows - rows

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.dismantling import Container
 from magistrate.engine.graph.segments import FEW_ITEMS, CacheSegment, Capacity, Key
+from tests.working import counted_lines
 
 MANY = 2 * FEW_ITEMS
 
@@ -86,3 +88,18 @@ def test_a_few_entries_are_freed_at_once() -> None:
     segment.evict_all()
 
     assert evicted == []
+
+
+@pytest.mark.parametrize("others", [1, 1_000])
+def test_a_segment_is_removed_without_looking_at_others(others: int) -> None:
+    capacity = Capacity(MANY)
+    segments = [CacheSegment(capacity, weigh) for _ in range(1 + others)]
+
+    with counted_lines() as lines:
+        capacity.remove(segments[0])
+
+    assert lines.count < 20
+    segments[0].keep(1, 1)
+    segments[1].keep(2, 1)
+    capacity.clear()
+    assert (segments[0].young, segments[1].young) == ({1: 1}, {})

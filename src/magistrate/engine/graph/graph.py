@@ -9,6 +9,7 @@ of a request is cached.
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 from magistrate.engine.dismantling import Container
 from magistrate.engine.expansion import ArrowBranch, Branch, Operation, Plan, UsersetBranch
@@ -329,10 +330,10 @@ class Graph:
         """Evicts all views when far more exist than are used, because relations may be renamed any number of times."""
         if len(self.views) > MOST_OUTDATED and 2 * len(self._outdated) > len(self.views):
             self.clear(self.revision)
-            for view in self.views:
-                self._capacity.remove(view.entries)
-                self._capacity.remove(view.points)
+            self._capacity.remove_empty(chain.from_iterable((view.entries, view.points) for view in self.views))
             for memberships in self._memberships.values():
                 memberships.release()
-            self.views, self._numbers, self._memberships = [], {}, {}
-            self._views_by_relation.clear()
+            views, self.views, self._numbers, self._memberships = self.views, [], {}, {}
+            views_by_relation, self._views_by_relation = self._views_by_relation, defaultdict(dict)
+            self._capacity.discard(views)
+            self._capacity.discard(views_by_relation)
