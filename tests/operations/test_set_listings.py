@@ -13,13 +13,16 @@ from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.graph.adjacency import FEW_NUMBERS
 from magistrate.engine.graph.id_table import MOST_IN_A_BLOCK, MOST_RECENT, IdTable
-from magistrate.engine.query import read_query
+from magistrate.engine.query import ObjectsQuery, read_query
+from magistrate.engine.query.connected_graph import MOST_NODES
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from magistrate.operations.existing_numbers import ExistingNumbers
 from magistrate.operations.listings import Listings
+from magistrate.operations.object_listings import ObjectLists
 from magistrate.operations.object_types import create_object_types
 from magistrate.operations.set_listings import MOST_ATTEMPTS, SetListing
 from tests.memory_source import PLENTY, model_of
@@ -287,6 +290,16 @@ async def test_a_list_that_writes_disturb_again_and_again_is_answered_without_th
 
     assert ids((await page_of(ctx, SEES)).value) == seen
     assert writes == MOST_ATTEMPTS
+
+
+async def test_a_list_of_more_relations_than_a_kept_graph_has_nodes_is_left_to_the_search_at_once(ctx: Context) -> None:
+    model = model_of({"user": {}, "wide": {f"r{number}": {} for number in range(MOST_NODES + 1)}})
+    query, work = read_query("select * where user:ann is *"), Work(PLENTY)
+    assert isinstance(query, ObjectsQuery)
+
+    connected = await ObjectLists(ExistingNumbers()).connect(model, query, ctx.store, work)
+
+    assert (connected, work.cost) == (None, 0)
 
 
 def test_ids_keep_their_numbers_and_their_order_however_many_come() -> None:

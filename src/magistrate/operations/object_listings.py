@@ -6,7 +6,7 @@ from pyroaring import BitMap
 from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
 from magistrate.engine.plans import Model
 from magistrate.engine.query import ObjectsQuery
-from magistrate.engine.query.connected_graph import ConnectedGraph, connect_graph
+from magistrate.engine.query.connected_graph import MOST_NODES, ConnectedGraph, connect_graph
 from magistrate.engine.query.finding import demand_types, find_targets
 from magistrate.engine.query.object_sets import ObjectSets
 from magistrate.engine.query.reverse_graph import Target
@@ -38,6 +38,8 @@ class ObjectLists:
         BudgetExceeded."""
         demand_types(model, query)
         targets = tuple(find_targets(model, query))
+        if len(targets) > MOST_NODES:
+            return None
         if model is not self._model:
             self._model = model
             self._graphs.clear()
