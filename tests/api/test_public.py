@@ -118,6 +118,16 @@ def test_metrics_count_requests_by_route_and_status(shared_client: Client) -> No
     assert label in metrics.text
 
 
+def test_metrics_have_no_series_for_each_method_that_a_path_does_not_have(shared_client: Client) -> None:
+    for method in ("COPY", "LOCK", "PROPFIND"):
+        assert shared_client.request(method, "/v2/objects").status_code == 404
+
+    metrics = shared_client.get("/metrics", headers={"Authorization": f"ApiKey {KEY}"})
+
+    assert 'method="COPY",route="",status="404"' in metrics.text
+    assert 'method="COPY",route="/' not in metrics.text
+
+
 @pytest.mark.anyio
 async def test_a_page_that_takes_long_is_rendered_once_and_in_a_thread() -> None:
     rendered_in: list[int] = []

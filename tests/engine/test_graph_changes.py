@@ -15,6 +15,7 @@ from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, Relations, change_of, model_of
 from tests.properties.test_graph import decided
 from tests.scenario_files import stored_warrant
+from tests.working import counted_lines
 
 TYPES: dict[str, Relations] = {
     "user": {},
@@ -111,3 +112,19 @@ def test_an_object_with_too_many_subjects_is_not_cached_with_them() -> None:
 
     assert without_reading(graph, asked("viewer")) is None
     assert decided(graph, ever, asked("viewer")) == EXPLICIT
+
+
+def test_many_changes_of_what_many_relations_rest_on_take_little_work() -> None:
+    """Each of the relations has a view, which each of the changes concerns."""
+    relations: Relations = {f"r{number}": {"inheritIf": "owner"} for number in range(200)}
+    written = warrants(*(f"document:{number}#owner@user:ann" for number in range(200)), "document:plan#owner@user:bob")
+    graph = Graph(model_of({"user": {}, "document": {"owner": {}, **relations}}, written), Revision(1), most=10_000)
+    for relation in relations:
+        assert decided(graph, written[-1:], asked(relation, "bob")) == IMPLICIT
+
+    with counted_lines() as lines:
+        graph.apply([change_of(one, exists=True) for one in written[:-1]], Revision(2))
+
+    assert lines.count < 20_000
+    assert decided(graph, written, asked("r7", "bob")) == IMPLICIT
+    assert decided(graph, written, asked("r7")) == DENIED

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
 from magistrate.engine.graph import CachedWalk, CheckpointNeeded, Fetch, GivenUp, Graph, Walk
+from magistrate.engine.graph.graph import MOST_VISITS
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrant_reader import AnyRead
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants import ChangedWarrant, Warrant
 from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, change_of, evaluated, model_of, rows_of
 from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, warrants
@@ -98,21 +99,30 @@ def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warr
 @given(
     model(),
     warrants(rarely_to_all=True),
-    st.lists(st.tuples(st.integers(0, 13), question(), question()), min_size=1, max_size=6),
+    st.lists(
+        st.tuples(st.lists(st.integers(0, 13), min_size=1, max_size=3), question(), question()), min_size=1, max_size=6
+    ),
     st.sampled_from((1, 2, 500)),
+    st.sampled_from((0, 2, MOST_VISITS)),
 )
 def test_a_graph_that_follows_every_change_answers_like_an_evaluation(
-    drawn: Types, all_ever: list[Warrant], steps: list[tuple[int, Check, Check]], most_each: int
+    drawn: Types,
+    all_ever: list[Warrant],
+    steps: list[tuple[list[int], Check, Check]],
+    most_each: int,
+    most_visits: int,
 ) -> None:
-    """In each step one warrant comes or goes, with checks before and after."""
-    graph = Graph(model_of(drawn, all_ever), Revision(1), most=1_000, most_each=most_each)
+    """In each step one to three warrants come or go together, with checks before and after."""
+    graph = Graph(model_of(drawn, all_ever), Revision(1), 1_000, most_each, most_visits)
     stored = all_ever[::2]
-    for revision, (number, before, after) in enumerate(steps, 2):
+    for revision, (numbers, before, after) in enumerate(steps, 2):
         expect(graph, drawn, all_ever, stored, before)
-        if all_ever:
+        changes: list[ChangedWarrant] = []
+        for number in numbers if all_ever else ():
             changed = all_ever[number % len(all_ever)]
             stored = [one for one in stored if one != changed] if changed in stored else [*stored, changed]
-            graph.apply([change_of(changed, changed in stored)], Revision(revision))
+            changes.append(change_of(changed, changed in stored))
+        graph.apply(changes, Revision(revision))
         expect(graph, drawn, all_ever, stored, before)
         expect(graph, drawn, all_ever, stored, after)
 

@@ -246,6 +246,7 @@ def _refuse_method(methods: Sequence[str]) -> Responder:
     """Returns the responder of the methods that a path does not have; its message names those that it has."""
 
     async def refuse(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
+        req.uri_template = None  # so that the metrics have no series for each method and path that anybody may send
         hint = f" for {req.method}; it exists for {', '.join(methods)}"
         raise errors.NotFound("Endpoint", render_path(req), hint)
 

@@ -105,8 +105,8 @@ class Listings:
         """Adds the listing, and returns those that are evicted for it: the listing itself if it is larger than the
         capacity. Those with another numbering of ids are evicted, too: all of its ids are in memory for as long as one
         of them is."""
-        capacity = self._listings.maxsize
-        if listing.entries > capacity:
+        capacity, entries = self._listings.maxsize, listing.entries
+        if entries > capacity:
             return [listing]
         former = self._listings.pop(key, None)
         evicted = [] if former is None else [former]
@@ -114,7 +114,7 @@ class Listings:
             self._numbering = listing.numbering
             outdated = [known for known, one in self._listings.items() if isinstance(one, SetListing)]
             evicted += [self._listings.pop(known) for known in outdated]
-        while self._listings.currsize + listing.entries > capacity:
+        while self._listings.currsize + entries > capacity:
             evicted.append(self._listings.popitem()[1])
         self._listings[key] = listing
         return evicted

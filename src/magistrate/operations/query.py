@@ -21,7 +21,7 @@ from magistrate.engine.query.rows import STEPS_FOR_A_NODE, Findings, QueryRow, R
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
-from magistrate.operations.checks.evaluating import complete_run, release_run
+from magistrate.operations.checks.evaluating import complete_run, release_runs
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import build_contextual_warrants, digest_warrants
@@ -168,8 +168,7 @@ class _PageRead:
         listing, evicted = await self._find_listing(wanted.sort, newest, is_pinned=at is not None)
         revision = listing.revision if isinstance(listing, SetListing) else newest.revision
         page = await self._cut(listing, wanted)
-        for one in evicted:
-            release_run(one)
+        release_runs(evicted)
         return Snapshot(revision, page)
 
     def complete_page(

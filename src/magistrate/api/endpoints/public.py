@@ -10,7 +10,7 @@ from magistrate.api import openapi, reference
 from magistrate.api.authzen.metadata import WELL_KNOWN, render_metadata
 from magistrate.api.parse import JSON_TYPE
 from magistrate.api.render import render_json
-from magistrate.api.server.metrics import CONTENT_TYPE, exposition
+from magistrate.api.server.metrics import CONTENT_TYPE, METRICS, exposition
 from magistrate.api.service import Service
 from magistrate.errors import StoreUnavailable
 from magistrate.operations.callers import Scope
@@ -53,7 +53,7 @@ async def readyz(service: Opened, path: str) -> bytes:
 
 
 async def metrics(service: Opened, path: str) -> bytes:
-    return exposition()
+    return await asyncio.to_thread(exposition, METRICS.collect_values())
 
 
 class LongPage:

@@ -129,9 +129,10 @@ def _create_for_owner(path: str, flags: int) -> int:
 METRICS = Metrics()
 
 
-def exposition() -> bytes:
-    """Returns all metrics in Prometheus' text format, summed over all workers if there are several."""
-    counts = [METRICS.collect_values()]
+def exposition(own: ProcessCounts) -> bytes:
+    """Returns all metrics in Prometheus' text format, summed over all workers if there are several. It takes tens of
+    milliseconds if many routes were called, so it is called in a thread; `own` are the counts of this process."""
+    counts = [own]
     if METRICS.board is not None:
         METRICS.board.write(counts[0])
         counts = METRICS.board.read()

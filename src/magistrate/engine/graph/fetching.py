@@ -167,7 +167,7 @@ class Fetch:
     """Reads what is missing from a graph as of `revision`, batch by batch, until nothing is left.
 
     Changes since that revision must be passed to `note_changes` before the rows are cached. `is_in_vain` is set when
-    these changes cannot be determined; nothing more is cached then.
+    these changes cannot be determined, or are too many; nothing more is cached then.
     """
 
     def __init__(self, graph: Graph, missing: MissingEntries) -> None:
@@ -220,6 +220,7 @@ class Fetch:
     def note_changes(self, changes: Sequence[WarrantNames]) -> None:
         """Records warrants that were written or deleted after `revision`."""
         self._changes += changes
+        self.is_in_vain |= self.graph.exceeds_visits(self._changes)
 
     def _limit(self, together: Sequence[Lookup]) -> int:
         """Returns the number of rows at which the batch is split."""

@@ -8,7 +8,7 @@ of a request is cached.
 
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import chain
 
 from magistrate.engine.dismantling import Container
@@ -36,6 +36,9 @@ take about a millisecond to read, during which other requests wait."""
 MOST_OUTDATED = 10_000
 """Limits the views. When more than half of this many have not been used with the present model, all are evicted."""
 WORK_FOR_A_VIEW = 5
+MOST_VISITS = 8_000
+"""Limits the changes that are applied together one by one, each counted for each view that it concerns: some
+milliseconds. When there are more, all entries of these views are evicted, or of all views if that is quicker."""
 
 _Place = tuple[Branch, tuple[int, ...]]
 
@@ -54,12 +57,14 @@ class Graph:
         revision: Revision,
         most: int,
         most_each: int = MOST_EACH,
+        most_visits: int = MOST_VISITS,
         discard: Callable[[Container], None] = free_at_once,
     ) -> None:
         self.revision = revision
         self.most_each = most_each
         self.views: list[PlanView] = []
         self._most = most
+        self._most_visits = most_visits
         self._capacity = Capacity(most, discard)
         self._adjacency = Adjacency(self._capacity)
         self.decisions = DecisionCache(self._capacity, most)
@@ -85,18 +90,40 @@ class Graph:
         """Returns about how many warrants are cached; an entry without any counts as one."""
         return self._capacity.size
 
-    def apply(self, changes: Iterable[ChangedWarrant], revision: Revision) -> None:
+    def apply(self, changes: Sequence[ChangedWarrant], revision: Revision) -> None:
         """Applies the only changes up to this revision, in their order, and is as of it from then on."""
-        for change in changes:
-            self._evict_decisions(change.names, [view.apply(change) for view in self._find_views(change.names)])
+        if len(changes) > 1 and self.exceeds_visits(names := [change.names for change in changes]):
+            self._invalidate_views(names)
+        else:
+            for change in changes:
+                self._evict_decisions(change.names, [view.apply(change) for view in self._find_views(change.names)])
         self.revision = revision
 
-    def invalidate(self, changes: Iterable[WarrantNames]) -> None:
+    def invalidate(self, changes: Sequence[WarrantNames]) -> None:
         """Invalidates the entries that contain these warrants, and the decisions that may rest on them."""
+        if len(changes) > 1 and self.exceeds_visits(changes):
+            self._invalidate_views(changes)
+            return
         for names in changes:
             self._evict_decisions(names, [view.invalidate(names) for view in self._find_views(names)])
 
-    def _find_views(self, names: WarrantNames) -> Iterable[PlanView]:
+    def exceeds_visits(self, changes: Iterable[WarrantNames]) -> bool:
+        """Returns whether these changes concern so many views that not each can be applied by itself."""
+        return sum(len(self._find_views(names)) for names in changes) > self._most_visits
+
+    def _invalidate_views(self, changes: Sequence[WarrantNames]) -> None:
+        """Evicts all entries of the views that these changes concern."""
+        changed = {(names.object_type, names.relation): names for names in changes}
+        if self.exceeds_visits(changed.values()):
+            self._capacity.clear()
+        else:
+            for view in {view: None for names in changed.values() for view in self._find_views(names)}:
+                view.evict_all()
+        self.decisions.clear()
+        for names in changes:
+            self._evict_decisions(names, ())
+
+    def _find_views(self, names: WarrantNames) -> Collection[PlanView]:
         return self._views_by_relation.get((names.object_type, names.relation), ())
 
     def _evict_decisions(self, names: WarrantNames, concerns_others: Iterable[bool]) -> None:

@@ -32,8 +32,16 @@ def find_closed_plans(model: Model) -> frozenset[Plan]:
         for plan in closed
         if not any(pattern.object_id for pattern in model.patterns_on(plan.type, plan.relations))
     }
-    while others := {plan for plan in closed if not closed.issuperset(_inner(model, plan))}:
-        closed -= others
+    containing: dict[Plan | None, list[Plan]] = defaultdict(list)
+    for plan in closed:
+        for inner in _inner(model, plan):
+            containing[inner].append(plan)
+    others: list[Plan] = [plan for inner, plans in containing.items() if inner not in closed for plan in plans]
+    while others:
+        plan = others.pop()
+        if plan in closed:
+            closed.remove(plan)
+            others += containing[plan]
     return frozenset(closed)
 
 

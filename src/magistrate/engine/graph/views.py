@@ -96,17 +96,20 @@ class PlanView:
         signature = (self.plan.outline(), self.direct is None, requests, targets, self.stranded)
         is_unchanged = signature == self.signature
         if not is_unchanged:
-            self.entries.evict_all()
-            self.points.evict_all()
+            self.evict_all()
         self.signature = signature
         return is_unchanged
+
+    def evict_all(self) -> None:
+        """Evicts all entries."""
+        self.entries.evict_all()
+        self.points.evict_all()
 
     def invalidate(self, change: WarrantNames) -> bool:
         """Evicts the entries that contain this warrant. Returns whether that concerns others than the subject that it
         names."""
         if change.object_id == WILDCARD:
-            self.entries.evict_all()
-            self.points.evict_all()
+            self.evict_all()
             return True
         concerns_others = change.subject_id == WILDCARD
         if concerns_others:

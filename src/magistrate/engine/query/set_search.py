@@ -317,10 +317,11 @@ class _Lookup(NamedTuple):
 
 
 def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, BitMap]) -> Iterator[_Lookup]:
-    groups: dict[tuple[tuple[str, str, str], tuple[int, ...]], list[AdjacencyIndex]] = defaultdict(list)
+    groups: dict[tuple[tuple[str, str, str], bytes], list[AdjacencyIndex]] = defaultdict(list)
     for index, wanted in numbers_by_index.items():
         kind = (index.key.object_type, index.key.subject_type, index.key.subject_relation)
-        groups[kind, tuple(wanted)].append(index)
-    for (_, numbers), indexes in groups.items():
-        for start in range(0, len(numbers), IDS_AT_ONCE):
-            yield _Lookup(indexes, numbers[start : start + IDS_AT_ONCE])
+        groups[kind, wanted.serialize()].append(index)
+    for indexes in groups.values():
+        numbers = iter(numbers_by_index[indexes[0]])
+        while some := tuple(islice(numbers, IDS_AT_ONCE)):
+            yield _Lookup(indexes, some)

@@ -343,10 +343,11 @@ class _SubjectLookup(NamedTuple):
 
 
 def _group_lookups(numbers_by_index: Mapping[SubjectIndex, BitMap]) -> Iterator[_SubjectLookup]:
-    groups: dict[tuple[TypeName, TypeName | None, tuple[int, ...]], list[SubjectIndex]] = defaultdict(list)
+    groups: dict[tuple[TypeName, TypeName | None, bytes], list[SubjectIndex]] = defaultdict(list)
     for index, wanted in numbers_by_index.items():
         subjects = None if index.key.subject_relation else index.key.subject_type
-        groups[index.key.object_type, subjects, tuple(wanted)].append(index)
-    for (*_, numbers), indexes in groups.items():
-        for start in range(0, len(numbers), IDS_AT_ONCE):
-            yield _SubjectLookup(indexes, numbers[start : start + IDS_AT_ONCE])
+        groups[index.key.object_type, subjects, wanted.serialize()].append(index)
+    for indexes in groups.values():
+        numbers = iter(numbers_by_index[indexes[0]])
+        while some := tuple(islice(numbers, IDS_AT_ONCE)):
+            yield _SubjectLookup(indexes, some)

@@ -1,7 +1,8 @@
 """Drives evaluations of the engine through the reads they request, all at one revision."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Protocol, TypeVar
 
 from magistrate.engine.dismantling import ITEMS_AT_ONCE, Container, dismantle
@@ -15,6 +16,10 @@ from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkp
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
+
+
+LEAST_ITEMS = 50
+"""Counts the items that a run without any counts as, because of the time it takes to free it."""
 
 
 class Releasable(Protocol):
@@ -88,9 +93,14 @@ _releasing: set[asyncio.Task[None]] = set()
 
 def release_run(run: Releasable) -> None:
     """Frees what a run holds; if that is much, the rest is freed step by step after the response."""
-    steps, freed = run.release(), 0
+    release_runs([run])
+
+
+def release_runs(runs: Iterable[Releasable]) -> None:
+    """Frees what several runs hold, like `release_run`."""
+    steps, freed = chain.from_iterable(run.release() for run in runs), 0
     for count in steps:
-        freed += count
+        freed += max(count, LEAST_ITEMS)
         if freed >= ITEMS_AT_ONCE:
             _release_later(steps)
             return
