@@ -161,17 +161,22 @@ class Model:
         """Returns a model with the same types and relations, in which only warrants grant a relation."""
         if self._without_rules is None:
             types = {name: one.without_rules() for name, one in self.types.items()}
-            patterns = self.patterns | self.stranded
-            self._without_rules = Model(types, self.revision, patterns, policies=self.policies)
+            self._without_rules = self._derive(types, has_all_arrows=False)
         return self._without_rules
 
     def with_all_arrows(self) -> "Model":
         """Returns the same model with `has_all_arrows`, for the paths of checks: what grants a relation first may be a
         link that another one includes."""
         if self._with_all_arrows is None:
-            patterns = self.patterns | self.stranded
-            self._with_all_arrows = Model(self.types, self.revision, patterns, True, self.policies)
+            self._with_all_arrows = self._derive(self.types, has_all_arrows=True)
         return self._with_all_arrows
+
+    def _derive(self, types: Mapping[TypeName, ObjectType], has_all_arrows: bool) -> "Model":
+        """Returns a model with the same patterns, which are not sorted again: that takes long when there are many. The
+        types must allow the same subjects."""
+        derived = Model(types, self.revision, frozenset(), has_all_arrows, self.policies)
+        derived.stranded, derived.patterns, derived._patterns = self.stranded, self.patterns, self._patterns
+        return derived
 
     def with_patterns(self, patterns: Set[WarrantPattern]) -> "Model":
         """Returns a model that also has these patterns; the same one if it has them already.

@@ -19,6 +19,8 @@ MOST_CHARACTERS_OF_PAST = 4_194_304
 """Limits the definitions of all models of the past that are kept, in characters (4 Mi)."""
 LEAST_CHARACTERS_OF_PAST = 65_536
 """Sets the size that even an empty model of the past counts as (64 Ki): at most 64 are kept."""
+BYTES_FOR_A_PATTERN = 40
+"""Counts the bytes of definitions that are read in the time in which a pattern is sorted into a model."""
 
 
 class _PastModel(NamedTuple):
@@ -105,4 +107,8 @@ class Models:
 
         types |= await aside(read_changed, sum(map(len, changed.values())))
         policies = await aside(partial(parse_policies, read.policies), sum(map(len, read.policies.values())))
-        return Model({name: types[name] for name in now}, read.written_at, read.patterns, policies=policies)
+
+        def build_model() -> Model:
+            return Model({name: types[name] for name in now}, read.written_at, read.patterns, policies=policies)
+
+        return await aside(build_model, BYTES_FOR_A_PATTERN * len(read.patterns))

@@ -29,11 +29,11 @@ class Affected:
     def find_nodes(self, expansion: ReverseExpansion) -> Steps["Affected"]:
         """Finds all nodes; to be completed before anything else, except `add`. Returns itself."""
         yield from expansion.expand(node for origin in self._origins for node, _ in origin.starts)
-        begun = [
+        begun = (
             (node, Reach(reach.raising << number, reach.lowering << number))
             for number, origin in enumerate(self._origins)
             for node, reach in origin.starts
-        ]
+        )
         self._reached = yield from expansion.propagate(begun, len(self._origins))
         return self
 

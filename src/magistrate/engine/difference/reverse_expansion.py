@@ -93,6 +93,9 @@ class ReverseExpansion:
         """Finds all nodes and edges."""
         for node in starts:
             self._add(node)
+            self._work.hasten_checkpoint(1)
+            if self._work.needs_checkpoint:
+                yield None
         while self._fresh:
             level: list[ObjectRelation] = []
             while self._fresh:
@@ -124,10 +127,13 @@ class ReverseExpansion:
                     is_waiting.add(node)
                     waiting.append(node)
 
+        cost = 1 + bits // BITS_FOR_A_NODE
         for node, reach in origins:
             if self.is_relevant(node):
                 add(node, reach)
-        cost = 1 + bits // BITS_FOR_A_NODE
+            self._work.hasten_checkpoint(cost)
+            if self._work.needs_checkpoint:
+                yield None
         while waiting:
             node = waiting.popleft()
             is_waiting.discard(node)

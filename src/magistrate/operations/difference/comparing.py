@@ -9,14 +9,18 @@ from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.difference.values import NO_SUBJECTS, SubjectSets, check_subjects
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.query.subjects import Root
+from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import ObjectId, ObjectRef, Subject, TypeName
 from magistrate.engine.truth import FALSE, Truth
 from magistrate.operations.difference.existing import ExistingObjects
 from magistrate.operations.difference.narrowing import Narrowing
 from magistrate.operations.difference.search import StateSearch
+from magistrate.operations.scheduling import checkpoint, is_time_up
 
 MOST_CHECKED = 100
 """Limits the subjects that are checked one by one on an object; to find all of its subjects then costs less."""
+CHANGES_BETWEEN_LOOKS = 100
+"""Counts the changes that are selected between two looks at the clock."""
 
 
 class Comparer:
@@ -48,8 +52,13 @@ class Comparer:
             else:
                 few += [(node, subject) for subject in subjects]
         changes = [*await self._compare_few(few), *await self._compare_many(many)]
-        covered = [change for change in changes if self._narrowing.covers(change)]
-        return sorted([change for change in covered if not await self._is_about_nothing(change)])
+        selected: list[AccessChange] = []
+        for number, change in enumerate(changes):
+            if not number % CHANGES_BETWEEN_LOOKS and is_time_up():
+                await checkpoint()
+            if self._narrowing.covers(change) and not await self._is_about_nothing(change):
+                selected.append(change)
+        return await _sort(selected)
 
     async def _is_about_nothing(self, change: AccessChange) -> bool:
         """Returns whether this is what an object has on itself (the rule `self`) that exists in neither state, and that
@@ -103,3 +112,15 @@ class Comparer:
         subjects = {of_type: () for of_type in search.types} | dict(subjects)
         by_warrants_alone = Evaluation(search.state.model.without_rules(), search.state.now, self._work)
         return await search.run(check_subjects(search.evaluation, by_warrants_alone, root, subjects))
+
+
+async def _sort(changes: Sequence[AccessChange]) -> list[AccessChange]:
+    steps = sort_in_steps(changes, tuple)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            ordered: list[AccessChange] = stop.value
+            return ordered
+        if is_time_up():
+            await checkpoint()

@@ -22,13 +22,15 @@ from magistrate.operations.difference.pages import difference_kind, refuse_above
 from magistrate.operations.difference.states import ComparedState, StateComparison, UnitedReader
 from magistrate.operations.history import PointInTime, find_point
 from magistrate.operations.paging import ListKind, Page, Wanted, read_page
-from magistrate.operations.scheduling import checkpoint, limit_work
+from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
 from magistrate.store.contract import PageSlice, Slice, Snapshot
 from magistrate.store.history import LoggedChange, LogPlace, Span
 
 FROM, TO = "from", "to"
 """Name the parameters."""
 CHANGES_AT_ONCE = 2_000
+CHANGES_BETWEEN_LOOKS = 100
+"""Counts the changes that are summed up between two looks at the clock; half a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,7 @@ async def _compare(ctx: Context, first: PointInTime, last: PointInTime, work: Wo
             break
         behind = changes[-1].place
         await checkpoint()
-    warrants = [*log.list_warrants(), *await _list_timed(ctx, before, after, work)]
+    warrants = [*await log.list_warrants(), *await _list_timed(ctx, before, after, work)]
     united = UnitedReader(ctx.store, first.revision, last.revision)
     return StateComparison(before, after, united, warrants, log.summarize_existence())
 
@@ -136,10 +138,12 @@ class _LogSummary:
         self._first.setdefault(key, change)
         self._last[key] = change
 
-    def list_warrants(self) -> list[WarrantChange]:
+    async def list_warrants(self) -> list[WarrantChange]:
         """Returns each warrant that existed before and each that exists afterwards, as far as they differ."""
         changes: list[WarrantChange] = []
-        for key, last in self._last.items():
+        for number, (key, last) in enumerate(self._last.items()):
+            if not number % CHANGES_BETWEEN_LOOKS and is_time_up():
+                await checkpoint()
             if key[0] == "warrant":
                 if _was_present(self._first[key]):
                     changes.append(WarrantChange(_build_warrant(self._first[key]), is_created=False))
