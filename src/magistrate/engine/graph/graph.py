@@ -118,7 +118,7 @@ class Graph:
             self._capacity.clear()
         else:
             for view in {view: None for names in changed.values() for view in self._find_views(names)}:
-                view.evict_all()
+                view.evict_entries()
         self.decisions.clear()
         for names in changes:
             self._evict_decisions(names, ())

@@ -96,11 +96,11 @@ class PlanView:
         signature = (self.plan.outline(), self.direct is None, requests, targets, self.stranded)
         is_unchanged = signature == self.signature
         if not is_unchanged:
-            self.evict_all()
+            self.evict_entries()
         self.signature = signature
         return is_unchanged
 
-    def evict_all(self) -> None:
+    def evict_entries(self) -> None:
         """Evicts all entries."""
         self.entries.evict_all()
         self.points.evict_all()
@@ -109,7 +109,7 @@ class PlanView:
         """Evicts the entries that contain this warrant. Returns whether that concerns others than the subject that it
         names."""
         if change.object_id == WILDCARD:
-            self.evict_all()
+            self.evict_entries()
             return True
         concerns_others = change.subject_id == WILDCARD
         if concerns_others:
