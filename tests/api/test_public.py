@@ -13,6 +13,7 @@ import pytest
 from magistrate.api.authzen.metadata import WELL_KNOWN
 from magistrate.api.endpoints.public import PAGES, LongPage
 from magistrate.api.routes import ROUTES
+from magistrate.api.server.metrics import METRICS, Board, exposition
 from magistrate.api.service import Service
 from tests.databases import PostgresServer
 from tests.running import KEY, Client, running_service, settings_for
@@ -126,6 +127,24 @@ def test_metrics_have_no_series_for_each_method_that_a_path_does_not_have(shared
 
     assert 'method="COPY",route="",status="404"' in metrics.text
     assert 'method="COPY",route="/' not in metrics.text
+
+
+def test_metrics_are_published_by_one_thread_and_rendered_by_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two threads that published at once would write to one file."""
+    monkeypatch.setattr(METRICS, "board", Board(tmp_path))
+
+    own = METRICS.collect_values()
+    before = exposition(own)
+    written_by_rendering = [*tmp_path.iterdir()]
+    published = METRICS.publish_values()
+
+    assert b"magistrate_statements_total 0.0" in before
+    assert written_by_rendering == []
+    assert len([*tmp_path.iterdir()]) == 1
+    assert METRICS.board is not None
+    assert [one.pid for one in METRICS.board.read()] == [published.pid]
 
 
 @pytest.mark.anyio

@@ -106,7 +106,7 @@ async def _delete_ended(context: Context, settings: Settings) -> None:
 
 async def _write_metrics_now_and_then() -> None:
     while METRICS.board is not None:
-        METRICS.board.write(METRICS.collect_values())
+        METRICS.publish_values()
         await asyncio.sleep(WRITE_METRICS_EVERY_SECONDS)
 
 

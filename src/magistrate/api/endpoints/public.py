@@ -53,7 +53,7 @@ async def readyz(service: Opened, path: str) -> bytes:
 
 
 async def metrics(service: Opened, path: str) -> bytes:
-    return await asyncio.to_thread(exposition, METRICS.collect_values())
+    return await asyncio.to_thread(exposition, METRICS.publish_values())
 
 
 class LongPage:

@@ -93,6 +93,13 @@ class Metrics:
         timings.seconds += seconds
         timings.counts[bisect_left(SECONDS, seconds)] += 1
 
+    def publish_values(self) -> ProcessCounts:
+        """Returns the counts of this process, and writes them to the shared folder, if there is one."""
+        counts = self.collect_values()
+        if self.board is not None:
+            self.board.write(counts)
+        return counts
+
     def collect_values(self) -> ProcessCounts:
         own = {"unknown_tokens": self.unknown_tokens, "audit_dropped": self.count_audit_dropped()}
         return ProcessCounts(os.getpid(), list(self._timings.items()), {**own, **self.read()})
@@ -130,14 +137,11 @@ METRICS = Metrics()
 
 
 def exposition(own: ProcessCounts) -> bytes:
-    """Returns all metrics in Prometheus' text format, summed over all workers if there are several. It takes tens of
-    milliseconds if many routes were called, so it is called in a thread; `own` are the counts of this process."""
-    counts = [own]
-    if METRICS.board is not None:
-        METRICS.board.write(counts[0])
-        counts = METRICS.board.read()
+    """Returns all metrics in Prometheus' text format: those of this process, `own`, or if there are several workers,
+    the sums of what they have published. It takes tens of milliseconds if many routes were called, and may be called in
+    a thread."""
     registry = CollectorRegistry()
-    registry.register(_Collected(counts))
+    registry.register(_Collected([own] if METRICS.board is None else METRICS.board.read()))
     return generate_latest(registry)
 
 
