@@ -10,7 +10,7 @@ from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.explanation import Explanation, ExplanationSearch
 from magistrate.engine.model import TypeAdditions, read_object_type
 from magistrate.engine.named_policy import NamedPolicy, read_named_policy
-from magistrate.engine.nodes import CheckNode
+from magistrate.engine.nodes import CheckNode, EvaluationScope
 from magistrate.engine.overlay import NO_CHANGES, Overlay
 from magistrate.engine.paths import PathSearch
 from magistrate.engine.plans import Model
@@ -128,7 +128,7 @@ def found_paths(
 ) -> list[list[Warrant] | None]:
     """The reported path of each check, None where it is not authorized."""
     work = Work(PLENTY)
-    evaluation = Evaluation(model, now, work, with_paths=True)
+    evaluation = Evaluation(model, now, work, EvaluationScope(with_paths=True))
     nodes: list[CheckNode] = []
     while len(nodes) < len(questions):
         work.pass_checkpoint()

@@ -3,7 +3,7 @@
 import pytest
 
 from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.nodes import CheckNode
+from magistrate.engine.nodes import CheckNode, EvaluationScope
 from magistrate.engine.paths import PathSearch
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.warrants import Warrant
@@ -43,7 +43,7 @@ def chain(length: int) -> list[Warrant]:
 
 
 def decided(warrants: list[Warrant], work: Work) -> tuple[Evaluation, CheckNode]:
-    evaluation = Evaluation(model_of(FOLDERS, warrants), 0, work, with_paths=True)
+    evaluation = Evaluation(model_of(FOLDERS, warrants), 0, work, EvaluationScope(with_paths=True))
     while (node := evaluation.add_check(ASKED)) is None:
         work.pass_checkpoint()
     while (reads := evaluation.advance()) != []:

@@ -10,6 +10,7 @@ import pytest
 from magistrate.engine.check import Check
 from magistrate.engine.evaluation import Evaluation
 from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, Facts
+from magistrate.engine.nodes import EvaluationScope
 from magistrate.engine.paths import PathSearch
 from magistrate.engine.query.finding import find
 from magistrate.engine.query.language import read_query
@@ -145,7 +146,7 @@ FOLDERS: dict[str, Relations] = {
 def test_each_time_slice_of_finding_a_path_makes_few_calls(warrants: list[str]) -> None:
     stored = [stored_warrant(text, number, 0) for number, text in enumerate(warrants, 1)]
     work = Work(PLENTY, is_time_up=always)
-    evaluation = Evaluation(model_of(FOLDERS, stored), 0, work, with_paths=True)
+    evaluation = Evaluation(model_of(FOLDERS, stored), 0, work, EvaluationScope(with_paths=True))
     node = evaluation.add_check(Check(ObjectRef(FOLDER, ObjectId("0")), VIEWER, Subject(USER, ObjectId("ann"))))
     assert node is not None
     by_id = defaultdict(list)

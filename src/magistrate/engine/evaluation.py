@@ -19,7 +19,7 @@ from magistrate.engine.check import Check as Check
 from magistrate.engine.conditions import ALWAYS, PolicyEvaluator
 from magistrate.engine.dismantling import dismantle
 from magistrate.engine.facts import WARRANTS_FOR_A_NODE, Facts
-from magistrate.engine.nodes import CheckNode, EvaluationScope
+from magistrate.engine.nodes import DECISION_ALONE, CheckNode, EvaluationScope
 from magistrate.engine.plans import Model
 from magistrate.engine.read_ahead import ReadsAhead
 from magistrate.engine.subject_evaluation import SubjectEvaluation
@@ -33,24 +33,12 @@ from magistrate.engine.work import Work
 class Evaluation:
     """Decides the checks it is given, all at one revision. `now` is in microseconds since 1970 UTC.
 
-    With `with_paths`, it also evaluates what comes before the first warrant found, as paths.py needs it. With
-    `with_all_rules`, it also evaluates what an explanation shows besides: the other rules of a combination that is
-    decided, and warrants whose policy does not hold. With `with_reports`, it also evaluates what may come before the
-    warrant that a row of a query reports (query/checked_reports.py). All are complete when `advance` returns an empty
-    list.
+    `scope` says what is evaluated besides; that is complete when `advance` returns an empty list.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        now: int,
-        work: Work,
-        with_paths: bool = False,
-        with_all_rules: bool = False,
-        with_reports: bool = False,
-    ) -> None:
-        self.model = model.with_all_arrows() if with_paths else model
-        self._scope = EvaluationScope(with_paths, with_all_rules, with_reports)
+    def __init__(self, model: Model, now: int, work: Work, scope: EvaluationScope = DECISION_ALONE) -> None:
+        self.model = model.with_all_arrows() if scope.with_paths else model
+        self._scope = scope
         self.work = work
         self._now = now
         self._facts = Facts(model.counts)

@@ -212,14 +212,24 @@ class CheckNode(Linked):
 
 
 class EvaluationScope(NamedTuple):
-    """Says what is evaluated besides what decides; see Evaluation."""
+    """Says what is evaluated besides what decides.
 
-    with_paths: bool
-    with_all_rules: bool
-    with_reports: bool
+    - `with_paths`: what comes before the first warrant found, as paths.py needs it.
+    - `with_all_rules`: what an explanation shows besides, the other rules of a combination that is decided, and
+      warrants whose policy does not hold.
+    - `with_reports`: what may come before the warrant that a row of a query reports (query/checked_reports.py).
+    """
+
+    with_paths: bool = False
+    with_all_rules: bool = False
+    with_reports: bool = False
 
     def covers(self, node: CheckNode) -> bool:
         """Returns whether a node is evaluated although no undecided node needs its value."""
         if (self.with_paths or self.with_reports) and node.may_be_on_path:
             return True
         return self.with_all_rules and any(isinstance(edge.node.plan, Operation) for edge in node.parents)
+
+
+DECISION_ALONE = EvaluationScope()
+WITH_ALL_RULES = EvaluationScope(with_all_rules=True)

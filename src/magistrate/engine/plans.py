@@ -91,10 +91,7 @@ class Model:
 
     def prepare(self, of_type: TypeName, relation: RelationName, work: Work) -> bool:
         """Compiles a plan until the time slice is over, continuing where it stopped, and returns whether it is
-        complete.
-
-        `plan` takes no time afterwards. Raises BudgetExceeded.
-        """
+        complete. `plan` takes no time afterwards. Raises BudgetExceeded."""
         key = (of_type, relation)
         if key in self.plans or not self.knows(of_type, relation):
             return True
@@ -160,8 +157,7 @@ class Model:
     def without_rules(self) -> "Model":
         """Returns a model with the same types and relations, in which only warrants grant a relation."""
         if self._without_rules is None:
-            types = {name: one.without_rules() for name, one in self.types.items()}
-            self._without_rules = self._derive(types, has_all_arrows=False)
+            self._without_rules = self._derive({name: one.without_rules() for name, one in self.types.items()})
         return self._without_rules
 
     def with_all_arrows(self) -> "Model":
@@ -171,18 +167,16 @@ class Model:
             self._with_all_arrows = self._derive(self.types, has_all_arrows=True)
         return self._with_all_arrows
 
-    def _derive(self, types: Mapping[TypeName, ObjectType], has_all_arrows: bool) -> "Model":
-        """Returns a model with the same patterns, which are not sorted again: that takes long when there are many. The
-        types must allow the same subjects."""
+    def _derive(self, types: Mapping[TypeName, ObjectType], has_all_arrows: bool = False) -> "Model":
+        """Returns a model with the same patterns, without sorting them again. The types must allow the same
+        subjects."""
         derived = Model(types, self.revision, frozenset(), has_all_arrows, self.policies)
         derived.stranded, derived.patterns, derived._patterns = self.stranded, self.patterns, self._patterns
         return derived
 
     def with_patterns(self, patterns: Set[WarrantPattern]) -> "Model":
-        """Returns a model that also has these patterns; the same one if it has them already.
-
-        The most recently used of such models are kept, with what they have compiled.
-        """
+        """Returns a model that also has these patterns; the same one if it has them already. The most recently used of
+        such models are kept, with what they have compiled."""
         new = frozenset(patterns - self.patterns)
         if not new:
             return self
@@ -193,9 +187,9 @@ class Model:
         return extended
 
     def _extend(self, new: Iterable[WarrantPattern]) -> "Model":
-        extended = Model(self.types, self.revision, self.stranded, policies=self.policies)
+        extended = self._derive(self.types)
         extended.patterns = self.patterns | {*new}
-        extended._patterns.update(self._patterns)  # sorting all patterns again would take long when there are many
+        extended._patterns = self._patterns.copy()
         for pattern in new:
             names = (pattern.object_type, pattern.relation)
             extended._patterns[names] = sorted([*extended._patterns[names], pattern])

@@ -6,12 +6,11 @@ from functools import partial
 
 from magistrate.engine.model_tests.running import AssertionOutcome, SuiteRun
 from magistrate.engine.model_tests.suite import ModelSuite
-from magistrate.engine.query.search import Checkpoints
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidRequest
-from magistrate.operations.checks.evaluating import release_run
+from magistrate.operations.checks.evaluating import complete_checkpoints, release_run
 from magistrate.operations.context import Context
-from magistrate.operations.scheduling import aside, checkpoint, is_time_up, limit_work, take_checkpoint
+from magistrate.operations.scheduling import aside, checkpoint, is_time_up, limit_work
 
 MAX_ASSERTIONS = 1_000
 """Limits the assertions of one request."""
@@ -34,7 +33,7 @@ async def run_model_tests(ctx: Context, read: Callable[[], ModelSuite], size: in
     try:
         outcomes = []
         for assertion in suite.assertions:
-            outcomes.append(await _take_steps(run.decide(assertion), work))
+            outcomes.append(await complete_checkpoints(run.decide(assertion), work))
             if is_time_up():
                 await checkpoint()
         return outcomes
@@ -55,13 +54,3 @@ def _prepare_run(read: Callable[[], ModelSuite], work: Work) -> tuple[ModelSuite
                 "`magistrate model test` runs any number"
             )
     return suite, SuiteRun(suite, lambda: work, MOST_EXPLAINED)
-
-
-async def _take_steps(steps: Checkpoints[AssertionOutcome], work: Work) -> AssertionOutcome:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            outcome: AssertionOutcome = stop.value
-            return outcome
-        await take_checkpoint(work)

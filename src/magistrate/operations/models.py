@@ -107,8 +107,6 @@ class Models:
 
         types |= await aside(read_changed, sum(map(len, changed.values())))
         policies = await aside(partial(parse_policies, read.policies), sum(map(len, read.policies.values())))
-
-        def build_model() -> Model:
-            return Model({name: types[name] for name in now}, read.written_at, read.patterns, policies=policies)
-
-        return await aside(build_model, BYTES_FOR_A_PATTERN * len(read.patterns))
+        types = {name: types[name] for name in now}
+        building = partial(Model, types, read.written_at, read.patterns, policies=policies)
+        return await aside(building, BYTES_FOR_A_PATTERN * len(read.patterns))

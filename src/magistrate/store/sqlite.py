@@ -232,7 +232,7 @@ class SqliteDatabase:
 
     def _is_too_long(self) -> bool:
         """Returns whether SQLite is to interrupt the reader. It counts the steps of a prepared statement over all its
-        executions, and calls this once in so many, so that a single call says nothing about the present execution."""
+        executions and calls this at intervals, so a single call says nothing about the current execution."""
         if not self._lookup_looks_left:
             return False
         self._lookup_looks_left -= 1

@@ -11,7 +11,7 @@ from magistrate.engine.explanation.suggesting import SuggestionSearch
 from magistrate.engine.explanation.supports import find_supports, follow_path
 from magistrate.engine.explanation.tree import ExplanationNode, TreeBuilder
 from magistrate.engine.explanation.trial import Trial
-from magistrate.engine.nodes import CheckNode
+from magistrate.engine.nodes import WITH_ALL_RULES, CheckNode
 from magistrate.engine.overlay import NO_CHANGES, Overlay
 from magistrate.engine.paths import PathSearch
 from magistrate.engine.plans import Model
@@ -58,13 +58,13 @@ class ExplanationSearch(Search[Explanation]):
     def _explain(self, check: Check, now: int) -> Steps[Explanation]:
         known, contextual = KnownWarrants(self.model), self._contextual
         model = contextual.extend_model(self.model)
-        trial = Trial(model, check, now, self.work, contextual, with_paths=True, with_all_rules=True)
+        trial = Trial(model, check, now, self.work, contextual, scope=WITH_ALL_RULES._replace(with_paths=True))
         self._trials.append(trial)
         root = yield from trial.run(known)
         if root.value is TRUE:
             return (yield from _explain_allowed(trial, root, now, self.work))
         # Without paths, an arrow that another one includes is left out; people need not read both.
-        trial = Trial(model, check, now, self.work, contextual, with_all_rules=True)
+        trial = Trial(model, check, now, self.work, contextual, scope=WITH_ALL_RULES)
         self._trials.append(trial)
         root = yield from trial.run(known)
         tree = yield from _build_tree(trial, root, now, self.work)

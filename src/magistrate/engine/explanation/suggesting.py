@@ -28,7 +28,7 @@ from magistrate.engine.explanation.notes import describe_changes
 from magistrate.engine.explanation.repairs import RepairCollector, overrides
 from magistrate.engine.explanation.trial import Trial
 from magistrate.engine.names import WarrantNames
-from magistrate.engine.nodes import CheckNode
+from magistrate.engine.nodes import DECISION_ALONE, WITH_ALL_RULES, CheckNode, EvaluationScope
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.plans import Model
 from magistrate.engine.query.search import Steps
@@ -126,7 +126,7 @@ class SuggestionSearch:
         if len(changes) == MOST_CHANGES:
             self.is_complete = False
             return
-        trial = self._trial(changes, with_all_rules=True)
+        trial = self._trial(changes, WITH_ALL_RULES)
         try:
             root = yield from trial.run(self._known)
             yield from self._add_repairs(trial, root, changes)
@@ -154,15 +154,13 @@ class SuggestionSearch:
                 _release(trial)
         return self._sufficient[changes]
 
-    def _trial(self, changes: ChangeSet, with_all_rules: bool = False) -> Trial:
+    def _trial(self, changes: ChangeSet, scope: EvaluationScope = DECISION_ALONE) -> Trial:
         patterns = {*self._contextual.patterns}
         if any(change.names is not None for change in changes):
             created = (change.names for change in self._order.changes if change.names is not None)
             patterns |= {warrant_pattern(names) for names in created}
         model = self._model.with_patterns(patterns)
-        return Trial(
-            model, self._check, self._now, self._work, self._contextual, changes, with_all_rules=with_all_rules
-        )
+        return Trial(model, self._check, self._now, self._work, self._contextual, changes, scope)
 
     def _render(self, changes: Sequence[Change]) -> Suggestion:
         context = self._check.context

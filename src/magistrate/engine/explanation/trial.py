@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.explanation.changes import NO_CHANGE, ChangeSet, change_context, overlay_changes
 from magistrate.engine.explanation.known_warrants import KnownWarrants
-from magistrate.engine.nodes import CheckNode
+from magistrate.engine.nodes import DECISION_ALONE, CheckNode, EvaluationScope
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.plans import Model
 from magistrate.engine.query.search import Steps
@@ -26,11 +26,10 @@ class Trial:
         work: Work,
         contextual: Overlay,
         changes: ChangeSet = NO_CHANGE,
-        with_paths: bool = False,
-        with_all_rules: bool = False,
+        scope: EvaluationScope = DECISION_ALONE,
     ) -> None:
         self.check = replace(check, context=change_context(check.context, changes)) if changes else check
-        self.evaluation = Evaluation(model, now, work, with_paths, with_all_rules)
+        self.evaluation = Evaluation(model, now, work, scope)
         self._overlays = [overlay_changes(changes, now), contextual] if changes else [contextual]
         self._work = work
 

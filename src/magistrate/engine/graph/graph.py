@@ -9,7 +9,6 @@ of a request is cached.
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
-from itertools import chain
 
 from magistrate.engine.dismantling import Container
 from magistrate.engine.expansion import ArrowBranch, Branch, Operation, Plan, UsersetBranch
@@ -108,7 +107,7 @@ class Graph:
             self._evict_decisions(names, [view.invalidate(names) for view in self._find_views(names)])
 
     def exceeds_visits(self, changes: Iterable[WarrantNames]) -> bool:
-        """Returns whether these changes concern so many views that not each can be applied by itself."""
+        """Returns whether these changes concern too many views to be applied one by one."""
         return sum(len(self._find_views(names)) for names in changes) > self._most_visits
 
     def _invalidate_views(self, changes: Sequence[WarrantNames]) -> None:
@@ -357,7 +356,9 @@ class Graph:
         """Evicts all views when far more exist than are used, because relations may be renamed any number of times."""
         if len(self.views) > MOST_OUTDATED and 2 * len(self._outdated) > len(self.views):
             self.clear(self.revision)
-            self._capacity.remove_empty(chain.from_iterable((view.entries, view.points) for view in self.views))
+            for view in self.views:
+                self._capacity.remove(view.entries)
+                self._capacity.remove(view.points)
             for memberships in self._memberships.values():
                 memberships.release()
             views, self.views, self._numbers, self._memberships = self.views, [], {}, {}

@@ -62,11 +62,6 @@ class Capacity:
         segment.evict_all()
         self._segments.pop(segment, None)
 
-    def remove_empty(self, segments: Iterable[Aging]) -> None:
-        """Unregisters segments that have no entries, in a fraction of the time."""
-        for segment in segments:
-            self._segments.pop(segment, None)
-
     def fits(self, weight: int) -> bool:
         """Returns whether this much can be taken without evicting anything."""
         return 2 * (self._young + weight) <= self._most

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.nodes import CheckNode
+from magistrate.engine.nodes import CheckNode, EvaluationScope
 from magistrate.engine.plans import Model
 from magistrate.engine.query.checked_reports import CheckedReports
 from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet
@@ -33,8 +33,9 @@ def check_candidates(
     model: Model, candidates: Sequence[Candidates], follows_links: bool, now: int, work: Work
 ) -> Steps[Findings]:
     """Returns one RelationResult for each of the candidates. `follows_links` is that of CheckedReports."""
-    evaluation = Evaluation(model, now, work, with_reports=True)
-    by_warrants_alone = Evaluation(model.without_rules(), now, work, with_reports=True)
+    scope = EvaluationScope(with_reports=True)
+    evaluation = Evaluation(model, now, work, scope)
+    by_warrants_alone = Evaluation(model.without_rules(), now, work, scope)
     checked, checked_alone = (CheckedReports(one.model, follows_links, work) for one in (evaluation, by_warrants_alone))
     nodes, valid_until = yield from _decide_candidates(evaluation, candidates)
     explicit, explicit_until = yield from _decide_candidates(by_warrants_alone, candidates)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from magistrate.engine.decision import DENIED, Decision
 from magistrate.engine.evaluation import Evaluation
-from magistrate.engine.nodes import CheckNode
+from magistrate.engine.nodes import CheckNode, EvaluationScope
 from magistrate.engine.paths import PathSearch
 from magistrate.engine.plans import Model
 from magistrate.engine.read_ahead import ReadsAhead
@@ -24,7 +24,8 @@ class CheckRun:
     """Implements Run for a batch of checks."""
 
     def __init__(self, model: Model, batch: CheckBatch) -> None:
-        evaluation = Evaluation(model, batch.now, limit_work(batch.most_work), batch.with_path)
+        scope = EvaluationScope(with_paths=batch.with_path)
+        evaluation = Evaluation(model, batch.now, limit_work(batch.most_work), scope)
         self._evaluation = evaluation
         self._batch = batch
         self._nodes: list[CheckNode] = []

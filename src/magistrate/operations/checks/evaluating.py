@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from magistrate.engine.dismantling import ITEMS_AT_ONCE, Container, dismantle
 from magistrate.engine.plans import Model
-from magistrate.engine.query.search import Steps, WarrantLists
+from magistrate.engine.query.search import Checkpoints, Steps, WarrantLists
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead, WarrantReader
 from magistrate.engine.warrants import Warrant
@@ -87,6 +87,18 @@ async def complete_steps(reader: WarrantReader, steps: Steps[T], work: Work, at:
             await take_checkpoint(work)
 
 
+async def complete_checkpoints(steps: Checkpoints[T], work: Work) -> T:
+    """Returns what steps that need no rows return. Raises what they raise."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            returned: T = stop.value
+            return returned
+        await take_checkpoint(work)
+        work.pass_checkpoint()
+
+
 _releasing: set[asyncio.Task[None]] = set()
 """Keeps references to these tasks, because the event loop itself holds tasks weakly."""
 
@@ -109,6 +121,12 @@ def release_runs(runs: Iterable[Releasable]) -> None:
 def free_in_steps(evicted: Container) -> None:
     """Frees what a container holds step by step, beginning in a later iteration of the event loop."""
     _release_later(dismantle([evicted]))
+
+
+async def finish_releases() -> None:
+    """Waits until everything is freed that is being freed in steps."""
+    while _releasing:
+        await asyncio.wait(_releasing)
 
 
 def _release_later(steps: Iterator[int]) -> None:

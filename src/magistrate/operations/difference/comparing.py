@@ -8,10 +8,12 @@ from magistrate.engine.difference.comparing import AccessChange, compare_sets, c
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.difference.values import NO_SUBJECTS, SubjectSets, check_subjects
 from magistrate.engine.evaluation import Check, Evaluation
+from magistrate.engine.query.search import take_steps
 from magistrate.engine.query.subjects import Root
 from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import ObjectId, ObjectRef, Subject, TypeName
 from magistrate.engine.truth import FALSE, Truth
+from magistrate.operations.checks.evaluating import complete_checkpoints
 from magistrate.operations.difference.existing import ExistingObjects
 from magistrate.operations.difference.narrowing import Narrowing
 from magistrate.operations.difference.search import StateSearch
@@ -58,7 +60,7 @@ class Comparer:
                 await checkpoint()
             if self._narrowing.covers(change) and not await self._is_about_nothing(change):
                 selected.append(change)
-        return await _sort(selected)
+        return await complete_checkpoints(take_steps(sort_in_steps(selected, tuple), self._work), self._work)
 
     async def _is_about_nothing(self, change: AccessChange) -> bool:
         """Returns whether this is what an object has on itself (the rule `self`) that exists in neither state, and that
@@ -112,15 +114,3 @@ class Comparer:
         subjects = {of_type: () for of_type in search.types} | dict(subjects)
         by_warrants_alone = Evaluation(search.state.model.without_rules(), search.state.now, self._work)
         return await search.run(check_subjects(search.evaluation, by_warrants_alone, root, subjects))
-
-
-async def _sort(changes: Sequence[AccessChange]) -> list[AccessChange]:
-    steps = sort_in_steps(changes, tuple)
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            ordered: list[AccessChange] = stop.value
-            return ordered
-        if is_time_up():
-            await checkpoint()
