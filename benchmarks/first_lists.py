@@ -11,6 +11,7 @@ from benchmarks.datasets.dataset import Dataset
 from magistrate import wiring
 from magistrate.config import read_settings
 from magistrate.engine.query import ObjectsQuery, read_query
+from magistrate.operations.checks.evaluating import finish_releases
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.listings import Listings
@@ -50,6 +51,7 @@ async def _time_round(graph: Context, without: Context, text: str, number: int) 
     former = await _time_page(without, text) if number % 2 else None
     newest = await graph.graph.follow_to(NO_DEMAND)
     newest.replace_adjacency()
+    await finish_releases()
     first, second, third = [await _time_page(graph, text) for _ in range(3)]
     former = former or await _time_page(without, text)
     if {former[1]} != {one[1] for one in (first, second, third)}:

@@ -14,6 +14,7 @@ from benchmarks.datasets.dataset import Dataset
 from magistrate import wiring
 from magistrate.config import read_settings
 from magistrate.engine.query import read_query
+from magistrate.operations.checks.evaluating import finish_releases
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
@@ -102,6 +103,7 @@ async def measure_list_memory(url: str, dataset: Dataset, name: str, users: int 
     assert graph is not None
     warrants, ids, before = graph.warrants, graph.adjacency.count_ids(), meter()
     graph.replace_adjacency()
+    await finish_releases()
     each = (before - meter()) / warrants
     await store.close()
     return name, f"{count:,}", f"{warrants:,}", f"{ids:,}", f"{each:.0f}", f"≤ {TARGET_BYTES}"
