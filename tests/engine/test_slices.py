@@ -16,19 +16,22 @@ from magistrate.engine.query.finding import find
 from magistrate.engine.query.language import read_query
 from magistrate.engine.read_requests import build_request
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import FALSE
+from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrant_reader import WarrantRead
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from tests.calls import count_calls
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant
+from tests.working import counted_lines
 
 MANY, LONG = 8_000, 4_000
 GROUP, USER = TypeName("group"), TypeName("user")
 MEMBER = RelationName("member")
 MOST_CALLS = 12_000
 """Limits the function calls between two looks at the clock."""
+MOST_LINES = 30_000
+"""Limits the lines that are run between two looks at the clock, loops without calls among them: some milliseconds."""
 
 
 def always() -> bool:
@@ -206,3 +209,47 @@ def test_each_time_slice_of_listing_subjects_makes_few_calls(warrants: list[str]
     assert findings.relation_results is not None
     assert "ann" in findings.relation_results[0].result_set.exceptions
     assert most < MOST_CALLS
+
+
+DOCUMENTS: dict[str, Relations] = {
+    "user": {},
+    "document": {
+        "blocked": {},
+        "public": {},
+        "reader": {},
+        "viewer": {
+            "inheritIf": "allOf",
+            "rules": [
+                {"inheritIf": "anyOf", "rules": [{"inheritIf": "reader"}, {"inheritIf": "public"}]},
+                {"inheritIf": "noneOf", "rules": [{"inheritIf": "blocked"}]},
+            ],
+        },
+    },
+}
+
+
+@pytest.mark.parametrize("warrants", [[], ["document:*#public@user:ann"]], ids=["some", "all but some"])
+def test_each_time_slice_of_listing_objects_with_an_exclusion_is_short(warrants: list[str]) -> None:
+    written = [
+        *warrants,
+        *(f"document:{number}#reader@user:ann" for number in range(MANY)),
+        *(f"document:{number}#blocked@user:ann" for number in range(MANY // 2)),
+    ]
+    stored = [stored_warrant(text, number, 0) for number, text in enumerate(written, 1)]
+    work = Work(PLENTY, is_time_up=always)
+    query = read_query("select document where user:ann is viewer")
+    search = find(model_of(DOCUMENTS, stored), query, {}, 0, work)
+    most = 0
+
+    while (findings := search.outcome()) is None:
+        with counted_lines() as lines:
+            reads = search.advance()
+        most = max(most, lines.count)
+        if reads:
+            search.take([rows_of(stored, read) for read in reads])
+
+    assert findings.relation_results is not None
+    [result] = findings.relation_results
+    assert sum(value >= TRUE for value in result.result_set.exceptions.values()) == MANY - MANY // 2
+    assert (result.result_set.default >= TRUE) == bool(warrants)
+    assert most < MOST_LINES

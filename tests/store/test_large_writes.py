@@ -10,10 +10,11 @@ from benchmarks.writes import ELEMENTS, build_warrants
 from magistrate.engine.names import warrant_names
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrants import warrant_pattern
+from magistrate.store import sql
 from magistrate.store.atomic_writes import write_atomically
-from magistrate.store.contract import AtomicWrite, NewWarrant, Stamp
-from magistrate.store.database import FindTogether
-from magistrate.store.versioned import Key
+from magistrate.store.contract import AtomicWrite, NewWarrant, Stamp, StoredObject
+from magistrate.store.database import Execute, FindTogether, Script
+from magistrate.store.versioned import EFFECTS_AT_ONCE, Effect, Key, WriteOutcome, write
 from magistrate.store.warrants import _plan_writes, objects_of, patterns_of, warrant_key
 
 AT, REVISION = 1_763_683_200_000_000, Revision(7)
@@ -35,7 +36,7 @@ def to_warrant(key: Key) -> NewWarrant:
 def test_writing_new_warrants_takes_few_instructions_for_each() -> None:
     wanted = AtomicWrite(warrants=build_warrants(1))
 
-    def write() -> object:
+    def write_all() -> object:
         script = write_atomically(wanted, lambda model: None, Stamp("ann", AT))(REVISION)
         step = next(script)
         try:
@@ -44,7 +45,22 @@ def test_writing_new_warrants_takes_few_instructions_for_each() -> None:
         except StopIteration as finished:
             return finished.value
 
-    assert count_steps(write) <= MOST_OF_A_WARRANT * ELEMENTS
+    assert count_steps(write_all) <= MOST_OF_A_WARRANT * ELEMENTS
+
+
+def test_the_change_log_of_a_large_write_is_built_in_steps_and_numbered_throughout() -> None:
+    count = 2 * EFFECTS_AT_ONCE + 1
+    effects = [Effect("deleted", "object", ("d", str(number)), None, None) for number in range(count)]
+
+    def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
+        yield from ()
+        return WriteOutcome((), effects)
+
+    steps = [*write(REVISION, Stamp("ann", AT), tuple[StoredObject, ...], work)]
+
+    logged = [step.values for step in steps if isinstance(step, Execute) and step.sql == sql.INSERT_CHANGE]
+    assert [len(rows) for rows in logged] == [EFFECTS_AT_ONCE, EFFECTS_AT_ONCE, 1]
+    assert [(row[1], row[4]) for rows in logged for row in rows] == [(n, f'["d","{n}"]') for n in range(count)]
 
 
 @given(st.lists(keys, unique=True, max_size=20))

@@ -29,6 +29,7 @@ from magistrate.store.database import Execute, Observer, Script, Select, observe
 from magistrate.store.insertions import ROWS_AT_ONCE, insert_rows
 from magistrate.store.postgres_transaction import KEYS_AT_ONCE
 from magistrate.store.postgres_writing import WRITES_AT_ONCE
+from magistrate.store.script_runs import MOST_UNSENT_VALUES
 from magistrate.store.sql_store import SqlStore
 from tests.databases import PostgresServer, dump, run_sql
 from tests.running import settings_for
@@ -205,6 +206,39 @@ async def test_a_member_that_fails_after_it_read_its_own_changes_undoes_them(url
         assert [getattr(outcomes[place], "revision", None) for place in (0, 2)] == [1, 2]
         assert commits.count == 1
         assert len(dump(url)["object"]) == 2
+
+
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_member_of_many_statements_sends_them_in_parts(url: str, fails: bool) -> None:
+    waited: list[int] = []
+
+    def insert_many(head: Revision) -> Script[None]:
+        for part in range(3):
+            ids = [(f"{part}-{number}",) for number in range(MOST_UNSENT_VALUES - 1)]
+            yield Execute("INSERT INTO object VALUES ('d', ?, NULL, 1, 1, 5)", ids)
+            waited.append(turns)
+        if fails:
+            raise NotFound("d", "many")
+
+    turns = 0
+
+    async def count_turns() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with opened(url) as store:
+        counting = asyncio.ensure_future(count_turns())
+        outcomes = await write_together(
+            store, [put("before"), lambda _: store.database.transact(insert_many), put("after")]
+        )
+        counting.cancel()
+
+        assert isinstance(outcomes[1], NotFound) == fails
+        assert [getattr(outcomes[place], "revision", None) for place in (0, 2)] == [1, 2]
+        assert len(dump(url)["object"]) == 2 + (0 if fails else 3 * (MOST_UNSENT_VALUES - 1))
+        assert waited[-3] < waited[-2]
 
 
 async def test_a_member_that_the_database_refuses_fails_alone(url: str) -> None:

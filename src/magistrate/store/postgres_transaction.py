@@ -164,7 +164,7 @@ class GroupTransaction:
 
     async def _keep(self, run: ScriptRun[Any]) -> None:
         """Makes what a run has changed a part of the transaction."""
-        self._unsent += _statements_of(run.executes)
+        self._unsent += _statements_of(run.take_executes())
         self.head = run.next_head
         self._memo.invalidate(run.changed)
         if self._logged is not None:
@@ -186,8 +186,7 @@ class GroupTransaction:
                 self._queue_head()
                 self._unsent.append((SAVEPOINT, ()))
                 has_savepoint = True
-            self._unsent += _statements_of(run.executes)
-            run.executes.clear()
+            self._unsent += _statements_of(run.take_executes())
             run.answer(await self._perform(run.step))
         if has_savepoint:
             self._unsent += [(ROLL_BACK, ())] * (run.error is not None) + [(RELEASE, ())]

@@ -26,6 +26,10 @@ from magistrate.store.database import (
 
 T = TypeVar("T")
 
+MOST_UNSENT_VALUES = 32_768
+"""Limits the values of the statements that a run keeps, unless one statement alone has more: handing these to the
+driver takes some twenty milliseconds, between which others may run."""
+
 Place = tuple[str, tuple[str, ...]]
 """Identifies a lookup: the statement that finds a row by its key, and the key."""
 
@@ -91,6 +95,7 @@ class ScriptRun(Generic[T]):
         self._resets = memo.resets
         self._observer = observer
         self._looked_up: set[Place] = set()
+        self._unsent_values = 0
         self._script = begin(head)
         self.answer(None)
 
@@ -110,8 +115,13 @@ class ScriptRun(Generic[T]):
 
     def advance(self) -> None:
         """Runs the script until it has to wait for the database, or ends."""
-        if self.step is not None and (found := self._answer(self.step)) is not None:
+        if isinstance(self.step, Find | FindTogether) and (found := self._answer(self.step)) is not None:
             self.answer(found)
+
+    def take_executes(self) -> list[Execute]:
+        """Returns the statements that are not run yet, for the caller to run them."""
+        taken, self.executes, self._unsent_values = self.executes, [], 0
+        return taken
 
     def answer(self, found: list[Rows] | None) -> None:
         """Sends the script what its step found, None to begin it, and advances."""
@@ -142,7 +152,7 @@ class ScriptRun(Generic[T]):
         if isinstance(step, Execute):
             if step.values:
                 self._note(step)
-            return []
+            return [] if self._unsent_values <= MOST_UNSENT_VALUES else None
         if isinstance(step, Select):
             return None if step.values else []
         if not isinstance(step, Find | FindTogether) or self._reads_own_changes(step):
@@ -158,6 +168,7 @@ class ScriptRun(Generic[T]):
             self.next_head = Revision(int(step.values[-1][0] or 0))
             return
         self.executes.append(step)
+        self._unsent_values += len(step.values) * len(step.values[0])
         if step.sql in (sql.INSERT_CHANGE, sql.INSERT_LIMITED_CHANGE):
             self.logged += [row for row in step.values if row[3] == "warrant"]
         self.moves_model |= step.sql == sql.MOVE_MODEL

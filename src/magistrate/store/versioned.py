@@ -25,6 +25,9 @@ Action = Literal["created", "updated", "deleted", "expired"]
 
 MICROSECONDS_PER_HOUR = 3_600_000_000
 
+EFFECTS_AT_ONCE = 4_000
+"""Limits the rows of the change log that are built together, which takes some milliseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Versioned(Generic[T]):
@@ -75,11 +78,12 @@ def write(
     outcome = yield from work(revision)
     yield Execute(sql.MOVE_HEAD, [(revision,)], NOTHING)
     yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
-    ordinary, limited = _build_log_rows(revision, outcome.effects)
-    if ordinary:
-        yield Execute(sql.INSERT_CHANGE, ordinary, NOTHING)
-    if limited:
-        yield Execute(sql.INSERT_LIMITED_CHANGE, limited, NOTHING)
+    for start in range(0, len(outcome.effects), EFFECTS_AT_ONCE):
+        ordinary, limited = _build_log_rows(revision, start, outcome.effects[start : start + EFFECTS_AT_ONCE])
+        if ordinary:
+            yield Execute(sql.INSERT_CHANGE, ordinary, NOTHING)
+        if limited:
+            yield Execute(sql.INSERT_LIMITED_CHANGE, limited, NOTHING)
     if stamp.once is not None:
         key = (stamp.actor, stamp.once.key)
         rows = msgspec.json.encode(outcome.rows).decode()
@@ -105,13 +109,14 @@ LogRows = list[tuple[Parameter, ...]]
 _ENCODER = msgspec.json.Encoder()
 
 
-def _build_log_rows(revision: Revision, effects: Sequence[Effect]) -> tuple[LogRows, LogRows]:
-    """Returns the rows of the change log, those on warrants with time limits apart."""
+def _build_log_rows(revision: Revision, start: int, effects: Sequence[Effect]) -> tuple[LogRows, LogRows]:
+    """Returns the rows of the change log from this position on, those on warrants with time limits apart."""
     ordinary: LogRows = []
     limited: LogRows = []
     # No line of JSON has a line break, so all keys are encoded together.
     keys = _ENCODER.encode_lines([effect.key for effect in effects]).decode().split("\n")
-    for position, (effect, key) in enumerate(zip(effects, keys, strict=False)):  # the last line ends with a line break
+    numbered = enumerate(zip(effects, keys, strict=False), start)  # the last line ends with a line break
+    for position, (effect, key) in numbered:
         row = (revision, position, effect.action, effect.kind, key, effect.before, effect.after)
         if effect.starts_at or effect.expires_at:
             limited.append((*row, effect.starts_at, effect.expires_at))

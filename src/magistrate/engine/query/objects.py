@@ -11,15 +11,16 @@ know all links of an object at once (linked_objects.py). Where one rests on itse
 can cause that, rules cannot) nothing is computed."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain, islice
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.facts import WARRANTS_FOR_A_NODE
 from magistrate.engine.query.linked_objects import find_linked_objects
 from magistrate.engine.query.reports import find_report, note_reports
-from magistrate.engine.query.result_set import EXPLICIT, ListValue, ResultSet
+from magistrate.engine.query.result_set import EXPLICIT, IDS_FOR_A_NODE, ListValue, ResultSet, collect_ids
 from magistrate.engine.query.reverse_graph import (
     ReverseEdge,
     ReverseGraph,
@@ -38,8 +39,8 @@ from magistrate.engine.work import Work
 
 WARRANTS_AT_ONCE = 500
 """Groups rows that are charged together."""
-IDS_PROPAGATED_AT_ONCE = 500
-"""Limits the objects of one stage that are propagated before the time slice may end."""
+IDS_AT_ONCE = 500
+"""Limits the objects of one stage that gain, or are propagated, before the time slice may end."""
 NODES_RELEASED_FOR_ONE = 8
 """Counts the stages that are released in the time of one unit of work."""
 
@@ -116,15 +117,15 @@ class _ObjectSearch:
                 yield None
             if isinstance(node.plan, Plan):
                 if not node.plan.is_defined:
-                    self._gain_default(node, UNDEFINED, {})
+                    yield from self._gain_default(node, UNDEFINED)
             elif node.plan is not None and node.plan.rule.leaf is not None:
                 leaf = node.plan.rule.leaf
                 yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
-                self._gain_leaf(node, node.plan.type, leaf)
+                yield from self._gain_leaf(node, node.plan.type, leaf)
 
-    def _gain_leaf(self, node: ReverseNode, of_type: TypeName, leaf: Leaf) -> None:
+    def _gain_leaf(self, node: ReverseNode, of_type: TypeName, leaf: Leaf) -> Checkpoints[None]:
         default, exceptions = leaf.list_objects(of_type, self._subject.type, self._subject.id, self._conditions)
-        self._gain_default(node, default, {})
+        yield from self._gain_default(node, default)
         self._itself = self._subject if self._subject.id in exceptions else self._itself
         for id, value in exceptions.items():
             if id != WILDCARD or node.is_needed_anywhere:
@@ -139,8 +140,8 @@ class _ObjectSearch:
             default, node.default_gained = node.default_gained, False
             if default:
                 yield from self._propagate_gain(node, (), default)
-            for start in range(0, len(gained), IDS_PROPAGATED_AT_ONCE):
-                yield from self._propagate_gain(node, gained[start : start + IDS_PROPAGATED_AT_ONCE])
+            for start in range(0, len(gained), IDS_AT_ONCE):
+                yield from self._propagate_gain(node, gained[start : start + IDS_AT_ONCE])
 
     def _propagate_gain(self, node: ReverseNode, ids: Sequence[ObjectId], default: bool = False) -> Checkpoints[None]:
         """Propagates what a stage gained on these objects, or on all others."""
@@ -155,13 +156,13 @@ class _ObjectSearch:
 
     def _update(self, whole: ReverseNode, ids: Sequence[ObjectId], default: bool) -> Checkpoints[None]:
         """Propagates to a stage that one of its parts gained on these objects, or on all others."""
-        if default:
-            ids = [_ANY_OTHER, *dict.fromkeys(id for branch in whole.branches for id in branch.exceptions)]
-        values = dict(zip(ids, (yield from whole.combine_branches(ids, self._work)), strict=True))
-        if default:
-            self._gain_default(whole, values.pop(_ANY_OTHER), values)
-        else:
-            self._gain_each(whole, values)
+        if not default:
+            values = yield from whole.combine_branches(ids, self._work)
+            self._gain_each(whole, zip(ids, values, strict=True))
+            return
+        named = yield from collect_ids(whole.branches, self._work)
+        others, *values = yield from whole.combine_branches([_ANY_OTHER, *named], self._work)
+        yield from self._gain_default(whole, others, named, values)
 
     def _go(
         self, index: ReverseIndex, origin: ReverseNode, ids: Sequence[ObjectId], default: bool
@@ -170,14 +171,15 @@ class _ObjectSearch:
             ids = list(index.warrants)
         elif default:
             index.wants_all = True
-        known: list[Warrant] = []
-        for id in ids:
-            matching = index.warrants.get(id)
-            if matching is None:
-                index.want(id)
-            else:
-                known += matching
-        yield from self._follow(index, known, origin)
+        for start in range(0, len(ids), IDS_AT_ONCE):
+            known: list[Warrant] = []
+            for id in ids[start : start + IDS_AT_ONCE]:
+                matching = index.warrants.get(id)
+                if matching is None:
+                    index.want(id)
+                else:
+                    known += matching
+            yield from self._follow(index, known, origin)
 
     def _take(self, index: ReverseIndex, matching: Sequence[Warrant]) -> Checkpoints[None]:
         counting: list[Warrant] = []
@@ -202,19 +204,21 @@ class _ObjectSearch:
                 edges = index.edges[relation]
                 for by_origin in edges.values() if origin is None else [edges.get(origin, {})]:
                     for edge in by_origin:
-                        self._apply(edge, warrants)
+                        yield from self._gain_default(edge.target, self._apply(edge, warrants))
                         self._work.spend(len(warrants))
                         if self._work.needs_checkpoint:
                             yield None
 
-    def _apply(self, edge: ReverseEdge, warrants: Sequence[Warrant]) -> None:
+    def _apply(self, edge: ReverseEdge, warrants: Sequence[Warrant]) -> ListValue:
+        """Adds what the warrants give to the objects that they name, and returns what they give to all objects."""
         target, values = edge.target, self._values(edge, warrants)
         exceptions, least = target.exceptions, FALSE if target.is_exact else TRUE
+        default: ListValue = FALSE
         gained: list[ObjectId] = []
         for warrant, value in zip(warrants, values, strict=True):
             id = warrant.object_id
             if id == WILDCARD:
-                self._gain_default(target, value, {})
+                default = max(default, value)
             elif value > exceptions.get(id, target.default) and value >= least:
                 exceptions[id] = value
                 gained.append(id)
@@ -225,6 +229,7 @@ class _ObjectSearch:
             self._gain(target, WILDCARD, max(values))
         if target.first_warrants is not None:
             note_reports(target.first_warrants, target.explicit, edge.place, zip(warrants, values, strict=True))
+        return default
 
     def _values(self, edge: ReverseEdge, warrants: Sequence[Warrant]) -> Sequence[ListValue]:
         """Returns the value that each of the warrants gives."""
@@ -245,30 +250,45 @@ class _ObjectSearch:
             node.gained.append(id)
             self._busy[node] = None
 
-    def _gain_each(self, node: ReverseNode, values: Mapping[ObjectId, ListValue]) -> None:
+    def _gain_each(self, node: ReverseNode, values: Iterable[tuple[ObjectId, ListValue]]) -> None:
         exceptions, default, least = node.exceptions, node.default, FALSE if node.is_exact else TRUE
-        gained = {id: value for id, value in values.items() if value > exceptions.get(id, default) and value >= least}
+        gained = {id: value for id, value in values if value > exceptions.get(id, default) and value >= least}
         if gained:
             exceptions.update(gained)
             node.gained += gained
             self._busy[node] = None
 
-    def _gain_default(self, node: ReverseNode, value: ListValue, exceptions: Mapping[ObjectId, ListValue]) -> None:
-        """Adds a value on all objects except the named ones, which gain the values they are named with."""
+    def _gain_default(
+        self,
+        node: ReverseNode,
+        value: ListValue,
+        named: Collection[ObjectId] = (),
+        values: Iterable[ListValue] = (),
+    ) -> Checkpoints[None]:
+        """Adds a value on all objects except the named ones, which gain values of their own."""
         if value < TRUE and not node.is_exact:
             value = FALSE
-        if not exceptions:
+        if not named:
             if value <= node.had_by_all:
                 return
             node.had_by_all = value
-        others = dict.fromkeys((id for id in node.exceptions if id not in exceptions), value)
         if value > node.default:
-            for id in exceptions:
+            for number, id in enumerate(named, 1):
                 node.exceptions.setdefault(id, node.default)
+                if not number % IDS_AT_ONCE:
+                    yield from self._pass_ids(IDS_AT_ONCE)
             node.default, node.default_gained = value, True
             self._busy[node] = None
-        self._gain_each(node, others)
-        self._gain_each(node, exceptions)
+        others = ((id, FALSE if id in named else value) for id in node.exceptions)
+        gained = chain(others, zip(named, values, strict=True))
+        while some := [*islice(gained, IDS_AT_ONCE)]:
+            self._gain_each(node, some)
+            yield from self._pass_ids(len(some))
+
+    def _pass_ids(self, count: int) -> Checkpoints[None]:
+        self._work.hasten_checkpoint(count // IDS_FOR_A_NODE)
+        if self._work.needs_checkpoint:
+            yield None
 
     def _wake(self) -> Steps[bool]:
         """Computes the next stages that wait, once no stage gains anything any more; returns false if there is none."""
@@ -277,7 +297,7 @@ class _ObjectSearch:
             node.waits = False
             if isinstance(node.plan, Operation) and node.plan.links:
                 linked = yield from find_linked_objects(self._graph.model, node, self._conditions, self._work)
-                self._gain_default(node, linked.default, linked.exceptions)
+                yield from self._gain_default(node, linked.default, linked.exceptions, linked.exceptions.values())
             elif not node.waits_for_branch:
                 yield from self._update(node, (), default=True)
             for one in node.wholes:

@@ -112,7 +112,7 @@ def highest(shares: Sequence[Share], work: Work) -> Checkpoints[ResultSet]:
     time slice is over."""
     all_ids: dict[ObjectId, None] = {}
     if (yield from _has_default(shares, work)):
-        all_ids = yield from _collect_ids((share.result_set for share in shares), work)
+        all_ids = yield from collect_ids((share.result_set for share in shares), work)
     found = ResultSet(FALSE, dict.fromkeys(all_ids, FALSE))
     for share in shares:
         for added in _add(found, share, all_ids):
@@ -172,7 +172,7 @@ def combine_result_sets(rule: Combined, result_sets: Sequence[ResultSet], work: 
         found.default_report = _report(
             rule, [(result_set.default, result_set.default_report) for result_set in result_sets]
         )
-    ids = list((yield from _collect_ids(result_sets, work)))
+    ids = list((yield from collect_ids(result_sets, work)))
     values = yield from combine_by_id(rule.combine, result_sets, ids, work)
     for id, value in zip(ids, values, strict=True):
         if value or found.default:
@@ -224,7 +224,7 @@ def _report(rule: Combined, branches: Sequence[tuple[ListValue, Warrant | None]]
     return None
 
 
-def _collect_ids(result_sets: Iterable[ResultSet], work: Work) -> Checkpoints[dict[ObjectId, None]]:
+def collect_ids(result_sets: Iterable[Valued], work: Work) -> Checkpoints[dict[ObjectId, None]]:
     """Returns the ids that the result sets name, in order. Yields when its time slice is over."""
     found: dict[ObjectId, None] = {}
     for result_set in result_sets:
