@@ -1,15 +1,19 @@
-"""What very many changes affect is found in steps."""
+"""What very many changes affect is found in steps, and takes little memory."""
 
+import tracemalloc
 from collections.abc import Generator, Iterator
 from typing import Any
 
 from magistrate.engine.difference.influences import Influences
-from magistrate.engine.difference.reverse_expansion import ObjectRelation, Reach, ReverseExpansion
+from magistrate.engine.difference.reverse_expansion import Direction, ObjectRelation, ReverseExpansion, begin_reach
 from magistrate.engine.terms import ObjectId, RelationName, TypeName
 from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from tests.memory_source import PLENTY
 
 MANY = 5 * WORK_BETWEEN_CHECKPOINTS
+RAISES = Direction(raises=True, lowers=False)
+MOST_BYTES_OF_A_NODE = 1_000
+"""Limits what a node takes that one change reaches, however many changes there are."""
 
 
 def test_the_beginnings_of_many_changes_are_taken_in_steps() -> None:
@@ -33,6 +37,21 @@ def test_the_beginnings_of_many_changes_are_taken_in_steps() -> None:
             yield number, node
 
     assert complete(expansion.expand(node for _, node in take())) <= WORK_BETWEEN_CHECKPOINTS
-    assert complete(expansion.propagate(((node, Reach(1 << number)) for number, node in take()), MANY)) <= (
-        WORK_BETWEEN_CHECKPOINTS
-    )
+    begun = ((node, begin_reach(number, RAISES)) for number, node in take())
+    assert complete(expansion.propagate(begun, MANY)) <= WORK_BETWEEN_CHECKPOINTS
+
+
+def test_the_memory_of_what_changes_reach_grows_with_what_each_of_them_reaches() -> None:
+    count = 50_000
+    nodes = [ObjectRelation(TypeName("d"), ObjectId(str(number)), RelationName("viewer")) for number in range(count)]
+    expansion = ReverseExpansion(Influences([]), None, Work(PLENTY))
+    for _ in expansion.expand(nodes):
+        pass
+
+    tracemalloc.start()
+    for _ in expansion.propagate(((node, begin_reach(number, RAISES)) for number, node in enumerate(nodes)), count):
+        pass
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert most / count <= MOST_BYTES_OF_A_NODE

@@ -2,9 +2,17 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 
+from pyroaring import FrozenBitMap
+
 from magistrate.engine.difference.comparing import AccessChange
 from magistrate.engine.difference.origins import Change, ChangeOrigin
-from magistrate.engine.difference.reverse_expansion import NOTHING_REACHED, ObjectRelation, Reach, ReverseExpansion
+from magistrate.engine.difference.reverse_expansion import (
+    NOTHING_REACHED,
+    ObjectRelation,
+    Reach,
+    ReverseExpansion,
+    begin_reach,
+)
 from magistrate.engine.query.reverse_graph import Target
 from magistrate.engine.query.search import Steps
 from magistrate.engine.terms import WILDCARD, ObjectRef
@@ -24,15 +32,15 @@ class Affected:
         self._concerned = concerned
         self._reached: Mapping[ObjectRelation, Reach] = {}
         self._further: dict[ObjectRelation, set[ObjectRef] | None] = {}
-        self._subjects: dict[int, Concerned] = {}
+        self._subjects: dict[FrozenBitMap, Concerned] = {}
 
     def find_nodes(self, expansion: ReverseExpansion) -> Steps["Affected"]:
         """Finds all nodes; to be completed before anything else, except `add`. Returns itself."""
         yield from expansion.expand(node for origin in self._origins for node, _ in origin.starts)
         begun = (
-            (node, Reach(reach.raising << number, reach.lowering << number))
+            (node, begin_reach(number, direction))
             for number, origin in enumerate(self._origins)
-            for node, reach in origin.starts
+            for node, direction in origin.starts
         )
         self._reached = yield from expansion.propagate(begun, len(self._origins))
         return self
@@ -69,7 +77,7 @@ class Affected:
         causes: dict[int, Change] = {}
         numbers = reach.raising if change.is_raised else reach.lowering
         # A wildcard is also a subject of its own only as long as not all subjects have the relation without it.
-        for number in _list_bits(reach.all if change.subject_id == WILDCARD else numbers):
+        for number in reach.all if change.subject_id == WILDCARD else numbers:
             concerned = self._concerned[number]
             if concerned is None or change.subject in concerned:
                 causes.setdefault(id(self._origins[number].change), self._origins[number].change)
@@ -79,9 +87,9 @@ class Affected:
         anywhere = self._reached.get(node._replace(id=WILDCARD), NOTHING_REACHED)
         return self._reached.get(node, NOTHING_REACHED).union(anywhere)
 
-    def _find_concerned(self, numbers: int, work: Work) -> Concerned:
+    def _find_concerned(self, numbers: FrozenBitMap, work: Work) -> Concerned:
         if numbers not in self._subjects:
-            concerned = [self._concerned[number] for number in _list_bits(numbers)]
+            concerned = [self._concerned[number] for number in numbers]
             work.spend(len(concerned))
             self._subjects[numbers] = (
                 None if any(one is None for one in concerned) else _unite(filter(None, concerned), work)
@@ -95,11 +103,3 @@ def _unite(sets: Iterable[Set[ObjectRef]], work: Work) -> Set[ObjectRef]:
         united |= one
         work.spend(len(one) // 10)
     return united
-
-
-def _list_bits(numbers: int) -> Iterator[int]:
-    """Yields the places of the bits that are set, from the lowest."""
-    while numbers:
-        lowest = numbers & -numbers
-        yield lowest.bit_length() - 1
-        numbers ^= lowest

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from magistrate.engine.difference.influences import Influences
-from magistrate.engine.difference.reverse_expansion import ObjectRelation, Reach
+from magistrate.engine.difference.reverse_expansion import Direction, ObjectRelation
 from magistrate.engine.plans import Model
 from magistrate.engine.query.reverse_graph import Target
 from magistrate.engine.rules.policy_rule import PolicyRule
@@ -37,26 +37,29 @@ Subjects = ObjectRef | ObjectRelation | None
 
 @dataclass(frozen=True, slots=True)
 class ChangeOrigin:
-    """Represents where a change begins. Each of `starts` comes with what begins there: 1 in one of the two numbers."""
+    """Represents where a change begins. Each of `starts` comes with what the change may do there."""
 
     change: Change
-    starts: Sequence[tuple[ObjectRelation, Reach]]
+    starts: Sequence[tuple[ObjectRelation, Direction]]
     subjects: Subjects
+
+
+_EITHER = Direction(raises=True, lowers=True)
 
 
 def list_warrant_origins(influences: Influences, change: WarrantChange) -> Iterator[ChangeOrigin]:
     """Yields one origin for the relation of the warrant itself, one for each quantifier that asks about it as a link,
     and one for each relation of its subject that arrows follow."""
-    warrant, reach = change.warrant, Reach(raising=1) if change.is_created else Reach(lowering=1)
+    warrant, direction = change.warrant, Direction(raises=change.is_created, lowers=not change.is_created)
     node = ObjectRelation(warrant.object_type, warrant.object_id, warrant.relation)
-    yield ChangeOrigin(change, [(node, reach)], _subjects_of(warrant))
-    starts: dict[RelationName, list[tuple[ObjectRelation, Reach]]] = defaultdict(list)
+    yield ChangeOrigin(change, [(node, direction)], _subjects_of(warrant))
+    starts: dict[RelationName, list[tuple[ObjectRelation, Direction]]] = defaultdict(list)
     for dependent, relation in influences.links.get((node.type, node.relation, warrant.subject_type), ()):
         start = node._replace(relation=dependent.relation)
-        starts[relation].append((start, reach.opposite() if dependent.is_opposite else reach))
+        starts[relation].append((start, direction.opposite() if dependent.is_opposite else direction))
     quantified = influences.quantified.get((node.type, node.relation, warrant.subject_type), ())
     for relation in quantified:
-        yield ChangeOrigin(change, [(node._replace(relation=relation), Reach(1, 1))], None)
+        yield ChangeOrigin(change, [(node._replace(relation=relation), _EITHER)], None)
     for relation, nodes in starts.items():
         yield ChangeOrigin(change, nodes, ObjectRelation(warrant.subject_type, warrant.subject_id, relation))
 
@@ -66,8 +69,7 @@ def list_type_origins(influences: Influences, before: Model, after: Model) -> It
     for name in dict.fromkeys((*before.types, *after.types)):
         relations = [*_list_changed_relations(influences, name, before, after)]
         if relations:
-            both = Reach(1, 1)
-            starts = [(ObjectRelation(name, WILDCARD, relation), both) for relation in relations]
+            starts = [(ObjectRelation(name, WILDCARD, relation), _EITHER) for relation in relations]
             yield ChangeOrigin(TypeChange(name), starts, None)
 
 

@@ -1,13 +1,15 @@
 """Finds every relation on an object that changes can affect, by reverse-expanding from where they begin.
 
 First all nodes and edges are found, level by level, in both states at once; policies do not matter. Then the numbers of
-the changes are propagated along the edges, as bits of an integer, until no node gains any."""
+the changes are propagated along the edges, as bitmaps, until no node gains any."""
 
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import NamedTuple
+
+from pyroaring import FrozenBitMap
 
 from magistrate.engine.difference.influences import Dependent, Influences
 from magistrate.engine.query.reverse_graph import IDS_AT_ONCE, Target
@@ -21,8 +23,8 @@ READS_AT_ONCE = 100
 WARRANTS_AT_ONCE = 500
 """Limits the reads of one batch, and the warrants that are charged together."""
 
-BITS_FOR_A_NODE = 20_000
-"""Converts bits that are combined into nodes: this many take as long as one node."""
+NUMBERS_FOR_A_NODE = 20_000
+"""Converts numbers that are combined into nodes: this many take as long as one node."""
 
 
 class ObjectRelation(NamedTuple):
@@ -33,25 +35,51 @@ class ObjectRelation(NamedTuple):
     relation: RelationName
 
 
-class Reach(NamedTuple):
-    """Holds, as bits of integers, the numbers of the origins that may raise the value of a node, and of those that may
-    lower it."""
+class Direction(NamedTuple):
+    """Says whether something may raise the value of a node, and whether it may lower it."""
 
-    raising: int = 0
-    lowering: int = 0
+    raises: bool
+    lowers: bool
+
+    def opposite(self) -> "Direction":
+        return Direction(self.lowers, self.raises)
+
+
+_NO_NUMBERS = FrozenBitMap()
+
+
+class Reach(NamedTuple):
+    """Holds the numbers of the origins that may raise the value of a node, and of those that may lower it. Most nodes
+    are reached by few of many thousands."""
+
+    raising: FrozenBitMap = _NO_NUMBERS
+    lowering: FrozenBitMap = _NO_NUMBERS
 
     @property
-    def all(self) -> int:
-        return self.raising | self.lowering
+    def all(self) -> FrozenBitMap:
+        return _unite(self.raising, self.lowering)
 
     def opposite(self) -> "Reach":
         return Reach(self.lowering, self.raising)
 
     def union(self, other: "Reach") -> "Reach":
-        return Reach(self.raising | other.raising, self.lowering | other.lowering)
+        return Reach(_unite(self.raising, other.raising), _unite(self.lowering, other.lowering))
 
 
 NOTHING_REACHED = Reach()
+
+
+def begin_reach(number: int, direction: Direction) -> Reach:
+    """Returns what an origin with this number reaches where it begins."""
+    own = FrozenBitMap([number])
+    return Reach(own if direction.raises else _NO_NUMBERS, own if direction.lowers else _NO_NUMBERS)
+
+
+def _unite(one: FrozenBitMap, other: FrozenBitMap) -> FrozenBitMap:
+    if not one or not other:
+        return one or other
+    return one | other
+
 
 _Edge = tuple[ObjectRelation, bool]
 _IndexNames = tuple[TypeName, RelationName, TypeName, str]
@@ -111,9 +139,9 @@ class ReverseExpansion:
                 yield from self._add_usages(node)
 
     def propagate(
-        self, origins: Iterable[tuple[ObjectRelation, Reach]], bits: int
+        self, origins: Iterable[tuple[ObjectRelation, Reach]], count: int
     ) -> Steps[dict[ObjectRelation, Reach]]:
-        """Returns what reaches each node, given what begins at some; `bits` is the number of origins."""
+        """Returns what reaches each node, given what begins at some; `count` is the number of origins."""
         reached: dict[ObjectRelation, Reach] = {}
         waiting: deque[ObjectRelation] = deque()
         is_waiting: set[ObjectRelation] = set()
@@ -127,7 +155,7 @@ class ReverseExpansion:
                     is_waiting.add(node)
                     waiting.append(node)
 
-        cost = 1 + bits // BITS_FOR_A_NODE
+        cost = 1 + count // NUMBERS_FOR_A_NODE
         for node, reach in origins:
             if self.is_relevant(node):
                 add(node, reach)
