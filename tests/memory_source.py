@@ -21,7 +21,7 @@ from magistrate.engine.query.search import Search
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, Subject, TypeName
 from magistrate.engine.truth import TRUE
-from magistrate.engine.warrant_reader import AnyRead, WarrantsByObject, WarrantsBySubject
+from magistrate.engine.warrant_reader import AnyRead, ReverseWarrantRead, WarrantsByObject, WarrantsBySubject
 from magistrate.engine.warrants import ChangedWarrant, Warrant
 from magistrate.engine.work import Work
 
@@ -64,13 +64,15 @@ def rows_of(warrants: Sequence[Warrant], read: AnyRead) -> list[Warrant]:
     request = read.request
     if isinstance(request, WarrantsBySubject):
         names = (request.type, request.subject_type, request.subject_relation)
-        return [
+        found = [
             warrant
             for warrant in warrants
             if (read.ids is None or warrant.subject_id in read.ids)
             and (warrant.object_type, warrant.subject_type, warrant.subject_relation) == names
             and warrant.relation in request.relations
         ]
+        beyond = read.beyond if isinstance(read, ReverseWarrantRead) else None
+        return found if beyond is None else found[beyond : beyond + 1]
     return [
         warrant
         for warrant in warrants

@@ -348,6 +348,20 @@ READS: list[AnyRead] = [
 
 
 @pytest.mark.parametrize("at", [None, 1])
+async def test_a_row_is_read_only_if_there_are_more_than_so_many(store: Store, at: int | None) -> None:
+    await put(store, *(f"document:{id}#viewer@team:eng#member" for id in "abc"), "document:a#editor@team:eng#member")
+    if at is not None:
+        await delete(store, "document:c#viewer@team:eng#member")
+    wanted = reverse("viewer editor", "team#member"), (ObjectId("eng"),)
+
+    reads = [ReverseWarrantRead(*wanted), *(ReverseWarrantRead(*wanted, beyond) for beyond in (0, 3, 4, 5))]
+    reading = await store.read_warrants(reads, None if at is None else Revision(at), MOST)
+
+    assert list(map(len, reading.warrants)) == [4, 1, 1, 0, 0]
+    assert {row.subject_id for rows in reading.warrants for row in rows} == {"eng"}
+
+
+@pytest.mark.parametrize("at", [None, 1])
 async def test_a_batch_of_reads_answers_each_of_them(store: Store, at: int | None) -> None:
     stored = await put(store, *ROWS, "document:b#viewer@team:eng", "document:a#viewer@user:ann[a == 1]")
     if at is not None:

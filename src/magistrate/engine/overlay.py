@@ -259,7 +259,7 @@ class Overlay:
                 yield by_subject[id]
 
     def _find_by_subject(self, read: ReverseWarrantRead) -> Iterator[Warrant]:
-        request, ids = read
+        request, ids = read.request, read.ids
         for relation in request.relations:
             kind = (request.type, relation, request.subject_type, request.subject_relation)
             by_subject = self._index_by_subject(kind)

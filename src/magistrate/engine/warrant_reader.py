@@ -59,10 +59,11 @@ class WarrantsBySubject:
 
 class ReverseWarrantRead(NamedTuple):
     """Requests the warrants of this shape to each of these subjects; None and WILDCARD have the meaning of
-    WarrantRead."""
+    WarrantRead. With `beyond`, only one of them is read, if there are more than so many, and otherwise none."""
 
     request: WarrantsBySubject
     ids: tuple[ObjectId, ...] | None
+    beyond: int | None = None
 
 
 AnyRead = WarrantRead | ReverseWarrantRead

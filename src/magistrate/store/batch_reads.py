@@ -98,9 +98,10 @@ class JoinTemplates:
     all_following: str
 
 
-_Arm = tuple[int, int | None, str, str, _Ids]
+_Arm = tuple[int, int | None, str, str, _Ids, bool]
 """Holds everything that the text of an arm depends on: the number of the read request, the number of its relations
-(None for many), the column of the ids, the condition on subjects, and how many ids there are."""
+(None for many), the column of the ids, the condition on subjects, how many ids there are, and whether only a row beyond
+some others is wanted."""
 
 
 def split_reads(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
@@ -174,9 +175,10 @@ def _build_arms(
     for number, read in reads:
         relations = read.request.relations
         places = len(relations) if len(relations) <= FEW_RELATIONS else None
+        beyond = () if isinstance(read, WarrantRead) or read.beyond is None else (read.beyond,)
         for column, subjects, kind, range_values in _ranges(read):
-            arms.append((number, places, column, subjects, kind))
-            values += (*range_values, *revisions)
+            arms.append((number, places, column, subjects, kind, bool(beyond)))
+            values += (*range_values, *revisions, *beyond)
     return tuple(arms), values
 
 
@@ -204,7 +206,7 @@ def _count_arms(read: AnyRead) -> int:
 def _ranges(read: AnyRead) -> Iterator[tuple[str, str, _Ids, tuple[Parameter, ...]]]:
     """Yields the index ranges that answer a read request: the column of its ids, the condition on subjects, how many
     ids, and the values of all these."""
-    request, ids = read
+    request, ids = read.request, read.ids
     if isinstance(request, WarrantsBySubject):
         kind_of_subject = (request.subject_relation, request.subject_type)
         for kind, values in _split_lookups(request, ids, by_type=True):
@@ -301,7 +303,7 @@ def _of_object(places: int | None, subjects: str, existing: str, templates: Join
 
 
 def _arm_text(arm: _Arm, existing: str, templates: JoinTemplates) -> str:
-    read, places, column, subjects, ids = arm
+    read, places, column, subjects, ids, is_beyond = arm
     index = "warrant_by_object" if column == "object_id" else "warrant_by_subject"
     relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else templates.texts})"
     of_object = _of_object(places, subjects, existing, templates)
@@ -314,4 +316,5 @@ def _arm_text(arm: _Arm, existing: str, templates: JoinTemplates) -> str:
     else:
         of_type = f"w.object_type || '#' || w.relation {relations} AND {subjects} AND {existing}"
         warrants = templates.indexed.format(index="warrant_by_type", holds=of_type)
-    return f"SELECT {read} AS read_number, {_COLUMNS} FROM {warrants}"
+    text = f"SELECT {read} AS read_number, {_COLUMNS} FROM {warrants}"
+    return f"SELECT * FROM ({text} LIMIT 1 OFFSET ?) b" if is_beyond else text

@@ -3,6 +3,9 @@
 All lookups are read in one batch with a limit on the rows. When the limit is reached, the batch is split into halves
 that are read separately. A single key that exceeds the limit is cached without its rows: an object with too many
 subjects is cached without its subjects, anything else as an entry that cannot be used.
+
+Reading rows up to the limit in vain takes longer than most checks without the graph. So if a group is in more than a
+few others, it is found out first whether these are too many, which takes a fraction of the time.
 """
 
 from collections import defaultdict
@@ -10,13 +13,12 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Protocol
 
-from magistrate.engine.graph.entries import UNREADABLE, Surroundings, read_entry
+from magistrate.engine.graph.entries import UNREADABLE, read_entry
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.kinds import UNUSABLE, Kind
 from magistrate.engine.graph.missing import MissingEntries
 from magistrate.engine.graph.views import PlanView
 from magistrate.engine.names import WarrantNames
-from magistrate.engine.plans import Model
 from magistrate.engine.terms import WILDCARD, ObjectId, Subject, TypeName
 from magistrate.engine.warrant_reader import AnyRead, WarrantRead
 from magistrate.engine.warrants import Warrant
@@ -26,6 +28,8 @@ MOST_WILDCARDS = 20
 decides the check."""
 WARRANTS_EACH = 10
 """Limits the rows a batch may return for each key, on average, before it is split into halves."""
+FEW_GROUPS = 100
+"""Limits the groups that one group is in which are read before it is known that they are not too many."""
 
 WarrantLists = Sequence[Sequence[Warrant]]
 
@@ -35,6 +39,11 @@ class Lookup(Protocol):
 
     @property
     def count(self) -> int: ...
+
+    @property
+    def most(self) -> int:
+        """Returns how many rows a single key may have."""
+        ...
 
     def reads(self) -> Sequence[AnyRead]: ...
 
@@ -55,12 +64,13 @@ class Lookup(Protocol):
 
 
 class Entries:
-    def __init__(self, view: PlanView, ids: Sequence[ObjectId], around: Surroundings, is_whole: bool = True) -> None:
+    def __init__(self, graph: Graph, view: PlanView, ids: Sequence[ObjectId], is_whole: bool = True) -> None:
+        self._graph = graph
         self._view = view
         self._ids = ids
-        self._around = around
         self._is_whole = is_whole
         self.count = len(ids)
+        self.most = graph.most_each
 
     def reads(self) -> Sequence[AnyRead]:
         requests = self._view.requests if self._is_whole else self._view.targets
@@ -77,16 +87,16 @@ class Entries:
                 view.entries.keep(id, UNREADABLE)
                 continue
             warrants = {**found.get(id, {}), **wildcard}.values()
-            entry = read_entry(view.plan, view.subject_type, warrants, self._around, self._is_whole)
+            entry = read_entry(view.plan, view.subject_type, warrants, self._graph, self._is_whole)
             view.entries.keep(id, entry)
             yield 1 + len(warrants)
 
     def some(self, positions: slice) -> Lookup:
-        return Entries(self._view, self._ids[positions], self._around, self._is_whole)
+        return Entries(self._graph, self._view, self._ids[positions], self._is_whole)
 
     def less(self) -> Lookup | None:
         if self._is_whole and self._view.direct is not None:
-            return Entries(self._view, self._ids, self._around, is_whole=False)
+            return Entries(self._graph, self._view, self._ids, is_whole=False)
         self._view.entries.keep(self._ids[0], UNREADABLE)
         return None
 
@@ -94,16 +104,14 @@ class Entries:
 class Points:
     """Looks up a single subject on objects that have too many subjects to be cached."""
 
-    def __init__(
-        self, view: PlanView, ids: Sequence[ObjectId], subject_id: ObjectId, model: Model, around: Surroundings
-    ) -> None:
+    def __init__(self, graph: Graph, view: PlanView, ids: Sequence[ObjectId], subject_id: ObjectId) -> None:
+        self._graph = graph
         self._view = view
         self._ids = ids
         self._subject_id = subject_id
-        self._model = model
-        self._around = around
         self.count = len(ids)
-        request = model.request(view.plan.type, view.plan.relations, Subject(view.subject_type, subject_id))
+        self.most = graph.most_each
+        request = graph.model.request(view.plan.type, view.plan.relations, Subject(view.subject_type, subject_id))
         self._reads: list[WarrantRead] = []
         if request is not None:
             self._reads.append(WarrantRead(request, (*ids, WILDCARD) if request.has_object_wildcard else tuple(ids)))
@@ -116,12 +124,12 @@ class Points:
         for id in self._ids:
             warrants = {**found.get(id, {}), **found.get(WILDCARD, {})}.values()
             view = self._view
-            entry = read_entry(view.plan, view.subject_type, warrants, self._around, is_whole=True)
+            entry = read_entry(view.plan, view.subject_type, warrants, self._graph, is_whole=True)
             view.points.keep((id, self._subject_id), entry)
             yield 1 + len(warrants)
 
     def some(self, positions: slice) -> Lookup:
-        return Points(self._view, self._ids[positions], self._subject_id, self._model, self._around)
+        return Points(self._graph, self._view, self._ids[positions], self._subject_id)
 
     def less(self) -> Lookup | None:
         self._view.points.keep((self._ids[0], self._subject_id), UNREADABLE)
@@ -129,12 +137,16 @@ class Points:
 
 
 class Groups:
-    """Looks up the groups that the members of one kind, subjects or groups, are in."""
+    """Looks up the groups that the members of one kind, subjects or groups, are in. `fits`: they are known not to be
+    too many."""
 
-    def __init__(self, kind: Kind, ids: Sequence[ObjectId]) -> None:
+    def __init__(self, graph: Graph, kind: Kind, ids: Sequence[ObjectId], fits: bool = False) -> None:
+        self._graph = graph
         self._kind = kind
         self._ids = ids
+        self._is_tentative = bool(kind.own) and len(ids) == 1 and not fits and graph.most_each > FEW_GROUPS
         self.count = len(ids)
+        self.most = FEW_GROUPS if self._is_tentative else graph.most_each
 
     def reads(self) -> Sequence[AnyRead]:
         return self._kind.reads(self._ids)
@@ -148,11 +160,42 @@ class Groups:
             yield 1 + len(found.get(id, ()))
 
     def some(self, positions: slice) -> Lookup:
-        return Groups(self._kind, self._ids[positions])
+        return Groups(self._graph, self._kind, self._ids[positions])
 
     def less(self) -> Lookup | None:
+        if self._is_tentative:
+            return Excess(self._graph, self._kind, self._ids[0])
         self._kind.groups.keep(self._ids[0], UNUSABLE)
         return None
+
+
+class Excess:
+    """Finds out whether a group is in more groups than are cached of one member."""
+
+    def __init__(self, graph: Graph, kind: Kind, id: ObjectId) -> None:
+        self._graph = graph
+        self._kind = kind
+        self._id = id
+        self.count = 1
+        self.most = graph.most_each
+
+    def reads(self) -> Sequence[AnyRead]:
+        return [read._replace(beyond=self.most) for read in self._kind.reads([self._id])]
+
+    def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
+        if any(warrant_lists):
+            self._kind.groups.keep(self._id, UNUSABLE)
+        yield 1
+
+    def some(self, positions: slice) -> Lookup:
+        return self
+
+    def less(self) -> Lookup | None:
+        return self
+
+    def find_rest(self, warrant_lists: WarrantLists) -> Lookup | None:
+        """Returns the lookup of all groups if they are not too many."""
+        return None if any(warrant_lists) else Groups(self._graph, self._kind, [self._id], fits=True)
 
 
 def _by_object(warrant_lists: WarrantLists) -> dict[str, dict[int, Warrant]]:
@@ -191,6 +234,9 @@ class Fetch:
         """Takes the rows of the last reads; `keep` then caches them."""
         together = self._left.pop()
         if sum(map(len, warrant_lists)) < self._limit(together):
+            for lookup, found in _with_warrants(together, warrant_lists):
+                if isinstance(lookup, Excess) and (rest := lookup.find_rest(found)) is not None:
+                    self._left.append([rest])
             self._keeping = _keep_all(together, [self.model.select_counting(one) for one in warrant_lists])
         else:
             self._left += self._reduce(together, warrant_lists)
@@ -201,7 +247,7 @@ class Fetch:
         left: list[Lookup | None] = []
         has_less = False
         for lookup, found in _with_warrants(together, warrant_lists):
-            is_too_large = lookup.count == 1 and sum(map(len, found)) > self.graph.most_each
+            is_too_large = lookup.count == 1 and sum(map(len, found)) > lookup.most
             left.append(lookup.less() if is_too_large else lookup)
             has_less |= is_too_large
         some = [lookup for lookup in left if lookup is not None]
@@ -224,7 +270,8 @@ class Fetch:
 
     def _limit(self, together: Sequence[Lookup]) -> int:
         """Returns the number of rows at which the batch is split."""
-        return self.graph.most_each + 1 + WARRANTS_EACH * (sum(lookup.count for lookup in together) - 1)
+        others = sum(lookup.count for lookup in together) - 1
+        return min(lookup.most for lookup in together) + 1 + WARRANTS_EACH * others
 
 
 def _keep_all(together: Sequence[Lookup], warrant_lists: WarrantLists) -> Iterator[int]:
@@ -261,7 +308,7 @@ def _lookups(graph: Graph, missing: MissingEntries) -> list[Lookup]:
     groups: dict[tuple[TypeName, int], list[ObjectId]] = defaultdict(list)
     for subject_type, kind, id in missing.groups:
         groups[subject_type, kind].append(id)
-    found: list[Lookup] = [Entries(graph.views[key[0]], ids, graph, key[1]) for key, ids in entries.items()]
-    found += [Points(graph.views[key[0]], ids, key[1], graph.model, graph) for key, ids in points.items()]
-    found += [Groups(graph.kind(subject_type, kind), ids) for (subject_type, kind), ids in groups.items()]
+    found: list[Lookup] = [Entries(graph, graph.views[key[0]], ids, key[1]) for key, ids in entries.items()]
+    found += [Points(graph, graph.views[key[0]], ids, key[1]) for key, ids in points.items()]
+    found += [Groups(graph, graph.kind(subject_type, kind), ids) for (subject_type, kind), ids in groups.items()]
     return found

@@ -171,11 +171,11 @@ class Graph:
     def holds_most(self, reads: Sequence[AnyRead], tried: int) -> bool:
         """Returns whether entries for most of what is read are cached, judging by the first ids of each read."""
         all, cached = 0, 0
-        for request, ids in reads:
-            by_subject = isinstance(request, WarrantsBySubject)
+        for read in reads:
+            request, by_subject = read.request, isinstance(read.request, WarrantsBySubject)
             adjacency: Indexes[AdjacencyIndex] | Indexes[SubjectIndex]
             adjacency = self._adjacency if by_subject else self._subject_adjacency
-            some, indexes = (ids or ())[:tried], adjacency.list_indexes(request.type, request.relations)
+            some, indexes = (read.ids or ())[:tried], adjacency.list_indexes(request.type, request.relations)
             all += len(some)
             cached += sum(any(index.has_entry(id) for index in indexes) for id in some) if indexes else 0
         return 2 * cached > all

@@ -96,8 +96,8 @@ class PrefetchingReader:
     def _find(self, reads: Sequence[AnyRead]) -> list[list[Warrant]] | None:
         """Returns the warrants of all reads, or None if some are not known."""
         answers: list[list[Warrant]] = []
-        for request, ids in reads:
-            known = self.known.get(request) if isinstance(request, WarrantsByObject) else None
+        for read in reads:
+            ids, known = read.ids, self.known.get(read.request) if isinstance(read, WarrantRead) else None
             if known is None or ids is None:
                 return None
             if len(ids) == 1:
