@@ -193,7 +193,7 @@ class Excess:
     def less(self) -> Lookup | None:
         return self
 
-    def find_rest(self, warrant_lists: WarrantLists) -> Lookup | None:
+    def find_groups(self, warrant_lists: WarrantLists) -> Lookup | None:
         """Returns the lookup of all groups if they are not too many."""
         return None if any(warrant_lists) else Groups(self._graph, self._kind, [self._id], fits=True)
 
@@ -235,8 +235,8 @@ class Fetch:
         together = self._left.pop()
         if sum(map(len, warrant_lists)) < self._limit(together):
             for lookup, found in _with_warrants(together, warrant_lists):
-                if isinstance(lookup, Excess) and (rest := lookup.find_rest(found)) is not None:
-                    self._left.append([rest])
+                if isinstance(lookup, Excess) and (groups := lookup.find_groups(found)) is not None:
+                    self._left.append([groups])
             self._keeping = _keep_all(together, [self.model.select_counting(one) for one in warrant_lists])
         else:
             self._left += self._reduce(together, warrant_lists)

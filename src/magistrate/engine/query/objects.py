@@ -160,9 +160,9 @@ class _ObjectSearch:
             values = yield from whole.combine_branches(ids, self._work)
             self._gain_each(whole, zip(ids, values, strict=True))
             return
-        named = yield from collect_ids(whole.branches, self._work)
-        others, *values = yield from whole.combine_branches([_ANY_OTHER, *named], self._work)
-        yield from self._gain_default(whole, others, named, values)
+        exceptions = yield from collect_ids(whole.branches, self._work)
+        of_others, *values = yield from whole.combine_branches([_ANY_OTHER, *exceptions], self._work)
+        yield from self._gain_default(whole, of_others, exceptions, values)
 
     def _go(
         self, index: ReverseIndex, origin: ReverseNode, ids: Sequence[ObjectId], default: bool
@@ -262,25 +262,25 @@ class _ObjectSearch:
         self,
         node: ReverseNode,
         value: ListValue,
-        named: Collection[ObjectId] = (),
+        exceptions: Collection[ObjectId] = (),
         values: Iterable[ListValue] = (),
     ) -> Checkpoints[None]:
-        """Adds a value on all objects except the named ones, which gain values of their own."""
+        """Adds a value on all objects except some, which gain values of their own."""
         if value < TRUE and not node.is_exact:
             value = FALSE
-        if not named:
+        if not exceptions:
             if value <= node.had_by_all:
                 return
             node.had_by_all = value
         if value > node.default:
-            for number, id in enumerate(named, 1):
+            for number, id in enumerate(exceptions, 1):
                 node.exceptions.setdefault(id, node.default)
                 if not number % IDS_AT_ONCE:
                     yield from self._pass_ids(IDS_AT_ONCE)
             node.default, node.default_gained = value, True
             self._busy[node] = None
-        others = ((id, FALSE if id in named else value) for id in node.exceptions)
-        gained = chain(others, zip(named, values, strict=True))
+        others = ((id, FALSE if id in exceptions else value) for id in node.exceptions)
+        gained = chain(others, zip(exceptions, values, strict=True))
         while some := [*islice(gained, IDS_AT_ONCE)]:
             self._gain_each(node, some)
             yield from self._pass_ids(len(some))
