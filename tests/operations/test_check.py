@@ -31,6 +31,7 @@ from magistrate.store.contract import ALIVE, NewWarrant, Slice, Snapshot, Warran
 from magistrate.store.database import Execute, Script
 from magistrate.store.warrant_reads import FEW_ROWS
 from tests import oracle
+from tests.event_loop_turns import counted_turns
 from tests.memory_source import model_of
 from tests.running import settings_for
 from tests.scenario_files import claim, stored_warrant
@@ -273,20 +274,12 @@ async def test_other_requests_run_while_policies_are_evaluated(counted: tuple[Co
     await define(ctx, DRIVE)
     await grant(ctx, *[f"folder:0#viewer@team:eng#member[none(list, {{# == {place}.5}})]" for place in range(40)])
     asked = structs.replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
-    turns = 0
 
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    counting = asyncio.create_task(count_turns())
-    found = await check_all(ctx, [asked], NO_DEMAND)
-    counting.cancel()
+    with counted_turns() as turns:
+        found = await check_all(ctx, [asked], NO_DEMAND)
 
     assert not found.value[0].is_authorized
-    assert turns > 8
+    assert turns.count > 8
 
 
 async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase], database_url: str) -> None:

@@ -1,6 +1,5 @@
 """Whoever writes many policies at once leaves others their turn."""
 
-import asyncio
 import json
 import threading
 from collections.abc import Awaitable
@@ -23,6 +22,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import Chunk, line_refused
 from magistrate.operations.object_types import create_object_types
 from magistrate.store.contract import Store
+from tests.event_loop_turns import counted_turns
 from tests.memory_source import model_of
 from tests.running import settings_for
 
@@ -43,20 +43,9 @@ async def context(store: Store, database_url: str) -> Context:
 
 async def turns_during(work: Awaitable[object]) -> int:
     """How often another task gets its turn before this is done."""
-    turns = 0
-
-    async def pulse() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
-    beside = asyncio.create_task(pulse())
-    try:
+    with counted_turns() as turns:
         await work
-    finally:
-        beside.cancel()
-    return turns
+    return turns.count
 
 
 def body(**members: object) -> WarrantBody:

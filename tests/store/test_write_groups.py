@@ -32,6 +32,7 @@ from magistrate.store.postgres_writing import WRITES_AT_ONCE
 from magistrate.store.script_runs import MOST_UNSENT_VALUES
 from magistrate.store.sql_store import SqlStore
 from tests.databases import PostgresServer, dump, run_sql
+from tests.event_loop_turns import counted_turns
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -216,24 +217,15 @@ async def test_a_member_of_many_statements_sends_them_in_parts(url: str, fails: 
         for part in range(3):
             ids = [(f"{part}-{number}",) for number in range(MOST_UNSENT_VALUES - 1)]
             yield Execute("INSERT INTO object VALUES ('d', ?, NULL, 1, 1, 5)", ids)
-            waited.append(turns)
+            waited.append(turns.count)
         if fails:
             raise NotFound("d", "many")
 
-    turns = 0
-
-    async def count_turns() -> None:
-        nonlocal turns
-        while True:
-            turns += 1
-            await asyncio.sleep(0)
-
     async with opened(url) as store:
-        counting = asyncio.ensure_future(count_turns())
-        outcomes = await write_together(
-            store, [put("before"), lambda _: store.database.transact(insert_many), put("after")]
-        )
-        counting.cancel()
+        with counted_turns() as turns:
+            outcomes = await write_together(
+                store, [put("before"), lambda _: store.database.transact(insert_many), put("after")]
+            )
 
         assert isinstance(outcomes[1], NotFound) == fails
         assert [getattr(outcomes[place], "revision", None) for place in (0, 2)] == [1, 2]

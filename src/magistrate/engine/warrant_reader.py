@@ -59,7 +59,7 @@ class WarrantsBySubject:
 
 class ReverseWarrantRead(NamedTuple):
     """Requests the warrants of this shape to each of these subjects; None and WILDCARD have the meaning of
-    WarrantRead. With `beyond`, only one of them is read, if there are more than so many, and otherwise none."""
+    WarrantRead. With `beyond`, one row is returned if there are more than `beyond` rows, and none otherwise."""
 
     request: WarrantsBySubject
     ids: tuple[ObjectId, ...] | None

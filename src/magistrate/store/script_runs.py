@@ -27,8 +27,8 @@ from magistrate.store.database import (
 T = TypeVar("T")
 
 MOST_UNSENT_VALUES = 32_768
-"""Limits the values of the statements that a run keeps, unless one statement alone has more: handing these to the
-driver takes some twenty milliseconds, between which others may run."""
+"""Limits the values of the statements that a run keeps, unless one statement alone has more: they
+take some twenty milliseconds to send, in parts between which other requests run."""
 
 Place = tuple[str, tuple[str, ...]]
 """Identifies a lookup: the statement that finds a row by its key, and the key."""
