@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from magistrate.engine.dismantling import ITEMS_AT_ONCE
-from magistrate.engine.graph.fetching import MOST_WILDCARDS
+from magistrate.engine.graph.fetching import FEW_GROUPS, MOST_WILDCARDS
 from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead, ReadResult
@@ -53,6 +53,30 @@ async def test_the_groups_of_a_subject_are_found_from_its_side_whatever_their_si
 
     assert await node.allowed("folder:0#viewer@user:7")
     assert node.ctx.graph.warrants < 20
+
+
+async def test_answers_stay_right_while_a_group_gets_into_too_many_others_and_out_of_them(node: Node) -> None:
+    others = [f"team:{number}#member@team:all#member" for number in range(1, MOST_EACH + 50)]
+    await node.grant("folder:0#viewer@team:1#member", "team:all#member@user:ann", *others[:FEW_GROUPS])
+    asked = ["folder:0#viewer@user:ann", "team:2#member@user:ann", "team:540#member@user:ann", "team:2#member@user:bob"]
+    seen = []
+    for change, some in (
+        (node.grant, others[FEW_GROUPS : FEW_GROUPS + 50]),
+        (node.grant, others[FEW_GROUPS + 50 :]),
+        (node.revoke, others[:1]),
+        (node.revoke, others[FEW_GROUPS:]),
+        (node.grant, others[:1]),
+    ):
+        await change(*some)
+        seen.append([await node.allowed(one) for one in asked])
+
+    assert seen == [
+        [True, True, False, False],
+        [True, True, True, False],
+        [False, True, True, False],
+        [False, True, False, False],
+        [True, True, False, False],
+    ]
 
 
 async def test_a_write_is_seen_by_the_next_check_of_the_same_process(node: Node) -> None:

@@ -144,6 +144,7 @@ def test_few_of_more_groups_than_are_kept_of_one_member_are_read(size: int) -> N
     """The last group is a member of all others. They are not looked at again to see that they are too many."""
     asked = asyncio.run(ask(Case(Groups("fan", size), 1, is_stranger=False), warms_up=True))
 
+    assert asked.answers == [[True]] * 3
     assert asked.first.rows <= FEW_GROUPS + 2 * LEAST_READS
     assert asked.first.statements <= asked.without.statements + 1
 
@@ -152,5 +153,6 @@ def test_few_of_more_groups_than_are_kept_of_one_member_are_read(size: int) -> N
 def test_as_many_groups_as_are_kept_of_one_member_are_read_once(size: int) -> None:
     asked = asyncio.run(ask(Case(Groups("fan", size), 1, is_stranger=False), warms_up=True))
 
+    assert asked.answers == [[True]] * 3
     assert asked.first.rows <= size + FEW_GROUPS + 2 * LEAST_READS
     assert asked.again.rows == asked.again.statements == 0
