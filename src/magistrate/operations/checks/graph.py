@@ -175,6 +175,7 @@ class LiveGraph:
         known needs one lookup per object, however deeply they nest."""
         if missing.groups and self._fetching_ahead is None:
             fetch = Fetch(graph, missing.of_groups())
+            self._fetches.add(fetch)  # the graph may change before the task begins
             self._fetching_ahead = asyncio.create_task(self._fetch_ahead(fetch))
 
     def _is_fresh(self, graph: Graph, freshness: Freshness) -> bool:
