@@ -5,7 +5,7 @@ import asyncio
 import json
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,6 +18,7 @@ from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.terms import ObjectRef, Revision
+from magistrate.engine.warrants import Warrant
 from magistrate.errors import BudgetExceeded, InvalidParameter, NotFound
 from magistrate.operations.checks import check as operations_check
 from magistrate.operations.checks.check import check_all
@@ -405,14 +406,19 @@ async def find_wrong(ctx: Context, seen: Iterable[tuple[str, int, bool]]) -> lis
         by_revision[revision].add((text, answer))
     wrong = []
     for revision, answers in sorted(by_revision.items()):
-        at = Revision(revision)
-        model = (await ctx.store.read_model(at)).value.definitions
-        relations: dict[str, Any] = {name: json.loads(definition)["relations"] for name, definition in model.items()}
-        listed = (await ctx.store.list_warrants(Slice("createdAt", 1_000), WarrantFilter(), at)).value.rows
+        model, stored = await read_state(ctx, revision)
         for text, answer in sorted(answers):
-            found = oracle.check(relations, listed, *claim(text), lambda warrant: True)
+            found = oracle.check(model, stored, *claim(text), lambda warrant: True)
             wrong += [(text, revision, answer)] if answer != (found == oracle.Truth.TRUE) else []
     return wrong
+
+
+async def read_state(ctx: Context, revision: int) -> tuple[Mapping[str, Any], Sequence[Warrant]]:
+    """Returns the rules of each relation of each type, and all warrants, at a revision."""
+    definitions = (await ctx.store.read_model(Revision(revision))).value.definitions
+    model: dict[str, Any] = {name: json.loads(definition)["relations"] for name, definition in definitions.items()}
+    listed = await ctx.store.list_warrants(Slice("createdAt", 1_000), WarrantFilter(), Revision(revision))
+    return model, listed.value.rows
 
 
 async def test_each_decision_of_a_batch_is_made_once_however_deep_the_last_of_them_is(

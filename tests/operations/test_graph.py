@@ -1,7 +1,6 @@
 """Checks decided in memory, over real stores that others write to as well."""
 
 import asyncio
-import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -21,7 +20,7 @@ from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.sql_store import SqlStore
 from tests.operations.node import Node
-from tests.operations.test_check import STORM, find_wrong, question, stormy_warrants
+from tests.operations.test_check import question
 
 pytestmark = pytest.mark.anyio
 
@@ -454,44 +453,6 @@ async def test_very_many_warrants_on_every_object_are_not_kept_with_each(node: N
 
     assert all(decision.is_authorized for decision in found.value)
     assert node.ctx.graph.warrants < 1_000
-
-
-async def test_each_answer_in_a_storm_of_writes_is_that_of_the_revision_it_names(nodes: tuple[Node, Node]) -> None:
-    await nodes[0].define(STORM)
-    await nodes[0].grant(*stormy_warrants()[::2])
-    asked = [question(f"folder:{number}#viewer@user:{name}") for number in range(5) for name in ("ann", "bob")]
-    writing = True
-    seen: list[tuple[str, int, bool]] = []
-
-    async def write(node: Node, seed: int) -> None:
-        chosen = random.Random(seed)
-        there = set(stormy_warrants()[::2])
-        for _ in range(120):
-            # Writers have a warrant each, so that they know what is there.
-            text = chosen.choice(stormy_warrants()[seed::2])
-            await (node.revoke if text in there else node.grant)(text)
-            there ^= {text}
-            await asyncio.sleep(0.001)
-
-    async def ask(node: Node, seed: int) -> None:
-        chosen = random.Random(seed)
-        while writing:
-            some = chosen.sample(asked, chosen.randint(1, 4))
-            found = await check_all(node.ctx, some, NO_DEMAND)
-            for one, decision in zip(some, found.value, strict=True):
-                text = f"folder:{one.object.id}#viewer@user:{one.subject.id}"
-                seen.append((text, found.revision, decision.is_authorized))
-            await asyncio.sleep(0)
-
-    writers = [asyncio.create_task(write(node, seed)) for seed, node in enumerate(nodes)]
-    askers = [asyncio.create_task(ask(node, seed)) for seed, node in enumerate([*nodes, *nodes])]
-    await asyncio.gather(*writers)
-    writing = False
-    await asyncio.gather(*askers)
-
-    assert len({revision for _, revision, _ in seen}) > 20
-    assert sum(node.ctx.graph.counts.hits for node in nodes) > 100
-    assert await find_wrong(nodes[0].ctx, seen) == []
 
 
 FAR_AHEAD = 10**17
