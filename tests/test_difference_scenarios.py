@@ -96,6 +96,7 @@ async def test_differences_over_a_store(scenario: Scenario, counted: tuple[Conte
             found = await list_difference(ctx, RevisionsRequest(token, None, narrowing), EVERYTHING, NO_DEMAND)
         rows = [shown(AccessRow(*row.change[:6]), row.change.is_gained) for row in found.value.rows]
         assert rows == list(asked.rows)
+        assert [row for row in found.value.rows if not any(row.cause)] == []
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)

@@ -77,7 +77,8 @@ class Affected:
         causes: dict[int, Change] = {}
         numbers = reach.raising if change.is_raised else reach.lowering
         # A wildcard is also a subject of its own only as long as not all subjects have the relation without it.
-        for number in reach.all if change.subject_id == WILDCARD else numbers:
+        is_either = change.is_raised is None or change.subject_id == WILDCARD
+        for number in reach.all if is_either else numbers:
             concerned = self._concerned[number]
             if concerned is None or change.subject in concerned:
                 causes.setdefault(id(self._origins[number].change), self._origins[number].change)

@@ -12,7 +12,7 @@ from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.difference.values import SubjectSets
 from magistrate.engine.query.search import Checkpoints
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
-from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.work import Work
 
 
@@ -21,7 +21,7 @@ class AccessChange(NamedTuple):
     False, True, True). The first six are unique in a difference, and what it is sorted by.
 
     `is_raised`: the value of the check is greater in the second state; conditional access is lost thus when it becomes
-    access."""
+    access. It is None between UNKNOWN and UNDEFINED, because an exclusion does not change their order."""
 
     type: TypeName
     id: ObjectId
@@ -30,7 +30,7 @@ class AccessChange(NamedTuple):
     subject_id: ObjectId
     is_conditional: bool
     is_gained: bool
-    is_raised: bool
+    is_raised: bool | None
 
     @property
     def node(self) -> ObjectRelation:
@@ -63,9 +63,10 @@ class Existence:
 
 def compare_values(node: ObjectRelation, subject: ObjectRef, before: Truth, after: Truth) -> Iterator[AccessChange]:
     """Yields what a subject gained and lost."""
+    is_raised = None if {before, after} == {UNKNOWN, UNDEFINED} else after > before
     for value, is_conditional in ((TRUE, False), (UNKNOWN, True)):
         if (before is value) != (after is value):
-            yield AccessChange(*node, subject.type, subject.id, is_conditional, after is value, after > before)
+            yield AccessChange(*node, subject.type, subject.id, is_conditional, after is value, is_raised)
 
 
 def types_to_list(before: SubjectSets, after: SubjectSets) -> set[TypeName | None]:
