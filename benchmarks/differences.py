@@ -1,12 +1,15 @@
 """Differences of access on the drive data set, in this process: of a proposal that gives a group of ten people a folder
-of 1,000 documents, beside checks of its rows, and of two revisions 1,000 changes apart."""
+of 1,000 documents, beside checks of its rows, of two revisions 1,000 changes apart, and of a proposed rule, with and
+without bitmaps."""
 
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from random import Random
 from typing import NamedTuple
 
+import msgspec
 import uvloop
 
 from benchmarks.checks import SEED, Case, loaded_case
@@ -14,14 +17,18 @@ from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.databases import STORES
 from benchmarks.datasets import DATASETS
 from benchmarks.datasets.dataset import user_id
+from benchmarks.datasets.drive import TYPES
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
 from magistrate.engine.evaluation import Check
+from magistrate.engine.model import read_object_type
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND, write_token
 from magistrate.operations.context import Context
+from magistrate.operations.difference import bitmap_comparing
 from magistrate.operations.difference.listing import DifferenceRow
 from magistrate.operations.difference.narrowing import Narrowing
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
@@ -36,6 +43,7 @@ DOCUMENTS = 1_000
 CHANGES = 1_000
 ROUNDS = 3
 PAGE_SIZE = 1_000
+RULE_ROWS = 20
 
 TARGET_OF_CHECKS = 10
 TARGET_OF_SIZES = 1.3
@@ -45,8 +53,8 @@ Read = Callable[[Wanted], Awaitable[Snapshot[Page[DifferenceRow]]]]
 
 
 class Figures(NamedTuple):
-    """Holds milliseconds: of the first page with 25 rows of the proposal, of all its rows, of checks of these, and of
-    all rows between the two revisions."""
+    """Holds milliseconds: of the first page with 25 rows of the proposal, of all its rows, of checks of these, of all
+    rows between the two revisions, and of the first RULE_ROWS of the rule with bitmaps and without."""
 
     store: str
     size: int
@@ -56,6 +64,8 @@ class Figures(NamedTuple):
     rows: int
     revisions: float
     rows_between: int
+    rule: float
+    rule_evaluated: float
 
 
 def measure_differences(seconds: int) -> str:
@@ -81,6 +91,7 @@ def table(figures: Sequence[Figures]) -> str:
             f"{one.proposal / one.checks:.1f}",
             f"{one.proposal / smallest[one.store].proposal:.2f}",
             f"{one.revisions:.0f} ({one.rows_between:,} rows)",
+            f"{one.rule:.0f} ({one.rule_evaluated / one.rule:.1f})",
         )
         for one in figures
     ]
@@ -91,6 +102,7 @@ def table(figures: Sequence[Figures]) -> str:
         f"of checks of its rows (≤ {TARGET_OF_CHECKS})",
         f"of the smaller size (≤ {TARGET_OF_SIZES})",
         f"{CHANGES:,} changes, all rows, ms (≤ {TARGET_OF_CHANGES_MS:,})",
+        f"rule of all documents, first {RULE_ROWS} rows, ms (without bitmaps: times)",
     )
     return markdown_table("Differences of access (drive data set)", header, rows)
 
@@ -110,11 +122,36 @@ async def figures_of(case: Case) -> Figures:
     request = await _change(context, case)
     kind, read = revisions_kind(request), _read_revisions(context, request)
     between = [await _timed(_list_pages(context, kind, read, PAGE_SIZE)) for _ in range(ROUNDS)]
+    rule = [
+        await _measure_rule(context, few) for _ in range(ROUNDS) for few in (bitmap_comparing.FEW_NODES, sys.maxsize)
+    ]
     await store.close()
-    best = min(took for took, _ in between)
     return Figures(
-        case.store, case.size, min(first_page), min(proposed), min(checked), len(rows), best, len(between[0][1])
+        case.store,
+        case.size,
+        min(first_page),
+        min(proposed),
+        min(checked),
+        len(rows),
+        min(took for took, _ in between),
+        len(between[0][1]),
+        min(rule[::2]),
+        min(rule[1::2]),
     )
+
+
+async def _measure_rule(context: Context, few_nodes: int) -> float:
+    """Measures the difference that a rule without the exclusion would make to all documents that exist, which are those
+    of `_change`. Bitmaps are used from so many objects on."""
+    rules = TYPES["document"] | {"viewer": {"inheritIf": "reader"}}
+    document = read_object_type("document", None, msgspec.convert(rules, dict[str, RuleDefinition | None]))
+    proposal = Proposal(object_types=[document])
+    kind, read = proposal_kind(proposal, Narrowing()), _read_proposal(context, proposal)
+    bitmap_comparing.FEW_NODES, former = few_nodes, bitmap_comparing.FEW_NODES
+    try:
+        return (await _timed(_list_pages(context, kind, read, RULE_ROWS, 1)))[0]
+    finally:
+        bitmap_comparing.FEW_NODES = former
 
 
 async def _prepare(context: Context) -> Proposal:

@@ -19,12 +19,13 @@ from benchmarks.counting import counting_store
 from magistrate import wiring
 from magistrate.engine.difference.comparing import AccessChange
 from magistrate.engine.policy import read_policy
+from magistrate.engine.query.subject_bitmaps import SubjectBitmapSearch
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND, write_token
 from magistrate.operations.context import Context
-from magistrate.operations.difference import search
+from magistrate.operations.difference import bitmap_comparing, comparing, search
 from magistrate.operations.difference.listing import DifferenceRow
 from magistrate.operations.difference.narrowing import Narrowing, read_narrowing
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
@@ -387,6 +388,18 @@ def test_differences_that_take_many_checks_are_those_of_all_access(
     monkeypatch.setattr(search, "FEW_CHECKS", 1)  # for which a graph is read
 
     expect_histories(f"sqlite:///{tmp_path}/m.db", most=15)
+
+
+@pytest.mark.parametrize(("together", "nodes"), [(64, 20_000), (2, 8)])
+def test_differences_that_are_found_with_bitmaps_are_those_of_all_access(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: int, nodes: int
+) -> None:
+    monkeypatch.setattr(bitmap_comparing, "MOST_TOGETHER", together)
+    monkeypatch.setattr(SubjectBitmapSearch, "_most_nodes", nodes)
+    monkeypatch.setattr(bitmap_comparing, "FEW_NODES", 1)
+    monkeypatch.setattr(comparing, "MOST_CHECKED", 1)  # the subject of a narrowing need not exist
+
+    expect_histories(f"sqlite:///{tmp_path}/m.db", most=60)
 
 
 def test_on_postgresql_differences_are_those_of_all_access(postgres: PostgresServer) -> None:

@@ -113,6 +113,11 @@ class ReachedEntries:
         self.conditional: list[Warrant] = []
         self.missing: list[int] = []
 
+    @property
+    def has_any(self) -> bool:
+        """Returns whether there may be anything."""
+        return bool(self._packed or self._bitmaps or self.conditional)
+
     def unite(self) -> BitMap:
         """Returns the numbers that the entries have of unconditional warrants."""
         joined = BitMap(unpack_numbers(b"".join(self._packed)))

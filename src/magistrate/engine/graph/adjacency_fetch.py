@@ -2,18 +2,20 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from magistrate.engine.graph.adjacency import (
+    Adjacency,
     AdjacencyIndex,
     AdjacencyKey,
     AdjacentObjects,
     EntryDrafts,
     read_key,
 )
-from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.subject_adjacency import SubjectAdjacency
 from magistrate.engine.names import WarrantNames
-from magistrate.engine.terms import ObjectId
+from magistrate.engine.plans import Model
+from magistrate.engine.terms import ObjectId, Revision
 from magistrate.engine.warrants import Warrant
 
 T = TypeVar("T")
@@ -23,6 +25,22 @@ ENTRIES_KEPT_AT_ONCE = 500
 """An entry takes about as long as a warrant."""
 
 
+class HasAdjacency(Protocol):
+    """Represents what has entries to be read: a graph, or anything else with a model, at one revision at a time."""
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def revision(self) -> Revision: ...
+
+    @property
+    def adjacency(self) -> Adjacency: ...
+
+    @property
+    def subject_adjacency(self) -> SubjectAdjacency: ...
+
+
 class EntryFetch(ABC):
     """Represents reads of one direction, as of the revision that the graph has at first.
 
@@ -30,7 +48,7 @@ class EntryFetch(ABC):
     `is_in_vain`, because these changes cannot be determined, nothing is cached.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: HasAdjacency) -> None:
         self.graph = graph
         self.model = graph.model
         self.revision = graph.revision

@@ -99,7 +99,8 @@ class SubjectIndex:
                         reached.missing.append(number)
                         continue
                 known[number] = entry
-            reached.add(entry)
+            if entry:  # most are empty
+                reached.add(entry)
         return reached
 
     def has_entry(self, id: ObjectId) -> bool:

@@ -3,8 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from magistrate.engine.graph.adjacency_fetch import ENTRIES_KEPT_AT_ONCE, EntryFetch
-from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.adjacency_fetch import ENTRIES_KEPT_AT_ONCE, EntryFetch, HasAdjacency
 from magistrate.engine.graph.subject_adjacency import (
     NUMBERS_AT_ONCE,
     AdjacentSubjects,
@@ -24,7 +23,7 @@ WARRANTS_FOR_AN_ENTRY = 4
 class SubjectFetch(EntryFetch):
     """Builds and caches the entries of objects."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: HasAdjacency) -> None:
         super().__init__(graph)
         self.subject_adjacency = graph.subject_adjacency
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from pyroaring import BitMap
 
+from magistrate.engine.dismantling import Container, Linked
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.graph.adjacency import AdjacencyKey
 from magistrate.engine.graph.id_table import WILDCARD_NUMBER, IdTable
@@ -38,14 +39,15 @@ class SubjectSet:
         return within - self.numbers if self.is_complement else within & self.numbers
 
 
-class UnionNode:
+class UnionNode(Linked):
     """Has what a plan on an object, and all that it leads to by alternatives, gives to subjects.
 
     `reached` has the numbers of the objects by plan, `direct` the subjects that warrants on these name, by their type:
-    WILDCARD_NUMBER stands for all. With `counts_unknown` it has all subjects for which the plan is not FALSE, else
-    those for which it is TRUE (see connected_graph.py). `set` is that of the type being solved."""
+    WILDCARD_NUMBER stands for all. `unions` are others whose subjects it has as well. With `counts_unknown` it has
+    all subjects for which the plan is not FALSE, else those for which it is TRUE (see connected_graph.py). `set` is
+    that of the type being solved."""
 
-    __slots__ = ("counts_unknown", "direct", "operations", "pending", "reached", "set")
+    __slots__ = ("counts_unknown", "direct", "operations", "pending", "reached", "set", "unions")
 
     def __init__(self, counts_unknown: bool) -> None:
         self.counts_unknown = counts_unknown
@@ -53,23 +55,29 @@ class UnionNode:
         self.pending: dict[Plan, BitMap] = {}
         self.direct: dict[TypeName, BitMap] = {}
         self.operations: dict[NodeOnObject, None] = {}
+        self.unions: dict[UnionNode, None] = {}
         self.set = SubjectSet(BitMap())
 
     def dependencies(self) -> "Sequence[Node]":
-        return [*self.operations]
+        return [*self.operations, *self.unions]
+
+    def unlink(self) -> Sequence[Container]:
+        links: Sequence[Container] = (self.operations, self.unions, self.direct)
+        self.operations, self.unions, self.direct = {}, {}, {}
+        return links
 
     def compute(self, of_type: TypeName | None) -> SubjectSet:
         """Returns the subjects of a type, or of any type that no warrant names, from those of its parts."""
         direct = BitMap() if of_type is None else self.direct.get(of_type, BitMap())
         if WILDCARD_NUMBER in direct:
             return SubjectSet(BitMap(), is_complement=True)
-        sets = [operation.set for operation in self.operations]
+        sets = [node.set for node in self.dependencies()]
         names = BitMap.union(direct, *(one.numbers for one in sets if not one.is_complement))
         lacking = [one.numbers for one in sets if one.is_complement]
         return SubjectSet(BitMap.intersection(*lacking) - names, True) if lacking else SubjectSet(names)
 
 
-class OperationNode:
+class OperationNode(Linked):
     """Has what a combination on an object gives to subjects. `plans` are its branches, in order, `branches` their
     nodes."""
 
@@ -83,6 +91,10 @@ class OperationNode:
 
     def dependencies(self) -> "Sequence[Node]":
         return self.branches
+
+    def unlink(self) -> Sequence[Container]:
+        branches, self.branches = self.branches, []
+        return [branches]
 
     def compute(self, of_type: TypeName | None) -> SubjectSet:
         sets = [branch.set for branch in self.branches]

@@ -12,7 +12,7 @@ or a named policy alone, for quantifiers, and where relations rest on their own 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -70,10 +70,14 @@ def search_subjects(
 ) -> Steps[SolvedSubjects]:
     """Returns the subjects that have each of the relations on the object. `known_edges` are of the same model, and get
     more. The entries that are read are cached by `fetch`. Raises GivenUp and BudgetExceeded."""
-    return (yield from _SubjectSetSearch(model, known_edges, fetch, types, conditions, work).steps(*root))
+    return (yield from SubjectSetSearch(model, known_edges, fetch, types, conditions, work).steps(*root))
 
 
-class _SubjectSetSearch:
+class SubjectSetSearch:
+    """Searches the subjects of one object; SubjectBitmapSearch those of many."""
+
+    _most_nodes = MOST_NODES
+
     def __init__(
         self,
         model: Model,
@@ -88,7 +92,7 @@ class _SubjectSetSearch:
         self._fetch = fetch
         self._types = types
         self._type_names = {*types}
-        self._conditions = conditions
+        self.conditions = conditions
         self._work = work
         self._unions: dict[tuple[Plan, int, bool], UnionNode] = {}
         self._operations: dict[tuple[Operation, int, bool], NodeOnObject] = {}
@@ -100,33 +104,53 @@ class _SubjectSetSearch:
 
     def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[SolvedSubjects]:
         adjacency, self._object = self._fetch.adjacency, object
-        number, roots = adjacency.table(object.type).assign(object.id), {}
+        plans: dict[RelationName, Plan] = {}
         for relation in relations:
-            yield from prepare_plans(self._model, [(object.type, relation)], self._work)
-            plan = roots[relation] = self._model.plan(object.type, relation)
-            self._union(plan, number, counts_unknown=False)
-        yield from self._propagate()
-        while self._missing:
-            yield from self._read_missing()
-            yield from self._propagate()
-        yield from adjacency.pack_ids(self._work)
+            plans[relation], _ = yield from self._begin(object, relation)
+        yield from self._reach_all()
         entries = {index.key: known for index, known in self._known.items()}
         names = {object.type, *self._types, *(key.subject_type for key in entries)}
         found = SolvedSubjects(
             object,
-            number,
-            roots,
+            adjacency.table(object.type).assign(object.id),
+            plans,
             self._unions,
             self._operations,
             self._edges,
             entries,
             {name: adjacency.table(name) for name in names},
-            self._conditions.values,
-            self._conditions.valid_until,
+            self.conditions.values,
+            self.conditions.valid_until,
         )
-        yield from self._solve(found)
+        nodes: list[Node] = [*self._unions.values(), *self._operations.values()]
+        components = yield from self._find_components(nodes, _list_dependencies)
+        unions = [self._unions[plan, found.number, False] for plan in plans.values()]
+        yield from self._solve_components(components, None)
+        if any(union.set.is_complement for union in unions):  # rows would rest on an exclusion alone
+            raise GivenUp
+        for of_type in self._types:
+            yield from self._solve_components(components, of_type)
+            found.solved[of_type] = {node: node.set for node in self._operations.values()}
+            for relation, union in zip(plans, unions, strict=True):
+                found.results[of_type, relation] = union.set
         found.itself = self._itself
         return found
+
+    def _begin(self, object: ObjectRef, relation: RelationName) -> Checkpoints[tuple[Plan, UnionNode]]:
+        yield from prepare_plans(self._model, [(object.type, relation)], self._work)
+        plan, number = (
+            self._model.plan(object.type, relation),
+            self._fetch.adjacency.table(object.type).assign(object.id),
+        )
+        return plan, self._union(plan, number, counts_unknown=False)
+
+    def _reach_all(self) -> Steps[None]:
+        """Expands all that can be reached, and reads what it takes."""
+        yield from self._propagate()
+        while self._missing:
+            yield from self._read_missing()
+            yield from self._propagate()
+        yield from self._fetch.adjacency.pack_ids(self._work)
 
     def _union(self, plan: Plan, number: int, counts_unknown: bool) -> UnionNode:
         key = (plan, number, counts_unknown)
@@ -168,13 +192,13 @@ class _SubjectSetSearch:
         return self._operations[operation, number, counts_unknown]
 
     def _leaf(self, operation: Operation, leaf: Leaf, number: int, counts_unknown: bool) -> Checkpoints[LeafNode]:
-        yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
+        yield from self.conditions.evaluate_each(self.conditions.list_stand_ins(leaf.policy))
         object = ObjectRef(operation.type, self._fetch.adjacency.table(operation.type).find_id(number))
         return LeafNode(partial(self._find_leaf_set, leaf, object, UNKNOWN if counts_unknown else TRUE))
 
     def _find_leaf_set(self, leaf: Leaf, object: ObjectRef, least: Truth, of_type: TypeName | None) -> SubjectSet:
         """Returns the subjects of a type for which the leaf has this value at least."""
-        default, exceptions = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
+        default, exceptions = leaf.list_subjects(object.type, object.id, of_type, self.conditions)
         numbers = BitMap()
         if of_type is not None and exceptions:
             assign = self._fetch.adjacency.table(of_type).assign
@@ -184,7 +208,7 @@ class _SubjectSetSearch:
 
     def _charge_node(self) -> None:
         self._work.spend(1)
-        if len(self._unions) + len(self._operations) >= MOST_NODES:
+        if len(self._unions) + len(self._operations) >= self._most_nodes:
             raise GivenUp
 
     def _add(self, union: UnionNode, plan: Plan, numbers: BitMap) -> None:
@@ -200,6 +224,11 @@ class _SubjectSetSearch:
         union.pending[plan] = new if pending is None else pending | new
         self._busy[union] = None
         self._work.spend(1 + len(numbers) // NUMBERS_FOR_A_NODE)
+
+    def _reach(self, union: UnionNode, target: Plan, numbers: BitMap) -> Checkpoints[None]:
+        """Adds objects that warrants name, on which the plan gives its subjects what the union has."""
+        self._add(union, target, numbers)
+        yield from ()  # one step is enough here
 
     def _propagate(self) -> Checkpoints[None]:
         """Expands what was reached until it takes reads to go on."""
@@ -236,7 +265,8 @@ class _SubjectSetSearch:
             if reached.missing:
                 self._missing[union, edge].update(reached.missing)
             self._work.spend(1 + len(some) // OBJECTS_FOR_A_NODE)
-            yield from self._apply(union, edge, index, reached)
+            if reached.has_any:
+                yield from self._apply(union, edge, index, reached)
             if self._work.needs_checkpoint:
                 yield None
 
@@ -249,7 +279,7 @@ class _SubjectSetSearch:
         if not numbers:
             return
         if edge.target is not None:
-            self._add(union, edge.target, numbers)
+            yield from self._reach(union, edge.target, numbers)
             return
         known = union.direct.get(edge.key.subject_type)
         union.direct[edge.key.subject_type] = numbers if known is None else known | numbers
@@ -257,10 +287,10 @@ class _SubjectSetSearch:
 
     def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
         """Returns the subjects of the warrants that count."""
-        yield from self._conditions.evaluate_each(warrants)
+        yield from self.conditions.evaluate_each(warrants)
         least, numbers = UNKNOWN if union.counts_unknown else TRUE, BitMap()
         for warrant in warrants:
-            if self._conditions.value(warrant) >= least:
+            if self.conditions.value(warrant) >= least:
                 numbers.add(index.subjects.assign(warrant.subject_id))
         self._work.spend(len(warrants))
         return numbers
@@ -287,27 +317,17 @@ class _SubjectSetSearch:
         for (union, edge), numbers in pending.items():
             yield from self._follow(union, edge, numbers)
 
-    def _solve(self, found: SolvedSubjects) -> Checkpoints[None]:
-        """Computes the sets of all nodes, and the rows."""
-        nodes: list[Node] = [*self._unions.values(), *self._operations.values()]
-        components = yield from find_components(nodes, _list_dependencies, self._work)
+    def _find_components(
+        self, nodes: Sequence[Node], dependencies: Callable[[Node], Sequence[Node]]
+    ) -> Checkpoints[Sequence[Sequence[Node]]]:
+        """Returns the nodes in groups that depend on each other, each after those that it depends on."""
+        components = yield from find_components(nodes, dependencies, self._work)
         for component in components:
             if len(component) > 1 and any(
                 isinstance(node, OperationNode) and not node.rule.is_monotone for node in component
             ):
                 raise GivenUp
-        yield from self._solve_components(components, None)
-        roots = self._roots(found)
-        if any(root.set.is_complement for root in roots):  # rows would rest on an exclusion alone
-            raise GivenUp
-        for of_type in self._types:
-            yield from self._solve_components(components, of_type)
-            found.solved[of_type] = {node: node.set for node in self._operations.values()}
-            for relation, root in zip(found.roots, roots, strict=True):
-                found.results[of_type, relation] = root.set
-
-    def _roots(self, found: SolvedSubjects) -> list[UnionNode]:
-        return [self._unions[plan, found.number, False] for plan in found.roots.values()]
+        return components
 
     def _solve_components(self, components: Sequence[Sequence[Node]], of_type: TypeName | None) -> Checkpoints[None]:
         for component in components:

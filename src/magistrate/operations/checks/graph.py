@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from magistrate.engine.graph import Fetch, Graph, MissingEntries, group_names
+from magistrate.engine.graph.adjacency_fetch import HasAdjacency
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import Revision
@@ -51,7 +52,7 @@ class GraphFetch(Protocol):
     """Represents reads whose rows are cached in a graph, which may have changed since; see Fetch."""
 
     @property
-    def graph(self) -> Graph: ...
+    def graph(self) -> HasAdjacency: ...
 
     @property
     def model(self) -> Model: ...

@@ -14,6 +14,7 @@ from magistrate.engine.sorting import sort_in_steps
 from magistrate.engine.terms import ObjectId, ObjectRef, Subject, TypeName
 from magistrate.engine.truth import FALSE, Truth
 from magistrate.operations.checks.evaluating import complete_checkpoints
+from magistrate.operations.difference.bitmap_comparing import BitmapComparer
 from magistrate.operations.difference.existing import ExistingObjects
 from magistrate.operations.difference.narrowing import Narrowing
 from magistrate.operations.difference.search import StateSearch
@@ -35,6 +36,7 @@ class Comparer:
         affected: Affected,
         existing: ExistingObjects,
         narrowing: Narrowing,
+        bitmaps: BitmapComparer,
     ) -> None:
         self._before = before
         self._after = after
@@ -42,6 +44,7 @@ class Comparer:
         self._existing = existing
         self._narrowing = narrowing
         self._work = before.work
+        self._bitmaps = bitmaps
 
     async def compare(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
         """Returns what was gained and lost of these relations on objects, as far as it can be selected, in order."""
@@ -92,6 +95,10 @@ class Comparer:
         return [next(values) if search.defines(node.type, node.relation) else FALSE for node, _ in pairs]
 
     async def _compare_many(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
+        changes, left = await self._bitmaps.compare(nodes)
+        return [*changes, *await self._compare_each(left)]
+
+    async def _compare_each(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
         existence = self._existing.existence
         roots = [(ObjectRef(node.type, node.id), node.relation) for node in nodes]
         before = await self._find_sets(self._before, [root for root in roots if root[0] not in existence.created])

@@ -13,6 +13,7 @@ from magistrate.engine.difference.origins import Change
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.work import Work
+from magistrate.operations.difference.bitmap_comparing import BitmapComparer
 from magistrate.operations.difference.comparing import Comparer
 from magistrate.operations.difference.existing import ExistingObjects
 from magistrate.operations.difference.narrowing import Narrowing
@@ -69,8 +70,12 @@ async def list_slice(
     try:
         affected = await search.find()
         existing = ExistingObjects(store, comparison.after.at, comparison.existence, work)
-        comparer = Comparer(search.before, search.after, affected, existing, narrowing)
-        changes = await _collect(_Compared(affected, comparer, existing, narrowing), wanted)
+        bitmaps = BitmapComparer(search.before, search.after, comparison)
+        comparer = Comparer(search.before, search.after, affected, existing, narrowing, bitmaps)
+        try:
+            changes = await _collect(_Compared(affected, comparer, existing, narrowing), wanted)
+        finally:
+            bitmaps.release()
     finally:
         search.before.release()
         search.after.release()

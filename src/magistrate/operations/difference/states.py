@@ -32,6 +32,11 @@ class StateComparison:
     warrants: Sequence[WarrantChange]
     existence: Existence
 
+    @property
+    def has_same_warrants(self) -> bool:
+        """Returns whether the same warrants count in both states, so that the object types alone differ."""
+        return not self.warrants and self.before.model.stranded == self.after.model.stranded
+
     def without_rules(self) -> "StateComparison":
         """Returns the comparison of what warrants give explicitly."""
         before = replace(self.before, model=self.before.model.without_rules())

@@ -1,0 +1,148 @@
+"""Finds the subjects of many relations on objects with bitmaps, where these share most of what they lead to.
+
+Each relation on a linked object, or group, that is reached has a union of its own, which is solved once and kept: all
+documents of a folder add the viewers of this folder to their own. For a single object that would be slower than one
+union for all it leads to (subject_sets.py)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
+
+from pyroaring import BitMap
+
+from magistrate.engine.conditions import PolicyEvaluator
+from magistrate.engine.dismantling import Container
+from magistrate.engine.expansion import Plan
+from magistrate.engine.graph.id_table import WILDCARD_NUMBER
+from magistrate.engine.graph.subject_fetch import SubjectFetch
+from magistrate.engine.graph.walk_reads import GivenUp
+from magistrate.engine.plans import Model
+from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge
+from magistrate.engine.query.search import Checkpoints, Steps
+from magistrate.engine.query.subject_nodes import LeafNode, Node, NodeOnObject, SubjectSet, UnionNode
+from magistrate.engine.query.subject_sets import SubjectSetSearch
+from magistrate.engine.query.subjects import Root
+from magistrate.engine.terms import TypeName
+from magistrate.engine.work import Work
+
+MOST_NODES = 20_000
+"""Limits the unions and combinations that are kept."""
+MOST_NUMBERS = 5_000_000
+"""Limits the numbers in the sets that are kept: they take 10 to 20 MB."""
+
+MOST_UNITED = 5_000
+"""Limits the unions that one union has the subjects of."""
+UNIONS_FOR_A_NODE = 10
+"""Counts the unions that are united in the time of one unit of work."""
+
+SubjectBitmaps = Mapping[TypeName, BitMap]
+"""Holds the subjects of a relation by their type, all of them named by warrants."""
+
+
+class SubjectBitmapSearch(SubjectSetSearch):
+    """Finds the subjects of one batch of relations on objects after another, all at one revision. After it has given
+    up, or exceeded its budget, it must not be used again."""
+
+    _most_nodes = MOST_NODES
+
+    def __init__(
+        self,
+        model: Model,
+        known_edges: dict[Plan, PlanEdges],
+        fetch: SubjectFetch,
+        types: Sequence[TypeName],
+        conditions: PolicyEvaluator,
+        work: Work,
+    ) -> None:
+        super().__init__(model, known_edges, fetch, types, conditions, work)
+        self._solved: dict[TypeName | None, dict[Node, SubjectSet]] = {None: {}}
+        """Has the sets of each type that was solved; where it has none, that of None is the same."""
+        self._numbers = 0
+        self._solved_unions = self._solved_operations = 0
+
+    @property
+    def is_half_full(self) -> bool:
+        """Returns whether the nodes and sets that are kept have reached half of their limits."""
+        return 2 * len(self._solved[None]) > self._most_nodes or 2 * self._numbers > MOST_NUMBERS
+
+    def steps_for_each(self, roots: Sequence[Root]) -> Steps[Mapping[Root, SubjectBitmaps]]:
+        """Returns the subjects of each of these. It leaves out those that have subjects which no warrant names, because
+        of a warrant to `*` or an exclusion. Raises GivenUp like `search_subjects`, and BudgetExceeded."""
+        unions: dict[Root, UnionNode] = {}
+        for root in roots:
+            _, unions[root] = yield from self._begin(*root)
+        yield from self._reach_all()
+        self._known.clear()  # what will be needed again is cached
+        yield from self._solve_new()
+        found: dict[Root, SubjectBitmaps] = {}
+        for root, union in unions.items():
+            sets = {of_type: solved[union] for of_type, solved in self._solved.items() if union in solved}
+            if not any(one.is_complement for one in sets.values()):
+                found[root] = {of_type: one.numbers for of_type, one in sets.items() if of_type is not None}
+        return found
+
+    @property
+    def remains(self) -> Sequence[Container]:
+        """Returns what holds everything that was found, to be dismantled when the search is not used any more."""
+        return [self._unions, self._operations, *self._solved.values()]
+
+    def _follow(self, union: UnionNode, edge: SubjectEdge, numbers: BitMap) -> Checkpoints[None]:
+        if len(numbers) == 1 and not edge.names_any_object:
+            entries = self._fetch.subject_adjacency.index(edge.key).entries
+            if entries.young.get(numbers.min()) == b"":  # like most of them
+                self._work.spend(1)
+                return
+        yield from super()._follow(union, edge, numbers)
+
+    def _reach(self, union: UnionNode, target: Plan, numbers: BitMap) -> Checkpoints[None]:
+        if WILDCARD_NUMBER in numbers or len(union.unions) + len(numbers) > MOST_UNITED:
+            raise GivenUp
+        self._work.spend(len(numbers) // UNIONS_FOR_A_NODE)
+        for number in numbers:
+            union.unions[self._union(target, number, union.counts_unknown)] = None
+            if self._work.needs_checkpoint:
+                yield None
+
+    def _solve_new(self) -> Checkpoints[None]:
+        """Computes the sets of the nodes that were added since the last batch."""
+        unions = [*islice(self._unions.values(), self._solved_unions, None)]
+        operations = [*islice(self._operations.values(), self._solved_operations, None)]
+        self._solved_unions, self._solved_operations = len(self._unions), len(self._operations)
+        unnamed = self._solved[None]
+
+        def list_new(node: Node) -> Sequence[Node]:
+            return [one for one in node.dependencies() if one not in unnamed]
+
+        components = yield from self._find_components([*unions, *operations], list_new)
+        known = yield from self._list_known(components)
+        for of_type in (None, *self._list_types(unions, operations)):
+            solved = self._solved.setdefault(of_type, {})
+            for node in known:
+                node.set = solved.get(node) or unnamed[node]
+                if self._work.needs_checkpoint:
+                    yield None
+            yield from self._solve_components(components, of_type)
+            for node in chain.from_iterable(components):
+                solved[node] = node.set
+                self._numbers += len(node.set.numbers)
+                self._work.hasten_checkpoint(1)
+                if self._work.needs_checkpoint:
+                    yield None
+            if self._numbers > MOST_NUMBERS:
+                raise GivenUp
+
+    def _list_known(self, components: Iterable[Sequence[Node]]) -> Checkpoints[Iterable[Node]]:
+        """Returns those of earlier batches that nodes of this one depend on."""
+        known: dict[Node, None] = {}
+        for node in chain.from_iterable(components):
+            known.update((one, None) for one in node.dependencies() if one in self._solved[None])
+            self._work.hasten_checkpoint(1)
+            if self._work.needs_checkpoint:
+                yield None
+        return known
+
+    def _list_types(self, unions: Sequence[UnionNode], operations: Sequence[NodeOnObject]) -> Sequence[TypeName]:
+        """Returns the types whose sets may be others than those of subjects that no warrant names."""
+        if any(isinstance(node, LeafNode) for node in operations):
+            return self._types
+        direct = {of_type for union in unions for of_type in union.direct}
+        return [of_type for of_type in self._types if of_type in direct or of_type in self._solved]

@@ -1,0 +1,76 @@
+"""Differences of access of very many objects: what they have in common is read and computed once in each state."""
+
+from typing import Any
+
+import pytest
+
+from magistrate.engine.terms import TypeName
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.difference.narrowing import Narrowing
+from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
+from magistrate.operations.difference.search import StateSearch
+from magistrate.operations.paging import read_wanted
+from tests.memory_source import model_of
+from tests.operations.node import Node
+from tests.operations.test_check import Types
+
+pytestmark = pytest.mark.anyio
+
+DOCUMENTS, MEMBERS = 60, 300
+BY_FOLDER = {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}
+SHARED: Types = {
+    "user": {},
+    "team": {"member": {}},
+    "folder": {"parent": {}, "viewer": BY_FOLDER},
+    "document": {
+        "parent": {},
+        "blocked": {},
+        "reader": BY_FOLDER,
+        "viewer": {
+            "inheritIf": "allOf",
+            "rules": [{"inheritIf": "reader"}, {"inheritIf": "noneOf", "rules": [{"inheritIf": "blocked"}]}],
+        },
+    },
+}
+NOT_EXCLUDED = model_of({"document": SHARED["document"] | {"viewer": {"inheritIf": "reader"}}})
+
+
+async def share_documents(node: Node) -> None:
+    """A team of many views all documents, which are in one folder; one member is blocked on each of them."""
+    await node.define(SHARED)
+    await node.grant(*[f"team:all#member@user:{number}" for number in range(MEMBERS)])
+    await node.grant("folder:top#viewer@team:all#member", "folder:all#parent@folder:top")
+    await node.grant(*[f"document:{number}#parent@folder:all" for number in range(DOCUMENTS)])
+    await node.grant(*[f"document:{number}#blocked@user:{number}" for number in range(DOCUMENTS)])
+
+
+async def find_gained(node: Node) -> list[tuple[str, str]]:
+    """The documents that who was blocked on them may view without the exclusion."""
+    proposal = Proposal(object_types=[NOT_EXCLUDED.types[TypeName("document")]])
+    wanted = read_wanted(proposal_kind(proposal, Narrowing()), {"limit": "1000"}, node.ctx.store.identity)
+    page = (await list_proposed_difference(node.ctx, proposal, Narrowing(), wanted, NO_DEMAND)).value
+    assert all(row.change.is_gained and not row.change.is_conditional for row in page.rows)
+    return [(row.change.id, row.change.subject_id) for row in page.rows if row.change.relation == "viewer"]
+
+
+async def test_one_object_that_bitmaps_are_not_enough_for_leaves_the_others_to_them(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await share_documents(node)
+    await node.grant("document:7#reader@user:*", "document:40#reader@user:0[x == 1]")
+    evaluated: list[str] = []
+    find_sets = StateSearch.find_sets
+
+    async def note_objects(search: StateSearch, roots: Any) -> Any:
+        evaluated.extend(object.id for object, _ in roots)
+        return await find_sets(search, roots)
+
+    monkeypatch.setattr(StateSearch, "find_sets", note_objects)
+    node.database.rows = 0
+
+    gained = await find_gained(node)
+
+    assert gained == sorted((str(number), str(number)) for number in range(DOCUMENTS))
+    assert set(evaluated) == {"7", "40"}
+    # In each state, with and without bitmaps, and without a context.
+    assert node.database.rows < 6 * MEMBERS + 10 * DOCUMENTS
