@@ -22,9 +22,10 @@ from magistrate.operations.difference.states import StateComparison
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract import PageSlice, Slice, Store
 
+FIRST_BATCH = 16
 LARGEST_BATCH = 256
-"""Limits the relations on objects that are compared together. The first batch has as many as the page has rows, because
-the page may be full then."""
+"""Limit the relations on objects that are compared together, at first and at most. The first batch has no more than the
+page has rows: it may be full then, and one relation may have thousands of rows."""
 NODES_BETWEEN_CHECKPOINTS = 2_000
 
 
@@ -91,7 +92,7 @@ async def _collect(compared: _Compared, wanted: Slice) -> list[AccessChange]:
     upwards = wanted.descending == wanted.backwards
     boundary = wanted.boundary
     changes: list[AccessChange] = []
-    size = min(wanted.limit, LARGEST_BATCH)
+    size = min(wanted.limit, FIRST_BATCH)
     waiting: list[ObjectRelation] = []
     async for nodes in _iterate_nodes(compared, boundary, upwards):
         waiting += nodes
