@@ -12,15 +12,17 @@ from magistrate.engine.graph.fetching import FEW_GROUPS, MOST_WILDCARDS
 from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead, ReadResult
+from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter, StoreUnavailable
 from magistrate.operations.checks.check import PendingChecks, check, check_all
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED
 from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
+from magistrate.operations.scheduling import take_checkpoint
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.sql_store import SqlStore
 from tests.operations.node import Node
-from tests.operations.test_check import question
+from tests.operations.test_check import Types, question
 
 pytestmark = pytest.mark.anyio
 
@@ -213,6 +215,105 @@ async def test_what_a_check_has_walked_need_not_stay_cached(node: Node) -> None:
 
     assert found.value[0].is_authorized
     assert cramped.graph.counts.given_up == 0
+
+
+async def test_a_decision_is_not_cached_when_what_it_rests_on_was_evicted_meanwhile(node: Node) -> None:
+    """The links are evicted one after another while they are walked: nothing would evict the decision when one ends."""
+    await node.grant(*CHAIN, *[f"folder:{number}#viewer@team:{number}#member" for number in range(5)])
+    await node.grant("folder:5#viewer@user:ann")
+    graph = LiveGraph(node.ctx.store, node.ctx.models, 6, node.ctx.now)
+    cramped = Node(replace(node.ctx, graph=graph), node.database)
+    assert await cramped.allowed("folder:0#viewer@user:ann")
+
+    await node.revoke(CHAIN[2])
+
+    assert graph.counts.given_up == 0
+    assert not await cramped.allowed("folder:0#viewer@user:ann", LATEST)
+
+
+class Held(SqlStore):
+    """Returns the warrants of some objects only when it may."""
+
+    def __init__(self, store: SqlStore) -> None:
+        super().__init__(store.database, store.identity, store.schema_version)
+        self._waiting: dict[str, tuple[asyncio.Event, asyncio.Event]] = {}
+
+    def hold(self, id: str) -> tuple[asyncio.Event, asyncio.Event]:
+        """Returns an event that occurs when the warrants of an object have been read, and one that lets them go."""
+        self._waiting[id] = asyncio.Event(), asyncio.Event()
+        return self._waiting[id]
+
+    async def read_warrants(
+        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
+    ) -> ReadResult:
+        found = await super().read_warrants(reads, at, most, with_expired)
+        for id in [id for id in self._waiting if any(id in (read.ids or ()) for read in reads)]:
+            were_read, may_go = self._waiting.pop(id)
+            were_read.set()
+            await may_go.wait()
+        return found
+
+
+async def test_a_decision_is_not_cached_when_a_slow_read_evicts_what_it_rests_on(node: Node) -> None:
+    """A read that began before a change evicts the entries that the change concerns once more, when its rows arrive."""
+    await node.grant("folder:0#parent@folder:1", "folder:1#parent@folder:2", "folder:2#viewer@user:ann")
+    assert isinstance(node.ctx.store, SqlStore)
+    store = Held(node.ctx.store)
+    graph = LiveGraph(store, node.ctx.models, 1_000_000, node.ctx.now)
+    asking = Node(replace(node.ctx, store=store, graph=graph), node.database)
+    assert not await asking.allowed("folder:8#viewer@user:eve", LATEST)
+    (slow_read, slow_may_go), (other_read, other_may_go) = store.hold("9"), store.hold("2")
+    slow = asyncio.create_task(asking.allowed("folder:9#viewer@user:bob"))
+    await slow_read.wait()
+    await node.grant("folder:1#viewer@user:kim")
+    other = asyncio.create_task(asking.allowed("folder:0#viewer@user:ann", LATEST))
+    await other_read.wait()  # the entry of folder:1 was read after the change, and walked
+    slow_may_go.set()
+    assert not await slow
+    other_may_go.set()
+    assert await other
+
+    await node.revoke("folder:1#parent@folder:2")
+
+    assert graph.counts.given_up == 0
+    assert not await asking.allowed("folder:0#viewer@user:ann", LATEST)
+
+
+M1: Types = {
+    "document": {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}},
+    "folder": {"editor": {}, "viewer": {"inheritIf": "editor"}},
+}
+M2: Types = {"document": {"parent": {}}, "folder": {"editor": {}, "viewer": {}}}
+
+
+async def test_what_was_missing_before_the_model_changed_is_not_read_for_the_new_one(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model changes while a long batch has yielded, and then becomes what it was: entries of the first model count
+    again, so none may have been built with the plans of both."""
+    await node.define(M1)
+    await node.grant(*[f"document:{number}#parent@folder:{number}" for number in range(500)])
+    await node.grant(*[f"folder:{number}#editor@user:ann" for number in range(500)])
+    monkeypatch.setattr("magistrate.operations.scheduling.is_time_up", lambda: True)
+    changes = [M2]
+
+    async def change_model(work: Work) -> None:
+        for types in [changes.pop()] if changes else []:
+            await node.define(types)
+            await node.allowed("folder:other#viewer@user:ann", LATEST)
+        await take_checkpoint(work)
+
+    monkeypatch.setattr("magistrate.operations.checks.check.take_checkpoint", change_model)
+    found = await check_all(
+        node.ctx, [question(f"document:{number}#viewer@user:ann") for number in range(500)], NO_DEMAND
+    )
+    assert changes == []
+    assert not any(decision.is_authorized for decision in found.value)
+
+    await node.define(M1)
+
+    assert await node.allowed("document:0#viewer@user:ann", LATEST)
+    assert await node.allowed("document:499#viewer@user:ann", LATEST)
 
 
 async def test_a_check_begins_anew_when_what_it_has_walked_changes_between_its_reads(nodes: tuple[Node, Node]) -> None:

@@ -84,8 +84,8 @@ class StateAdjacency:
         for container in search.remains if search is not None else ():
             self._capacity.discard(container)
 
-    def release(self) -> None:
-        """Frees all; nothing can be found afterwards."""
+    def discard_all(self) -> None:
+        """Frees everything; nothing can be found afterwards."""
         self._end_search()
         self.subject_adjacency.release()
 

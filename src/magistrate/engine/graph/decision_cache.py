@@ -3,9 +3,9 @@
 A walk reads entries and membership closures. Before one of these can change, the graph evicts it, or notes that a
 membership has changed; all decisions are then evicted. A change that concerns one subject alone, because the warrant
 names it and leads nowhere else, evicts only the decisions about subjects with its id. When entries are evicted because
-the cache is full, the graph would not notice changes to them any more, so the decisions go as well. Decisions that
-depend on the time or on the context of the request, because a walk has looked at a policy or a time limit, are not
-cached.
+the cache is full, the graph would not notice changes to them any more, so the decisions go as well. The same holds for
+a walk that has read such entries and goes on: it must not cache what it decides (`evictions`). Decisions that depend on
+the time or on the context of the request, because a walk has looked at a policy or a time limit, are not cached.
 """
 
 from collections.abc import Iterable
@@ -22,9 +22,11 @@ MOST_CHARACTERS = 256
 
 class DecisionCache:
     """Holds decisions by the names in the check, with blanks in between, which no name has. When it is full, all
-    decisions are evicted."""
+    decisions are evicted.
 
-    __slots__ = ("_capacity", "_decisions", "_keys_by_subject", "_most")
+    `evictions` counts how often decisions that rest on entries could no longer be trusted, even if none was cached."""
+
+    __slots__ = ("_capacity", "_decisions", "_keys_by_subject", "_most", "evictions")
 
     def __init__(self, capacity: Capacity, most: int) -> None:
         self._most = min(most, MOST_DECISIONS)
@@ -32,6 +34,7 @@ class DecisionCache:
         self._keys_by_subject: dict[str, list[str]] = {}
         """Maps the ids of subjects, whatever their types are, to the keys of the decisions about them."""
         self._capacity = capacity
+        self.evictions = 0
         capacity.add(self)
 
     def __len__(self) -> int:
@@ -56,7 +59,7 @@ class DecisionCache:
     def keep(self, check: Check, decision: Decision) -> None:
         """Caches a decision. The subject of the check is no group."""
         if len(self._decisions) >= self._most:
-            self.clear()
+            self._evict_all()
         object, subject = check.object, check.subject
         key = f"{object.type} {object.id} {check.relation} {subject.type} {subject.id}"
         if len(key) <= MOST_CHARACTERS:
@@ -73,6 +76,10 @@ class DecisionCache:
         self.clear()
 
     def clear(self) -> None:
+        self.evictions += 1
+        self._evict_all()
+
+    def _evict_all(self) -> None:
         if self._decisions:
             decisions, keys = self._decisions, self._keys_by_subject
             self._decisions, self._keys_by_subject = {}, {}

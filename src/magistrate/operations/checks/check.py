@@ -174,6 +174,8 @@ class PendingChecks(msgspec.Struct):
                     live.count_decision(had_to_read=bool(fetched))
                     live.read_ahead(graph, rounds.missing)
                     return decided
+                if not rounds.is_at(graph):
+                    continue  # views and kinds may have other numbers than when they were missing
                 if rounds.missing:
                     if rounds.missing.keys() == fetched:
                         break  # the cache has no capacity for all of it

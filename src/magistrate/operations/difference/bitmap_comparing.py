@@ -102,7 +102,7 @@ class BitmapComparer:
             changes += yield from compare_bitmaps(node, before, after, self._adjacency, self._work)
         return changes
 
-    def release(self) -> None:
-        """Frees the entries; nothing can be compared afterwards."""
+    def discard_entries(self) -> None:
+        """Frees everything; nothing can be compared afterwards."""
         for adjacency in (self._adjacency_before, self._adjacency_after):
-            adjacency.release()
+            adjacency.discard_all()

@@ -76,7 +76,7 @@ async def list_slice(
         try:
             changes = await _collect(_Compared(affected, comparer, existing, narrowing), wanted)
         finally:
-            bitmaps.release()
+            bitmaps.discard_entries()
     finally:
         search.before.release()
         search.after.release()
