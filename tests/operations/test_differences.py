@@ -32,7 +32,6 @@ SHARED: Types = {
         },
     },
 }
-NOT_EXCLUDED = model_of({"document": SHARED["document"] | {"viewer": {"inheritIf": "reader"}}})
 
 
 async def share_documents(node: Node) -> None:
@@ -44,13 +43,21 @@ async def share_documents(node: Node) -> None:
     await node.grant(*[f"document:{number}#blocked@user:{number}" for number in range(DOCUMENTS)])
 
 
-async def find_gained(node: Node) -> list[tuple[str, str]]:
-    """The documents that who was blocked on them may view without the exclusion."""
-    proposal = Proposal(object_types=[NOT_EXCLUDED.types[TypeName("document")]])
+async def list_gained(node: Node, viewer: dict[str, Any]) -> list[tuple[str, str, bool]]:
+    """Who views documents with another rule: the document, the user, and whether that depends on a context."""
+    types = model_of({"document": SHARED["document"] | {"viewer": viewer}}).types
+    proposal = Proposal(object_types=[types[TypeName("document")]])
     wanted = read_wanted(proposal_kind(proposal, Narrowing()), {"limit": "1000"}, node.ctx.store.identity)
     page = (await list_proposed_difference(node.ctx, proposal, Narrowing(), wanted, NO_DEMAND)).value
-    assert all(row.change.is_gained and not row.change.is_conditional for row in page.rows)
-    return [(row.change.id, row.change.subject_id) for row in page.rows if row.change.relation == "viewer"]
+    rows = [row.change for row in page.rows if row.change.relation == "viewer" and row.change.is_gained]
+    return [(one.id, one.subject_id, one.is_conditional) for one in rows]
+
+
+async def find_gained(node: Node) -> list[tuple[str, str]]:
+    """The documents that who was blocked on them may view without the exclusion."""
+    gained = await list_gained(node, {"inheritIf": "reader"})
+    assert not any(is_conditional for _, _, is_conditional in gained)
+    return [(id, user) for id, user, _ in gained]
 
 
 async def test_one_object_that_bitmaps_are_not_enough_for_leaves_the_others_to_them(
@@ -74,3 +81,18 @@ async def test_one_object_that_bitmaps_are_not_enough_for_leaves_the_others_to_t
     assert set(evaluated) == {"7", "40"}
     # In each state, with and without bitmaps, and without a context.
     assert node.database.rows < 6 * MEMBERS + 10 * DOCUMENTS
+
+
+async def test_access_by_a_policy_that_fails_is_conditional_whatever_else_is_compared(node: Node) -> None:
+    await node.define(SHARED)
+    ids = [str(number) for number in range(8)]
+    await node.grant(*[f"document:{id}#blocked@user:ann[1 / 0 > 5]" for id in ids])
+    await node.grant(*[f"document:{id}#reader@user:bob" for id in ids])
+
+    by_blocked = await list_gained(node, {"inheritIf": "blocked"})
+    by_absent_policy = await list_gained(
+        node, {"inheritIf": "allOf", "rules": [{"inheritIf": "reader"}, {"policy": "absent"}]}
+    )
+
+    assert by_blocked == [(id, "ann", True) for id in ids]
+    assert by_absent_policy == [(id, "bob", True) for id in ids]

@@ -1,7 +1,7 @@
 """Finds in one state the subjects of relations on many objects with bitmaps, and compares those of two states.
 
-The states number ids alike: their bitmaps can be compared, and only the ids of subjects that differ are looked up. They
-have the same entries if no warrant differs."""
+The states number ids alike: their bitmaps can be compared, and only the ids of subjects that differ are looked up. If
+no warrant differs, they share their entries."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -29,7 +29,7 @@ from magistrate.engine.work import Work
 CHANGES_AT_ONCE = 1_000
 """Limits the changes that are made before the time slice may end; about a millisecond."""
 
-NOBODY = BitMap()
+_NO_NUMBERS = BitMap()
 
 
 class BitmapResult(NamedTuple):
@@ -41,7 +41,7 @@ class BitmapResult(NamedTuple):
 
 
 class StateAdjacency:
-    """Implements HasAdjacency: the entries of one state. It also has what was found of the state."""
+    """Implements HasAdjacency with the entries of one state, and keeps what was solved for later calls."""
 
     def __init__(
         self,
@@ -70,11 +70,8 @@ class StateAdjacency:
             fetch = SubjectFetch(self)
             self._search = SubjectBitmapSearch(self.model, self._edges, fetch, types, conditions, work)
         try:
-            found = yield from self._search.steps_for_each(roots)
+            found = yield from self._search.find_each(roots)
         except GivenUp:
-            self._end_search()
-            return BitmapResult({}, has_given_up=True)
-        if self._search.conditions.depends_on_context:
             self._end_search()
             return BitmapResult({}, has_given_up=True)
         return BitmapResult(found, has_given_up=False)
@@ -93,11 +90,11 @@ class StateAdjacency:
 def compare_bitmaps(
     node: ObjectRelation, before: SubjectBitmaps, after: SubjectBitmaps, adjacency: Adjacency, work: Work
 ) -> Checkpoints[list[AccessChange]]:
-    """Returns what the subjects gained and lost, in no particular order. All of them exist in the state that has them,
-    because warrants name them there."""
+    """Returns what the subjects gained and lost, in no particular order. All of them exist in the state that has them:
+    warrants name them there, or they are the object itself (the rule `self`)."""
     changes: list[AccessChange] = []
     for of_type in dict.fromkeys((*before, *after)):
-        had, has = before.get(of_type, NOBODY), after.get(of_type, NOBODY)
+        had, has = before.get(of_type, _NO_NUMBERS), after.get(of_type, _NO_NUMBERS)
         for numbers, is_gained in ((had - has, False), (has - had, True)):
             waiting = iter(numbers)
             while some := [*islice(waiting, CHANGES_AT_ONCE)]:

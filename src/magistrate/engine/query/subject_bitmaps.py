@@ -1,9 +1,13 @@
 """Finds the subjects of many relations on objects with bitmaps, where these share most of what they lead to.
 
-Each relation on a linked object, or group, that is reached has a union of its own, which is solved once and kept: all
-documents of a folder add the viewers of this folder to their own. For a single object that would be slower than one
-union for all it leads to (subject_sets.py)."""
+Each relation on a group or linked object has a union of its own, which is solved once and kept: the viewers of a folder
+are found once for all of its documents. For a single object, one union for all that it leads to takes less time
+(subject_sets.py).
 
+It finds access without a condition. Where a policy has no value, because it reads the context or fails, GivenUp is
+raised: such access is conditional."""
+
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, islice
 
@@ -13,29 +17,31 @@ from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.dismantling import Container
 from magistrate.engine.expansion import Plan
 from magistrate.engine.graph.id_table import WILDCARD_NUMBER
+from magistrate.engine.graph.subject_adjacency import SubjectIndex
 from magistrate.engine.graph.subject_fetch import SubjectFetch
 from magistrate.engine.graph.walk_reads import GivenUp
 from magistrate.engine.plans import Model
 from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge
-from magistrate.engine.query.search import Checkpoints, Steps
+from magistrate.engine.query.search import Checkpoints, Steps, discard
 from magistrate.engine.query.subject_nodes import LeafNode, Node, NodeOnObject, SubjectSet, UnionNode
-from magistrate.engine.query.subject_sets import SubjectSetSearch
+from magistrate.engine.query.subject_sets import SETS_FOR_A_NODE, SubjectSetSearch
 from magistrate.engine.query.subjects import Root
-from magistrate.engine.terms import TypeName
+from magistrate.engine.rules.rule import Leaf
+from magistrate.engine.terms import ObjectRef, TypeName
+from magistrate.engine.truth import UNKNOWN, Truth
+from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 
 MOST_NODES = 20_000
 """Limits the unions and combinations that are kept."""
 MOST_NUMBERS = 5_000_000
 """Limits the numbers in the sets that are kept: they take 10 to 20 MB."""
-
 MOST_UNITED = 5_000
 """Limits the unions that one union has the subjects of."""
-UNIONS_FOR_A_NODE = 10
-"""Counts the unions that are united in the time of one unit of work."""
 
 SubjectBitmaps = Mapping[TypeName, BitMap]
-"""Holds the subjects of a relation by their type, all of them named by warrants."""
+"""Holds the subjects of a relation by their type: those that warrants name, and the object itself if a rule names it
+(`self`)."""
 
 
 class SubjectBitmapSearch(SubjectSetSearch):
@@ -55,7 +61,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
     ) -> None:
         super().__init__(model, known_edges, fetch, types, conditions, work)
         self._solved: dict[TypeName | None, dict[Node, SubjectSet]] = {None: {}}
-        """Has the sets of each type that was solved; where it has none, that of None is the same."""
+        """Has the set of each node by type. A node without one has the same set as under None."""
         self._numbers = 0
         self._solved_unions = self._solved_operations = 0
 
@@ -64,14 +70,15 @@ class SubjectBitmapSearch(SubjectSetSearch):
         """Returns whether the nodes and sets that are kept have reached half of their limits."""
         return 2 * len(self._solved[None]) > self._most_nodes or 2 * self._numbers > MOST_NUMBERS
 
-    def steps_for_each(self, roots: Sequence[Root]) -> Steps[Mapping[Root, SubjectBitmaps]]:
-        """Returns the subjects of each of these. It leaves out those that have subjects which no warrant names, because
-        of a warrant to `*` or an exclusion. Raises GivenUp like `search_subjects`, and BudgetExceeded."""
+    def find_each(self, roots: Sequence[Root]) -> Steps[Mapping[Root, SubjectBitmaps]]:
+        """Returns the subjects of each of these relations on objects, except of those that give access to subjects
+        which no warrant names, by a warrant to `*` or an exclusion. Raises GivenUp like `search_subjects`, and
+        BudgetExceeded."""
         unions: dict[Root, UnionNode] = {}
         for root in roots:
             _, unions[root] = yield from self._begin(*root)
         yield from self._reach_all()
-        self._known.clear()  # what will be needed again is cached
+        yield from self._discard_entries()
         yield from self._solve_new()
         found: dict[Root, SubjectBitmaps] = {}
         for root, union in unions.items():
@@ -90,17 +97,37 @@ class SubjectBitmapSearch(SubjectSetSearch):
             entries = self._fetch.subject_adjacency.index(edge.key).entries
             if entries.young.get(numbers.min()) == b"":  # like most of them
                 self._work.spend(1)
+                if self._work.needs_checkpoint:
+                    yield None
                 return
         yield from super()._follow(union, edge, numbers)
 
     def _reach(self, union: UnionNode, target: Plan, numbers: BitMap) -> Checkpoints[None]:
         if WILDCARD_NUMBER in numbers or len(union.unions) + len(numbers) > MOST_UNITED:
             raise GivenUp
-        self._work.spend(len(numbers) // UNIONS_FOR_A_NODE)
+        self._work.spend(len(numbers) // SETS_FOR_A_NODE)
         for number in numbers:
             union.unions[self._union(target, number, union.counts_unknown)] = None
             if self._work.needs_checkpoint:
                 yield None
+
+    def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
+        numbers = yield from super()._evaluate(union, index, warrants)
+        if any(self.conditions.value(warrant) is UNKNOWN for warrant in warrants):
+            raise GivenUp
+        return numbers
+
+    def _find_leaf_set(self, leaf: Leaf, object: ObjectRef, least: Truth, of_type: TypeName | None) -> SubjectSet:
+        default, _ = leaf.list_subjects(object.type, object.id, of_type, self.conditions)
+        if default is UNKNOWN:
+            raise GivenUp
+        return super()._find_leaf_set(leaf, object, least, of_type)
+
+    def _discard_entries(self) -> Checkpoints[None]:
+        """Frees the entries that were looked up; later batches find them in the cache, as far as its capacity
+        allows."""
+        known, self._known = self._known, defaultdict(dict)
+        yield from discard([*known.values()], self._work)
 
     def _solve_new(self) -> Checkpoints[None]:
         """Computes the sets of the nodes that were added since the last batch."""
@@ -110,6 +137,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
         unnamed = self._solved[None]
 
         def list_new(node: Node) -> Sequence[Node]:
+            self._work.hasten_checkpoint(node.count_dependencies() // SETS_FOR_A_NODE)
             return [one for one in node.dependencies() if one not in unnamed]
 
         components = yield from self._find_components([*unions, *operations], list_new)
@@ -120,28 +148,28 @@ class SubjectBitmapSearch(SubjectSetSearch):
                 node.set = solved.get(node) or unnamed[node]
                 if self._work.needs_checkpoint:
                     yield None
-            yield from self._solve_components(components, of_type)
-            for node in chain.from_iterable(components):
-                solved[node] = node.set
-                self._numbers += len(node.set.numbers)
-                self._work.hasten_checkpoint(1)
-                if self._work.needs_checkpoint:
-                    yield None
-            if self._numbers > MOST_NUMBERS:
-                raise GivenUp
+            for component in components:
+                yield from self._solve_components([component], of_type)
+                for node in component:
+                    solved[node] = node.set
+                    self._numbers += len(node.set.numbers)
+                if self._numbers > MOST_NUMBERS:
+                    raise GivenUp
 
     def _list_known(self, components: Iterable[Sequence[Node]]) -> Checkpoints[Iterable[Node]]:
-        """Returns those of earlier batches that nodes of this one depend on."""
+        """Returns the nodes of earlier batches on which nodes of these components depend."""
         known: dict[Node, None] = {}
         for node in chain.from_iterable(components):
-            known.update((one, None) for one in node.dependencies() if one in self._solved[None])
-            self._work.hasten_checkpoint(1)
+            needed = node.dependencies()
+            known.update((one, None) for one in needed if one in self._solved[None])
+            self._work.hasten_checkpoint(1 + len(needed) // SETS_FOR_A_NODE)
             if self._work.needs_checkpoint:
                 yield None
         return known
 
     def _list_types(self, unions: Sequence[UnionNode], operations: Sequence[NodeOnObject]) -> Sequence[TypeName]:
-        """Returns the types whose sets may be others than those of subjects that no warrant names."""
+        """Returns the types that have to be solved by themselves: the others have the sets of subjects that no warrant
+        names."""
         if any(isinstance(node, LeafNode) for node in operations):
             return self._types
         direct = {of_type for union in unions for of_type in union.direct}

@@ -61,6 +61,9 @@ class UnionNode(Linked):
     def dependencies(self) -> "Sequence[Node]":
         return [*self.operations, *self.unions]
 
+    def count_dependencies(self) -> int:
+        return len(self.operations) + len(self.unions)
+
     def unlink(self) -> Sequence[Container]:
         links: Sequence[Container] = (self.operations, self.unions, self.direct)
         self.operations, self.unions, self.direct = {}, {}, {}
@@ -92,6 +95,9 @@ class OperationNode(Linked):
     def dependencies(self) -> "Sequence[Node]":
         return self.branches
 
+    def count_dependencies(self) -> int:
+        return len(self.branches)
+
     def unlink(self) -> Sequence[Container]:
         branches, self.branches = self.branches, []
         return [branches]
@@ -116,6 +122,9 @@ class LeafNode:
 
     def dependencies(self) -> "Sequence[Node]":
         return ()
+
+    def count_dependencies(self) -> int:
+        return 0
 
     def compute(self, of_type: TypeName | None) -> SubjectSet:
         return self._find_set(of_type)

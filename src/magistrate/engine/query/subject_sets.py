@@ -52,6 +52,8 @@ OBJECTS_AT_ONCE = 1_000
 OBJECTS_FOR_A_NODE = 10
 NUMBERS_FOR_A_NODE = 1_000
 """Count the objects that are looked up, and the numbers of a bitmap, in the time of one unit of work."""
+SETS_FOR_A_NODE = 10
+"""Counts the sets that are combined in the time of one unit of work."""
 WARRANTS_KEPT_FOR_A_NODE = 4
 """Counts the warrants that are sorted and made into entries in the time of one unit of work."""
 MOST_NODES = 2_000
@@ -137,6 +139,7 @@ class SubjectSetSearch:
         return found
 
     def _begin(self, object: ObjectRef, relation: RelationName) -> Checkpoints[tuple[Plan, UnionNode]]:
+        """Returns the plan of a relation, and its union on the object."""
         yield from prepare_plans(self._model, [(object.type, relation)], self._work)
         plan, number = (
             self._model.plan(object.type, relation),
@@ -226,7 +229,7 @@ class SubjectSetSearch:
         self._work.spend(1 + len(numbers) // NUMBERS_FOR_A_NODE)
 
     def _reach(self, union: UnionNode, target: Plan, numbers: BitMap) -> Checkpoints[None]:
-        """Adds objects that warrants name, on which the plan gives its subjects what the union has."""
+        """Adds objects that warrants name: the union gets the subjects that have the plan on them."""
         self._add(union, target, numbers)
         yield from ()  # one step is enough here
 
@@ -339,7 +342,8 @@ class SubjectSetSearch:
                 for node in component:
                     known, node.set = node.set, node.compute(of_type)
                     gains = gains or (len(component) > 1 and node.set != known)
-                    self._work.spend(1 + len(node.set.numbers) // NUMBERS_FOR_A_NODE)
+                    sets = node.count_dependencies() // SETS_FOR_A_NODE
+                    self._work.spend(1 + sets + len(node.set.numbers) // NUMBERS_FOR_A_NODE)
                     if self._work.needs_checkpoint:
                         yield None
 

@@ -20,17 +20,17 @@ from magistrate.operations.difference.search import StateSearch
 from magistrate.operations.difference.states import StateComparison
 
 FEW_NODES = 4
-"""Sets the number of relations on objects from which on bitmaps are used; fewer share too little."""
+"""Sets the number of relations on objects from which on bitmaps are used; fewer have too little in common."""
 FIRST_TOGETHER = 8
 MOST_TOGETHER = 64
-"""Limit the relations on objects that are searched together, at first and at most: what they lead to is read level by
-level. If one of them makes the search impossible, fewer are."""
+"""Limit the relations on objects that are searched together, at first and at most: a search reads level by level, so
+more together take fewer reads. After a search was impossible because of one of them, fewer are searched together."""
 MOST_MISSES = 8
-"""Limits the relations on objects, one after another, for which bitmaps are tried in vain."""
+"""Limits the searches in a row in which nothing is found with bitmaps; from then on, no more are made."""
 MOST_WARRANTS = 200_000
 """Limits the warrants of both states that are cached."""
 
-NOBODY: SubjectBitmaps = {}
+_NO_BITMAPS: SubjectBitmaps = {}
 
 
 class BitmapComparer:
@@ -42,6 +42,7 @@ class BitmapComparer:
         self._existence = comparison.existence
         self._work = before.work
         self._most_together = FIRST_TOGETHER
+        self._misses = 0
         capacity = Capacity(MOST_WARRANTS, free_in_steps)
         self._adjacency = Adjacency(capacity)
         entries = SubjectAdjacency(self._adjacency, capacity)
@@ -54,8 +55,8 @@ class BitmapComparer:
         be compared without bitmaps."""
         changes: list[AccessChange] = []
         left: list[ObjectRelation] = []
-        place, misses = 0, 0
-        while len(nodes) >= FEW_NODES and place < len(nodes) and misses < MOST_MISSES:
+        place = 0
+        while len(nodes) >= FEW_NODES and place < len(nodes) and self._misses < MOST_MISSES:
             together = nodes[place : place + self._most_together]
             found = await self._find_both(together)
             if found is None and self._most_together > 1:
@@ -64,9 +65,9 @@ class BitmapComparer:
             place += len(together)
             both = found or {}
             if both:
-                misses, self._most_together = 0, min(2 * self._most_together, MOST_TOGETHER)
+                self._misses, self._most_together = 0, min(2 * self._most_together, MOST_TOGETHER)
             else:
-                misses += 1
+                self._misses += 1
             left += (node for node in together if node not in both)
             changes += await self._after.run(self._compare_each(both))
         return changes, [*left, *nodes[place:]]
@@ -91,7 +92,7 @@ class BitmapComparer:
         existing = [root for root in roots if root[0] not in absent and search.defines(root[0].type, root[1])]
         steps = adjacency.find_subjects(search.types, search.build_conditions(), self._work, existing)
         found = await search.run(steps)
-        undefined = dict.fromkeys({*roots}.difference(existing), NOBODY)
+        undefined = dict.fromkeys({*roots}.difference(existing), _NO_BITMAPS)
         return None if found.has_given_up else {**undefined, **found.subjects}
 
     def _compare_each(

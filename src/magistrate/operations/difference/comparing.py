@@ -96,9 +96,10 @@ class Comparer:
 
     async def _compare_many(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
         changes, left = await self._bitmaps.compare(nodes)
-        return [*changes, *await self._compare_each(left)]
+        return [*changes, *await self._compare_evaluated(left)]
 
-    async def _compare_each(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
+    async def _compare_evaluated(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
+        """Compares all subjects of these relations on objects by evaluating both states."""
         existence = self._existing.existence
         roots = [(ObjectRef(node.type, node.id), node.relation) for node in nodes]
         before = await self._find_sets(self._before, [root for root in roots if root[0] not in existence.created])
