@@ -36,6 +36,8 @@ MOST_NODES = 20_000
 """Limits the unions and combinations that are kept."""
 MOST_NUMBERS = 5_000_000
 """Limits the numbers in the sets that are kept: they take 10 to 20 MB."""
+COMPONENTS_AT_ONCE = 100
+"""Counts the groups of nodes that are solved before their numbers are added up."""
 MOST_UNITED = 5_000
 """Limits the unions that one union has the subjects of."""
 
@@ -148,9 +150,10 @@ class SubjectBitmapSearch(SubjectSetSearch):
                 node.set = solved.get(node) or unnamed[node]
                 if self._work.needs_checkpoint:
                     yield None
-            for component in components:
-                yield from self._solve_components([component], of_type)
-                for node in component:
+            for start in range(0, len(components), COMPONENTS_AT_ONCE):
+                some = components[start : start + COMPONENTS_AT_ONCE]
+                yield from self._solve_components(some, of_type)
+                for node in chain.from_iterable(some):
                     solved[node] = node.set
                     self._numbers += len(node.set.numbers)
                 if self._numbers > MOST_NUMBERS:
