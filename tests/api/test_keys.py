@@ -1,16 +1,22 @@
 """/v2/keys: keys are made, listed, rotated and revoked (docs/api.md#keys)."""
 
+import asyncio
 import re
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from magistrate import wiring
 from magistrate.api.auth.callers import KeyRing, list_secrets
-from magistrate.errors import Unauthenticated
+from magistrate.errors import StoreUnavailable, Unauthenticated
+from magistrate.operations.background import running_beside
 from magistrate.operations.keys import MAX_GRACE_SECONDS, MAX_KEYS, key_digest
 from magistrate.store.keys import StoredKey
+from magistrate.store.sql_store import SqlStore
 from magistrate.wiring import api_keys
 from tests.databases import dump
 from tests.issuing import issue_key, wait_for_key
@@ -199,6 +205,58 @@ def test_the_last_use_is_recorded_at_most_once_a_minute(
 
     assert api_keys.NOTE_EVERY_SECONDS == 60
     assert rows(client)[0]["lastUsedAt"] == used
+
+
+class Busy(SqlStore):
+    """Notes the uses of keys only when it may, or not at all."""
+
+    def __init__(self, store: SqlStore) -> None:
+        super().__init__(store.database, store.identity, store.schema_version)
+        self.fails = False
+        self.noted: list[str] = []
+
+    async def note_key_uses(self, uses: Mapping[str, int], pause: int) -> None:
+        if self.fails:
+            self.fails = False
+            raise StoreUnavailable("busy")
+        self.noted += uses
+        await asyncio.Event().wait()
+
+
+def is_accepted(ring: KeyRing, secret: str) -> bool:
+    try:
+        ring.identify(f"ApiKey {secret}")
+    except Unauthenticated:
+        return False
+    return True
+
+
+def test_a_key_ends_while_its_use_waits_to_be_written_and_no_use_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_keys, "FOLLOW_EVERY_SECONDS", 0.01)
+    settings = settings_for(f"sqlite:///{tmp_path}/m.db")
+
+    async def run() -> None:
+        wiring.migrate_store(settings)
+        opened = await wiring.open_store(settings)
+        assert isinstance(opened, SqlStore)
+        store = Busy(opened)
+        await store.create_key(StoredKey("id-1", "one", "p", key_digest("secret"), ("check",), None, 1, "x"), 10)
+        keys = api_keys.ServiceKeys(settings, store)
+        ring = await keys.open()
+        assert ring.identify("ApiKey secret").actor == "one"
+        store.fails = True
+        async with asyncio.timeout(30), running_beside(keys.follow_changes(), keys.end_expired(), keys.note_uses()):
+            while not store.noted:
+                await asyncio.sleep(0.01)
+            await store.delete_key("id-1")
+            while is_accepted(ring, "secret"):
+                await asyncio.sleep(0.01)
+        assert store.noted == ["id-1"]
+        await store.close()
+
+    asyncio.run(run())
 
 
 def test_nobody_gives_or_takes_over_more_than_they_have(client: Client) -> None:

@@ -261,6 +261,16 @@ async def test_changes_that_are_deleted_are_not_listed_in_part(store: Store) -> 
     assert await store.list_changes(Revision(2), last, None, 100)
 
 
+async def test_a_limit_counts_timed_warrants_once(store: Store) -> None:
+    both = [warrant(f"both-{number}", starts=5, expires=6) for number in range(10)]
+    last = await put(store, 1, *both, *[warrant(f"expires-{number}", expires=6) for number in range(5)])
+
+    found = await store.list_timed_warrants(Span(last, last, noon(2), noon(9)), 16)
+    some = await store.list_timed_warrants(Span(last, last, noon(2), noon(9)), 12)
+
+    assert (len(found), len(some)) == (15, 12)
+
+
 async def timed(store: Store, first: Revision, last: Revision, since: float, until: float) -> list[str]:
     found = await store.list_timed_warrants(Span(first, last, noon(since), noon(until)), 100)
     return sorted(one.object_id for one in found)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, object_ref
 from magistrate.engine.warrants import policy_digest
@@ -28,6 +29,7 @@ from tests.scenario_files import claim, stored_warrant
 pytestmark = pytest.mark.anyio
 
 STAMP = Stamp("ann", 1_763_683_200_000_000)
+FAR = 10**16
 VIEWER = '{"relations":{"viewer":{}}}'
 PROGRESS = ImportProgress("/data/all.jsonl", 20_000, 2_519_000, "9f86d0")
 
@@ -110,9 +112,22 @@ async def test_a_new_warrant_is_as_old_as_it_says(store: Store) -> None:
     types = [NewObjectType(TypeName("document"), VIEWER)]
     ann, bob = "document:plan#viewer@user:ann", "document:plan#viewer@user:bob"
 
-    await imported(store, ImportBatch(types, [], [new_warrant(bob), dated(ann, 5), dated(ann, 7)]))
+    await imported(store, ImportBatch(types, [], [new_warrant(bob), dated(ann, 5)]))
 
     assert await creation_times(store) == [("ann", 5), ("bob", STAMP.at)]
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+async def test_of_equal_warrants_the_last_counts_wherever_batches_end(store: Store, at_once: bool) -> None:
+    ann, bob = "document:plan#viewer@user:ann", "document:plan#viewer@user:bob"
+    limited = [structs.replace(dated(ann, 5), expires_at=expires_at) for expires_at in (FAR, FAR + 1)]
+    warrants = [*limited, dated(bob, 6), new_warrant(bob)]
+
+    for some in [warrants] if at_once else [[one] for one in warrants]:
+        await imported(store, ImportBatch([NewObjectType(TypeName("document"), VIEWER)], [], some))
+
+    rows = (await store.list_warrants(Slice("createdAt", 10), WarrantFilter())).value.rows
+    assert [(row.subject_id, row.created_at, row.expires_at) for row in rows] == [("ann", 5, FAR + 1), ("bob", 6, None)]
 
 
 async def test_a_warrant_that_states_another_creation_time_ends_the_stored_one(store: Store) -> None:

@@ -8,6 +8,8 @@ way."""
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
+import msgspec
+
 from magistrate.engine.names import PolicyName
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.store import sql
@@ -107,10 +109,15 @@ def _insert_warrants(
     new: Sequence[NewWarrant], stamp: Stamp, revision: Revision
 ) -> Script[tuple[list[Effect], dict[Key, None]]]:
     """Inserts those of the warrants that do not exist yet, or state another creation time or other limits than the
-    stored ones, which are ended. Returns the effects, and the objects that new warrants name."""
+    stored ones, which are ended. Of equal warrants the last counts, as in a batch of its own: without a creation time,
+    it keeps that of the one before. Returns the effects, and the objects that new warrants name."""
     wanted: dict[Key, NewWarrant] = {}
     for warrant in new:
-        wanted.setdefault(warrant_key(warrant), warrant)
+        former = wanted.get(key := warrant_key(warrant))
+        if former is None or warrant.created_at is not None:
+            wanted[key] = warrant
+        else:
+            wanted[key] = msgspec.structs.replace(warrant, created_at=former.created_at)
     if not wanted:
         return [], {}
     first = revision * MAX_WARRANTS_IN_A_WRITE

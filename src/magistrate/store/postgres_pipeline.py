@@ -6,7 +6,7 @@ directly. See docs/decisions/0073-writes-speak-to-libpq.md."""
 import asyncio
 from collections.abc import Iterator, Sequence
 from itertools import count
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import psycopg
 from psycopg import errors
@@ -46,12 +46,20 @@ def divide_statements(statements: Sequence[Statement]) -> Iterator[Sequence[Stat
 
 
 class StatementPipeline:
-    """Runs batches of statements on one connection. Each text is prepared when it is first run there."""
+    """Runs batches of statements on one connection. Each text is prepared when it is first run there.
+
+    It does not keep the connection alive, which is what it is found by."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
+        self._find_connection = ref(connection)
         self._names: dict[str, bytes] = {}
         self._numbers = count(1)
+
+    @property
+    def _connection(self) -> Connection:
+        connection = self._find_connection()
+        assert connection is not None
+        return connection
 
     async def run(self, statements: Sequence[Statement]) -> list[Rows]:
         """Returns the rows of each statement, in order. At the first that fails, raises its error and runs none of

@@ -210,8 +210,8 @@ SELECT h.revision, h.horizon, u.object_type, u.object_id, u.relation, u.subject_
     coalesce(p.text, ''), u.created_at, u.number, u.starts_at, u.expires_at
 FROM head h LEFT JOIN (SELECT * FROM (
     {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="starts_at")}
-    UNION ALL {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="expires_at")}
-    UNION ALL SELECT {_TIMED_WARRANT} FROM policy c CROSS JOIN warrant w WHERE c.reads_clock = 1
+    UNION {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="expires_at")}
+    UNION SELECT {_TIMED_WARRANT} FROM policy c CROSS JOIN warrant w WHERE c.reads_clock = 1
         AND w.policy = c.digest AND w.policy <> '' AND w.deleted_revision > ? AND w.created_revision <= ?
 ) v LIMIT ?) u ON true LEFT JOIN policy p ON p.digest = u.policy"""
 

@@ -118,19 +118,39 @@ class ServiceKeys:
                 await self._read_again(by_signal)
 
     async def follow_changes(self) -> None:
-        """Takes over changes of the stored keys, ends those that have expired, and writes when keys were used. It must
-        run once, as a background task."""
+        """Takes over changes of the stored keys. It must run once, as a background task."""
+        while True:
+            await asyncio.sleep(FOLLOW_EVERY_SECONDS)
+            await attempt_work(self._follow(), "changes of the stored keys could not be taken over")
+
+    async def end_expired(self) -> None:
+        """Ends the stored keys that have expired, whatever the store is doing. It must run once, as a background
+        task."""
         while True:
             await asyncio.sleep(FOLLOW_EVERY_SECONDS)
             self.ring.end_expired()
-            await attempt_work(self._follow(), "changes of the stored keys could not be taken over")
+
+    async def note_uses(self) -> None:
+        """Writes when stored keys were used. It must run once, as a background task of its own: a write may wait for
+        those of other processes, for seconds."""
+        while True:
+            await asyncio.sleep(FOLLOW_EVERY_SECONDS)
+            if time.monotonic() - self._noted_at >= NOTE_EVERY_SECONDS:
+                await attempt_work(self._note_uses(), "uses of the stored keys could not be noted")
 
     async def _follow(self) -> None:
         if await self._store.keys_version() != self._version:
             await self._fill_ring()
-        if time.monotonic() - self._noted_at >= NOTE_EVERY_SECONDS and (uses := self.ring.take_uses()):
-            self._noted_at = time.monotonic()
+
+    async def _note_uses(self) -> None:
+        if not (uses := self.ring.take_uses()):
+            return
+        try:
             await self._store.note_key_uses(uses, round(NOTE_EVERY_SECONDS * 1_000_000))
+        except BaseException:
+            self.ring.return_uses(uses)
+            raise
+        self._noted_at = time.monotonic()
 
     async def _has_file_changed(self) -> bool:
         path = self._settings.api_key_file

@@ -73,7 +73,8 @@ async def open_service(
         )
         METRICS.read = partial(_readings, context, admitted)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
-        works += [keys.keep_fresh(), keys.follow_changes(), _end_expired_periodically(context)]
+        works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired(), keys.note_uses()]
+        works.append(_end_expired_periodically(context))
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()

@@ -137,6 +137,10 @@ class KeyRing:
         self._end_memo()
         return uses
 
+    def return_uses(self, uses: Mapping[str, int]) -> None:
+        """Takes back uses that could not be written."""
+        self._uses = {**uses, **self._uses}
+
     def end_expired(self) -> None:
         """Makes the keys that have expired invalid, which has to be called every second or so."""
         if self._now() >= self._memo_until:
