@@ -35,6 +35,26 @@ async def test_a_denial_is_understood_and_changed(page: Page, stored: Client) ->
     assert console.troubles == []
 
 
+TYPE_AT_ONCE = """() => new Promise((resolve) => {
+    new MutationObserver((_, observer) => {
+        const field = document.querySelector(".sentence input");
+        if (!field) return;
+        observer.disconnect();
+        field.value = "user:kim";
+        field.dispatchEvent(new Event("input", { bubbles: true }));
+        setTimeout(() => resolve(field.value), 500);
+    }).observe(document.body, { childList: true, subtree: true });
+    location.hash = "#/why";
+})"""
+"""Types into the first field of the page as soon as it is there."""
+
+
+async def test_what_is_typed_before_the_page_was_painted_stays(console: Console) -> None:
+    await console.start("data")
+
+    assert await console.page.evaluate(TYPE_AT_ONCE) == "user:kim"
+
+
 async def test_names_are_completed_by_keyboard(console: Console) -> None:
     await console.start()
     keyboard = console.page.keyboard

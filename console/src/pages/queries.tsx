@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { Refused } from "../api";
 import { save, toCsv } from "../export";
 import { useLoaded } from "../loading";
@@ -20,7 +20,7 @@ const MOST_EXPORTED = 10_000;
 export function QueriesPage() {
   const { q = "", context = "", next, prev, at } = route.value.parameters;
   const [given, setGiven] = useState({ q, context });
-  useEffect(() => setGiven({ q, context }), [q, context]);
+  useLayoutEffect(() => setGiven({ q, context }), [q, context]);
   const loaded = useLoaded(
     q ? (signal) => runQuery(q, context, { limit: PAGE_SIZE, nextCursor: next, prevCursor: prev, asOf: at }, signal) : undefined,
     [q, context, next, prev, at],

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { Refused, findObstacle, onlyTypes, read } from "../api";
 import { completeObject, completeRelation, completeSubject } from "../completion";
 import { listRequirements, pathLinks, type Explanation, type Requirement, type Suggestion } from "../explanation";
@@ -104,7 +104,8 @@ function readContext(text: string): Record<string, unknown> | undefined {
 
 function CheckForm({ asked }: { asked: Question }) {
   const [given, setGiven] = useState(asked);
-  useEffect(() => setGiven(asked), [asked.subject, asked.relation, asked.object, asked.context]);
+  // Not a plain effect: that would run after the first paint, and undo what was typed by then.
+  useLayoutEffect(() => setGiven(asked), [asked.subject, asked.relation, asked.object, asked.context]);
   const hasContext = given.context !== "";
 
   function change(member: keyof Question) {

@@ -1,10 +1,10 @@
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import { adjust } from "../route";
 
 /** Tries policies with a context: what they read is in the URL, like all that a page shows. */
 export function ContextField({ context }: { context: string }) {
   const [given, setGiven] = useState(context);
-  useEffect(() => setGiven(context), [context]);
+  useLayoutEffect(() => setGiven(context), [context]);
   return (
     <details open={context !== ""}>
       <summary>Try a context for policies</summary>
