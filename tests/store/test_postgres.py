@@ -8,8 +8,9 @@ import pytest
 from magistrate import wiring
 from magistrate.config import PostgresUrl, read_database_url
 from magistrate.engine.terms import ObjectId, TypeName, object_ref
-from magistrate.errors import InvalidSetting, StoreUnavailable
+from magistrate.errors import InvalidSetting, OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract import NewObject, Stamp, Store
+from magistrate.store.postgres_connections import translate_error
 from tests.databases import PostgresServer, run_sql
 from tests.running import settings_for
 
@@ -76,3 +77,8 @@ async def test_urls_in_the_forms_of_libpq(postgres: PostgresServer, form: str) -
 
     wiring.migrate_store(settings_for(url))
     wiring.migrate_store(settings_for(f"postgres://postgres@{quoted}/{database}"))
+
+
+def test_a_write_that_is_cancelled_while_it_commits_has_an_unknown_outcome() -> None:
+    assert isinstance(translate_error(asyncio.CancelledError(), is_unknown=True), OutcomeUnknown)
+    assert not isinstance(translate_error(asyncio.CancelledError()), OutcomeUnknown)

@@ -118,11 +118,13 @@ class ConnectionPool:
 
 def translate_error(error: BaseException, is_unknown: bool = False) -> Exception:
     """Returns the error to be raised in place of this one. `is_unknown` says that a commit may have arrived when the
-    connection was lost."""
+    connection was lost, or the task was cancelled."""
     if isinstance(error, _UNAVAILABLE):
         if is_unknown and not isinstance(error, _CONFLICTS):
             return OutcomeUnknown()
         return StoreUnavailable("the database cannot be used now")
     if isinstance(error, errors.UndefinedTable):
         return SchemaMismatch("the database is not migrated")
-    return error if isinstance(error, Exception) else StoreUnavailable("the write was broken off")
+    if isinstance(error, Exception):
+        return error
+    return OutcomeUnknown() if is_unknown else StoreUnavailable("the write was broken off")
