@@ -115,12 +115,12 @@ class SubjectBitmapSearch(SubjectSetSearch):
 
     def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
         numbers = yield from super()._evaluate(union, index, warrants)
-        if any(self.conditions.value(warrant) is UNKNOWN for warrant in warrants):
+        if any(self._conditions.value(warrant) is UNKNOWN for warrant in warrants):
             raise GivenUp
         return numbers
 
     def _find_leaf_set(self, leaf: Leaf, object: ObjectRef, least: Truth, of_type: TypeName | None) -> SubjectSet:
-        default, _ = leaf.list_subjects(object.type, object.id, of_type, self.conditions)
+        default, _ = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
         if default is UNKNOWN:
             raise GivenUp
         return super()._find_leaf_set(leaf, object, least, of_type)

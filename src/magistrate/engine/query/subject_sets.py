@@ -94,7 +94,7 @@ class SubjectSetSearch:
         self._fetch = fetch
         self._types = types
         self._type_names = {*types}
-        self.conditions = conditions
+        self._conditions = conditions
         self._work = work
         self._unions: dict[tuple[Plan, int, bool], UnionNode] = {}
         self._operations: dict[tuple[Operation, int, bool], NodeOnObject] = {}
@@ -121,8 +121,8 @@ class SubjectSetSearch:
             self._edges,
             entries,
             {name: adjacency.table(name) for name in names},
-            self.conditions.values,
-            self.conditions.valid_until,
+            self._conditions.values,
+            self._conditions.valid_until,
         )
         nodes: list[Node] = [*self._unions.values(), *self._operations.values()]
         components = yield from self._find_components(nodes, _list_dependencies)
@@ -141,10 +141,8 @@ class SubjectSetSearch:
     def _begin(self, object: ObjectRef, relation: RelationName) -> Checkpoints[tuple[Plan, UnionNode]]:
         """Returns the plan of a relation, and its union on the object."""
         yield from prepare_plans(self._model, [(object.type, relation)], self._work)
-        plan, number = (
-            self._model.plan(object.type, relation),
-            self._fetch.adjacency.table(object.type).assign(object.id),
-        )
+        plan = self._model.plan(object.type, relation)
+        number = self._fetch.adjacency.table(object.type).assign(object.id)
         return plan, self._union(plan, number, counts_unknown=False)
 
     def _reach_all(self) -> Steps[None]:
@@ -195,13 +193,13 @@ class SubjectSetSearch:
         return self._operations[operation, number, counts_unknown]
 
     def _leaf(self, operation: Operation, leaf: Leaf, number: int, counts_unknown: bool) -> Checkpoints[LeafNode]:
-        yield from self.conditions.evaluate_each(self.conditions.list_stand_ins(leaf.policy))
+        yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
         object = ObjectRef(operation.type, self._fetch.adjacency.table(operation.type).find_id(number))
         return LeafNode(partial(self._find_leaf_set, leaf, object, UNKNOWN if counts_unknown else TRUE))
 
     def _find_leaf_set(self, leaf: Leaf, object: ObjectRef, least: Truth, of_type: TypeName | None) -> SubjectSet:
         """Returns the subjects of a type for which the leaf has this value at least."""
-        default, exceptions = leaf.list_subjects(object.type, object.id, of_type, self.conditions)
+        default, exceptions = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
         numbers = BitMap()
         if of_type is not None and exceptions:
             assign = self._fetch.adjacency.table(of_type).assign
@@ -290,10 +288,10 @@ class SubjectSetSearch:
 
     def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
         """Returns the subjects of the warrants that count."""
-        yield from self.conditions.evaluate_each(warrants)
+        yield from self._conditions.evaluate_each(warrants)
         least, numbers = UNKNOWN if union.counts_unknown else TRUE, BitMap()
         for warrant in warrants:
-            if self.conditions.value(warrant) >= least:
+            if self._conditions.value(warrant) >= least:
                 numbers.add(index.subjects.assign(warrant.subject_id))
         self._work.spend(len(warrants))
         return numbers
