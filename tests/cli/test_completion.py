@@ -21,6 +21,12 @@ def completed(magistrate: Magistrate, *words: str, **environment: str | None) ->
     return [line.partition(",")[2] for line in result.stdout.splitlines() if line]
 
 
+def completed_by_service(magistrate: Magistrate, *words: str, **environment: str | None) -> list[str]:
+    """The same, asked again if nothing is offered: it may be that a busy machine did not answer in time."""
+    offers = (completed(magistrate, *words, **environment) for _ in range(5))
+    return next((offered for offered in offers if offered), [])
+
+
 def test_commands_and_options(magistrate: Magistrate) -> None:
     assert completed(magistrate, "magistrate", "w") == ["warrants", "write"]
     assert completed(magistrate, "magistrate", "types", "") == ["apply", "delete", "list", "show"]
@@ -51,7 +57,9 @@ def test_commands_and_options(magistrate: Magistrate) -> None:
     ],
 )
 def test_names_that_the_service_knows(magistrate: Magistrate, words: list[str], expected: list[str]) -> None:
-    assert completed(magistrate, "magistrate", *words) == expected
+    complete = completed_by_service if expected else completed
+
+    assert complete(magistrate, "magistrate", *words) == expected
 
 
 def test_without_a_service_or_a_key_there_is_silently_nothing(magistrate: Magistrate) -> None:
@@ -66,7 +74,7 @@ def test_without_a_service_or_a_key_there_is_silently_nothing(magistrate: Magist
 def test_the_options_typed_before_are_used(magistrate: Magistrate) -> None:
     asking = ["magistrate", "types", "show", "--server", magistrate.url, "us"]
 
-    assert completed(magistrate, *asking, MAGISTRATE_SERVER=None) == ["user"]
+    assert completed_by_service(magistrate, *asking, MAGISTRATE_SERVER=None) == ["user"]
 
 
 def test_a_service_that_is_silent_is_not_waited_for() -> None:
