@@ -1,24 +1,16 @@
 """Builds the entries of an adjacency from the warrants that were read for them, and caches them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import Protocol
 
-from magistrate.engine.graph.adjacency import (
-    Adjacency,
-    AdjacencyIndex,
-    AdjacencyKey,
-    AdjacentObjects,
-    EntryDrafts,
-    read_key,
-)
+from magistrate.engine.graph.adjacency import Adjacency, AdjacencyIndex, AdjacencyKey, read_key
+from magistrate.engine.graph.object_entries import EntryDrafts, ReadEntries
 from magistrate.engine.graph.subject_adjacency import SubjectAdjacency
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
 from magistrate.engine.terms import ObjectId, Revision
 from magistrate.engine.warrants import Warrant
-
-T = TypeVar("T")
 
 WARRANTS_KEPT_AT_ONCE = 500
 ENTRIES_KEPT_AT_ONCE = 500
@@ -71,15 +63,11 @@ class EntryFetch(ABC):
     def _read_id(self, change: WarrantNames) -> ObjectId:
         """Returns the id whose entry has this warrant."""
 
-    def _select_unchanged(
-        self, key: AdjacencyKey, ids: Iterable[tuple[int, ObjectId]], entries: Mapping[int, T]
-    ) -> Mapping[int, T]:
-        """Returns those of the entries, by the numbers of the ids, that may be cached."""
+    def _list_changed(self, key: AdjacencyKey, ids: Iterable[tuple[int, ObjectId]]) -> Set[int]:
+        """Returns the numbers of those of the ids whose entries must not be cached."""
         if self.graph.adjacency is not self.adjacency or self.is_in_vain:
-            return {}
-        if not self._changed:
-            return entries
-        return {number: entries[number] for number, id in ids if (key, id) not in self._changed}
+            return {number for number, _ in ids}
+        return {number for number, id in ids if (key, id) in self._changed} if self._changed else frozenset()
 
 
 class AdjacencyFetch(EntryFetch):
@@ -93,10 +81,10 @@ class AdjacencyFetch(EntryFetch):
         index: AdjacencyIndex,
         subjects: Sequence[tuple[int, ObjectId]],
         warrants: Sequence[Warrant],
-        entries: dict[int, AdjacentObjects],
+        read: ReadEntries,
     ) -> Iterator[int]:
-        """Adds the entries of these subjects to `entries` and caches them, given all their warrants; yields the work
-        that it took since it yielded last."""
+        """Adds the entries of these subjects to `read` and caches them, given all their warrants; yields the work that
+        it took since it yielded last."""
         drafts = EntryDrafts()
         for start in range(0, len(warrants), WARRANTS_KEPT_AT_ONCE):
             some = self.model.select_counting(warrants[start : start + WARRANTS_KEPT_AT_ONCE])
@@ -105,6 +93,7 @@ class AdjacencyFetch(EntryFetch):
         for start in range(0, len(subjects), ENTRIES_KEPT_AT_ONCE):
             batch = subjects[start : start + ENTRIES_KEPT_AT_ONCE]
             built = drafts.build_each(batch)
-            entries.update(built)
-            index.entries.keep_each(self._select_unchanged(index.key, batch, built))
+            read.add(built)
+            changed = self._list_changed(index.key, batch)
+            index.entries.keep_each(built.exclude(changed) if changed else built)
             yield len(batch)

@@ -11,15 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 from pyroaring import BitMap
 
-from magistrate.engine.graph.adjacency import (
-    FEW_NUMBERS,
-    Adjacency,
-    AdjacencyKey,
-    Indexes,
-    ReachedEntries,
-    unpack_numbers,
-)
+from magistrate.engine.graph.adjacency import Adjacency, AdjacencyKey, Indexes
 from magistrate.engine.graph.id_table import IdTable
+from magistrate.engine.graph.object_entries import FEW_NUMBERS, ReachedEntries, unpack_numbers
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import ObjectId

@@ -71,7 +71,9 @@ class SubjectFetch(EntryFetch):
                     else:
                         built[number] = entry
             known.update(built)
-            index.entries.keep_each(self._select_unchanged(index.key, batch, built))
+            changed = self._list_changed(index.key, batch)
+            kept = {number: built[number] for number in built if number not in changed} if changed else built
+            index.entries.keep_each(kept)
             yield len(batch) * WARRANTS_FOR_AN_ENTRY
 
 

@@ -10,7 +10,6 @@ raised, and `objects.py` answers.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from pyroaring import BitMap
@@ -18,13 +17,10 @@ from pyroaring import BitMap
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.expansion import Operation
 from magistrate.engine.facts import WARRANTS_FOR_A_NODE
-from magistrate.engine.graph.adjacency import (
-    AdjacencyIndex,
-    AdjacentObjects,
-    ReachedObjects,
-)
+from magistrate.engine.graph.adjacency import AdjacencyIndex
 from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
 from magistrate.engine.graph.id_table import WILDCARD_NUMBER
+from magistrate.engine.graph.object_entries import ReachedObjects, ReadEntries
 from magistrate.engine.graph.walk_reads import GivenUp
 from magistrate.engine.query.connected_graph import ConnectedGraph, OutgoingEdges, SetNode
 from magistrate.engine.query.object_sets import ObjectSet, ObjectSets
@@ -74,7 +70,7 @@ class _SetSearch:
         self._awake: set[SetNode] = set()
         self._negations = iter(graph.negations)
         self._missing: dict[tuple[OutgoingEdges, bool], BitMap] = defaultdict(BitMap)
-        self._read: dict[AdjacencyIndex, dict[int, AdjacentObjects]] = defaultdict(dict)
+        self._read: dict[AdjacencyIndex, ReadEntries] = defaultdict(ReadEntries)
         self._itself: ObjectRef | None = None
         self._has_wildcards = False
 
@@ -146,8 +142,7 @@ class _SetSearch:
         if not outgoing.names_wildcard:
             remaining.discard(WILDCARD_NUMBER)
         self._work.spend(1 + len(numbers) // NUMBERS_FOR_A_NODE)
-        waiting = iter(remaining)
-        while some := [*islice(waiting, SUBJECTS_AT_ONCE)]:
+        for some in _divide(remaining, SUBJECTS_AT_ONCE):
             reached = index.collect(some, self._read[index])
             if reached.missing:
                 self._missing[outgoing, is_explicit].update(reached.missing)
@@ -316,12 +311,19 @@ class _Lookup(NamedTuple):
         return ReverseWarrantRead(request, ids)
 
 
+def _divide(numbers: BitMap, most: int) -> Iterator[BitMap]:
+    if 0 < len(numbers) <= most:
+        yield numbers
+        return
+    for start in range(0, len(numbers), most):
+        yield numbers[start : start + most]
+
+
 def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, BitMap]) -> Iterator[_Lookup]:
     groups: dict[tuple[tuple[str, str, str], bytes], list[AdjacencyIndex]] = defaultdict(list)
     for index, wanted in numbers_by_index.items():
         kind = (index.key.object_type, index.key.subject_type, index.key.subject_relation)
         groups[kind, wanted.serialize()].append(index)
     for indexes in groups.values():
-        numbers = iter(numbers_by_index[indexes[0]])
-        while some := tuple(islice(numbers, IDS_AT_ONCE)):
-            yield _Lookup(indexes, some)
+        for some in _divide(numbers_by_index[indexes[0]], IDS_AT_ONCE):
+            yield _Lookup(indexes, some.to_array())

@@ -11,8 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pyroaring import BitMap
 
 from magistrate.engine.expansion import Operation, Plan
-from magistrate.engine.graph.adjacency import AdjacencyKey, unpack_numbers
+from magistrate.engine.graph.adjacency import AdjacencyKey
 from magistrate.engine.graph.id_table import WILDCARD_NUMBER
+from magistrate.engine.graph.object_entries import unpack_numbers
 from magistrate.engine.graph.subject_adjacency import (
     NUMBERS_AT_ONCE,
     AdjacentSubjects,

@@ -1,0 +1,421 @@
+"""Holds the entries of an index of the adjacency, each with the objects of the warrants to one subject.
+
+Most subjects have one warrant. Such an entry is the number of the object, four bytes in an array at the number of the
+subject: as a Python object in a dict, it took more than a hundred.
+"""
+
+import sys
+from array import array
+from collections.abc import Iterator, Sequence, Set
+from itertools import repeat
+
+import msgspec
+from pyroaring import BitMap
+
+from magistrate.engine.dismantling import Container
+from magistrate.engine.graph.segments import Capacity
+from magistrate.engine.graph.sparse_array import SparseArray, read_places
+from magistrate.engine.terms import ObjectId
+from magistrate.engine.warrants import Warrant
+
+FEW_NUMBERS = 256
+"""Limits the numbers that are held packed, four bytes each. A bitmap of so few may take more."""
+
+
+class ConditionalObjects(msgspec.Struct, frozen=True, gc=False):
+    """Holds the packed numbers of the objects that unconditional warrants are on, and the conditional warrants."""
+
+    packed: bytes
+    warrants: tuple[Warrant, ...]
+
+
+_PACKED = frozenset({bytes})
+
+AdjacentObjects = int | bytes | BitMap | ConditionalObjects
+"""Holds the objects of the warrants to one subject: a single number, packed numbers, or a bitmap if there are many. No
+bytes stand for no objects."""
+
+
+def weigh_objects(entry: AdjacentObjects) -> int:
+    """Returns the number of warrants, at least 1."""
+    if isinstance(entry, int):
+        return 1
+    if isinstance(entry, bytes):
+        return len(entry) // 4 or 1
+    if isinstance(entry, ConditionalObjects):
+        return len(entry.packed) // 4 + len(entry.warrants)
+    return len(entry)
+
+
+def _is_empty(entry: AdjacentObjects) -> bool:
+    return isinstance(entry, bytes) and not entry
+
+
+def unpack_numbers(packed: bytes) -> "array[int]":
+    numbers = array("I")
+    numbers.frombytes(packed)
+    return numbers
+
+
+class ReachedEntries:
+    """Holds what some entries have together: `conditional` has their conditional warrants, `missing` the numbers of the
+    entries that have to be read."""
+
+    __slots__ = ("_bitmaps", "_packed", "conditional", "missing")
+
+    def __init__(self) -> None:
+        self._packed: list[bytes] = []
+        self._bitmaps: list[BitMap] = []
+        self.conditional: list[Warrant] = []
+        self.missing: list[int] = []
+
+    @property
+    def has_any(self) -> bool:
+        """Returns whether there may be anything."""
+        return bool(self._packed or self._bitmaps or self.conditional)
+
+    def unite(self) -> BitMap:
+        """Returns the numbers that the entries have of unconditional warrants."""
+        joined = BitMap(unpack_numbers(b"".join(self._packed)))
+        return BitMap.union(joined, *self._bitmaps) if self._bitmaps else joined
+
+
+class ReachedObjects(ReachedEntries):
+    """Holds the objects that the entries of some subjects have together."""
+
+    __slots__ = ()
+
+    def add_numbers(self, numbers: Sequence[int]) -> None:
+        """Adds entries that are single numbers."""
+        self._packed.append(array("I", numbers).tobytes())
+
+    def add_each(self, entries: Sequence[AdjacentObjects]) -> None:
+        """Adds entries of any kind; if all are packed, it takes a fraction of the time."""
+        if _PACKED.issuperset(map(type, entries)):
+            self._packed += entries  # type: ignore[arg-type]  # bytes, as has just been found out
+        else:
+            for entry in entries:
+                self.add(entry)
+
+    def add(self, entry: AdjacentObjects) -> None:
+        if isinstance(entry, bytes):
+            self._packed.append(entry)
+        elif isinstance(entry, int):
+            self._packed.append(entry.to_bytes(4, sys.byteorder))
+        elif isinstance(entry, ConditionalObjects):
+            self._packed.append(entry.packed)
+            self.conditional += entry.warrants
+        else:
+            self._bitmaps.append(entry)
+
+
+class EntryBatch:
+    """Holds entries to be added, by the number of the subject in ascending order; `weight` is that of all that are not
+    empty. `objects` has the object's number for
+    each of `singles`, the subjects of one unconditional warrant, and `entries` the entry of each of `others`, which
+    have more; those of `empty` have no warrants."""
+
+    __slots__ = ("empty", "entries", "objects", "others", "singles", "weight")
+
+    def __init__(self) -> None:
+        self.weight = 0
+        self.singles, self.objects = array("I"), array("I")
+        self.others, self.entries = array("I"), list[AdjacentObjects]()
+        self.empty = array("I")
+
+    def list_each(self) -> Iterator[tuple[int, AdjacentObjects]]:
+        """Yields each entry with the number of its subject."""
+        yield from zip(self.singles, self.objects, strict=True)
+        yield from zip(self.others, self.entries, strict=True)
+        yield from zip(self.empty, repeat(b""), strict=False)
+
+    def exclude(self, numbers: Set[int]) -> "EntryBatch":
+        """Returns the entries of all subjects but these."""
+        remaining = EntryBatch()
+        for number, entry in self.list_each():
+            if number not in numbers:
+                remaining.add(number, entry)
+        return remaining
+
+    def add_single(self, number: int, object: int) -> None:
+        self.weight += 1
+        self.singles.append(number)
+        self.objects.append(object)
+
+    def add(self, number: int, entry: AdjacentObjects) -> None:
+        """Adds an entry; its number must be greater than all others."""
+        if isinstance(entry, int):
+            self.add_single(number, entry)
+        elif _is_empty(entry):
+            self.empty.append(number)
+        else:
+            self.weight += weigh_objects(entry)
+            self.others.append(number)
+            self.entries.append(entry)
+
+
+class _Generation:
+    """Holds entries by the number of the subject; `weight` is that of all of them.
+
+    `_values` has the object's number for each of `_singles`, and for each of `_others` the place of its entry in
+    `_entries`."""
+
+    __slots__ = ("_entries", "_free", "_others", "_singles", "_values", "weight")
+
+    def __init__(self) -> None:
+        self.weight = 0
+        self._singles = BitMap()
+        self._others = BitMap()
+        self._values = SparseArray()
+        self._entries: list[AdjacentObjects] = []
+        self._free: list[int] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._singles or self._others)
+
+    def has(self, number: int) -> bool:
+        return number in self._singles or number in self._others
+
+    @property
+    def filled(self) -> tuple[BitMap, BitMap]:
+        """Returns the subjects that have entries."""
+        return self._singles, self._others
+
+    def select(self, numbers: BitMap) -> BitMap:
+        """Returns those of these subjects that have entries."""
+        return (numbers & self._singles) | (numbers & self._others)
+
+    def find(self, number: int) -> AdjacentObjects | None:
+        if number in self._singles:
+            return self._values.read(number)
+        return self._entries[self._values.read(number)] if number in self._others else None
+
+    def collect(self, numbers: BitMap, reached: ReachedObjects) -> BitMap:
+        """Adds the entries of these subjects to `reached`, and returns the subjects that have none."""
+        others, singles = numbers & self._others, numbers & self._singles
+        if others:
+            reached.add_each(read_places(self._entries, self._values.read_each(others)))
+        if singles:
+            reached.add_numbers(self._values.read_each(singles))
+        return numbers - others - singles if len(others) + len(singles) < len(numbers) else BitMap()
+
+    def add(self, number: int, entry: AdjacentObjects) -> None:
+        """Adds an entry of a subject that has none."""
+        self.weight += weigh_objects(entry)
+        if isinstance(entry, int):
+            self._singles.add(number)
+            self._values.set(number, entry)
+        else:
+            self._others.add(number)
+            self._values.set(number, self._place(entry))
+
+    def add_each(self, batch: EntryBatch) -> None:
+        """Adds the entries of a batch, in a fraction of the time, except those of subjects without warrants."""
+        self.weight += batch.weight
+        if batch.singles:
+            self._singles.update(batch.singles)
+            self._values.set_each(batch.singles, batch.objects)
+        if batch.others:
+            self._others.update(batch.others)
+            end = len(self._entries)
+            self._entries += batch.entries
+            self._values.set_each(batch.others, range(end, len(self._entries)))
+
+    def _place(self, entry: AdjacentObjects) -> int:
+        if self._free:
+            place = self._free.pop()
+            self._entries[place] = entry
+        else:
+            place = len(self._entries)
+            self._entries.append(entry)
+        return place
+
+    def pop(self, number: int) -> AdjacentObjects | None:
+        """Removes the entry of a subject and returns it, or None if it has none."""
+        entry = self.find(number)
+        if entry is None:
+            return None
+        self.weight -= weigh_objects(entry)
+        if number in self._others:
+            place = self._values.read(number)
+            self._entries[place] = b""
+            self._free.append(place)
+        self._values.delete(number)
+        self._singles.discard(number)
+        self._others.discard(number)
+        return entry
+
+    @property
+    def containers(self) -> Iterator[Container]:
+        """Yields what may take long to free."""
+        yield self._entries
+        yield from self._values.dicts
+
+
+class EntrySegment:
+    """Holds entries by the number of the subject, in a young and an old generation like a CacheSegment. Those of
+    subjects without warrants, which are most in many indexes, are bits of `empty`: they take no capacity, and stay when
+    others are evicted because of it."""
+
+    __slots__ = ("_capacity", "_old", "_young", "empty")
+
+    def __init__(self, capacity: Capacity) -> None:
+        self._capacity = capacity
+        self._young, self._old = _Generation(), _Generation()
+        self.empty = BitMap()
+        capacity.add(self)
+
+    def collect(self, numbers: BitMap, reached: ReachedObjects) -> BitMap:
+        """Adds the entries of these subjects to `reached`, and returns the subjects whose entries are not cached."""
+        if len(numbers) == 1:  # like most sets of subjects
+            entry = self.find(numbers.min())
+            if entry is None:
+                return numbers
+            reached.add(entry)
+            return BitMap()
+        unknown = self._young.collect(numbers, reached)
+        if not unknown:
+            return unknown
+        for number in self._old.select(unknown):
+            if (entry := self.find(number)) is not None:  # all others may be evicted when one of them moves
+                reached.add(entry)
+                unknown.discard(number)
+        return unknown - self.empty
+
+    def find(self, number: int) -> AdjacentObjects | None:
+        """Returns an entry; one of the old generation moves into the young one."""
+        if number in self.empty:
+            return b""
+        entry = self._young.find(number)
+        if entry is None:
+            entry = self._old.pop(number)
+            if entry is not None:
+                self._young.add(number, entry)
+                self._capacity.move(weigh_objects(entry))
+        return entry
+
+    def has(self, number: int) -> bool:
+        """Returns whether there is an entry, which stays in its generation."""
+        return number in self.empty or self._young.has(number) or self._old.has(number)
+
+    def keep(self, number: int, entry: AdjacentObjects) -> None:
+        self.evict(number)
+        if _is_empty(entry):
+            self.empty.add(number)
+        else:
+            self._young.add(number, entry)
+            self._capacity.take(weigh_objects(entry))
+
+    def keep_each(self, batch: EntryBatch) -> None:
+        """Keeps many entries in a fraction of the time."""
+        if not self._capacity.fits(batch.weight) or self._has_any(batch):
+            for number, entry in batch.list_each():
+                self.keep(number, entry)
+            return
+        self.empty.update(batch.empty)
+        self._young.add_each(batch)
+        self._capacity.take(batch.weight)
+
+    def _has_any(self, batch: EntryBatch) -> bool:
+        """Returns whether a subject of the batch has an entry."""
+        numbers = BitMap(batch.singles + batch.others + batch.empty)
+        return any(one.intersect(numbers) for one in (self.empty, *self._young.filled, *self._old.filled))
+
+    def evict(self, number: int) -> bool:
+        """Evicts an entry, and returns whether there was one."""
+        if number in self.empty:
+            self.empty.discard(number)
+            return True
+        young, old = self._young.pop(number), self._old.pop(number)
+        self._capacity.free(*(0 if entry is None else weigh_objects(entry) for entry in (young, old)))
+        return young is not None or old is not None
+
+    def evict_all(self) -> None:
+        self._capacity.free(self._young.weight, self._old.weight)
+        self.clear()
+
+    def age(self) -> None:
+        evicted, self._old, self._young = self._old, self._young, _Generation()
+        self._discard(evicted)
+
+    def clear(self) -> None:
+        evicted = (self._young, self._old)
+        self._young, self._old, self.empty = _Generation(), _Generation(), BitMap()
+        for generation in evicted:
+            self._discard(generation)
+
+    def _discard(self, evicted: _Generation) -> None:
+        for container in evicted.containers:
+            self._capacity.discard(container)
+
+
+class ReadEntries:
+    """Holds the entries that a search has read, for as long as it lasts: they may be evicted before it has used them,
+    or not cached at all."""
+
+    __slots__ = ("_empty", "_entries", "_waiting")
+
+    def __init__(self) -> None:
+        self._entries = _Generation()
+        self._empty = BitMap()
+        self._waiting: list[EntryBatch] = []
+
+    def add(self, batch: EntryBatch) -> None:
+        """Adds entries of subjects that have none."""
+        self._waiting.append(batch)
+
+    def collect(self, numbers: BitMap, reached: ReachedObjects) -> BitMap:
+        """Adds the entries of these subjects to `reached`, and returns the subjects that have none."""
+        for batch in self._waiting:  # seldom: most entries are found in the cache
+            self._entries.add_each(batch)
+            self._empty.update(batch.empty)
+        self._waiting.clear()
+        return self._entries.collect(numbers - self._empty, reached)
+
+
+class EntryDrafts:
+    """Collects the warrants to some subjects, from which their entries are made."""
+
+    __slots__ = ("_conditional", "_numbers")
+
+    def __init__(self) -> None:
+        # Most subjects have one warrant: its object stands for itself. Arrays are no concern of the garbage collector,
+        # of which there may be tens of thousands here.
+        self._numbers: dict[ObjectId, int | array[int]] = {}
+        self._conditional: dict[ObjectId, list[Warrant]] = {}
+
+    def add_each(self, warrants: Sequence[Warrant], numbers: Sequence[int]) -> None:
+        """Adds warrants, given the numbers of their objects."""
+        collected = self._numbers
+        for warrant, number in zip(warrants, numbers, strict=True):
+            subject = warrant.subject_id
+            if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
+                self._conditional.setdefault(subject, []).append(warrant)
+            elif subject not in collected:
+                collected[subject] = number
+            elif isinstance(known := collected[subject], int):
+                collected[subject] = array("I", (known, number))
+            else:
+                known.append(number)
+
+    def build_each(self, subjects: Sequence[tuple[int, ObjectId]]) -> EntryBatch:
+        """Returns the entries of subjects, with the numbers that these have, in ascending order. What was collected for
+        them is freed: for all at once it would take milliseconds."""
+        pop, conditional, batch = self._numbers.pop, self._conditional, EntryBatch()
+        for number, id in subjects:
+            objects = pop(id, None)
+            if conditional and id in conditional:
+                batch.add(number, ConditionalObjects(_pack(objects), tuple(conditional.pop(id))))
+            elif objects is None:
+                batch.empty.append(number)
+            elif isinstance(objects, int):
+                batch.add_single(number, objects)
+            else:
+                batch.add(number, objects.tobytes() if len(objects) <= FEW_NUMBERS else BitMap(objects))
+        return batch
+
+
+def _pack(objects: "int | array[int] | None") -> bytes:
+    if objects is None:
+        return b""
+    return objects.to_bytes(4, sys.byteorder) if isinstance(objects, int) else objects.tobytes()
