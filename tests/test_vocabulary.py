@@ -81,7 +81,9 @@ IDEAS = (
     Idea("snapshot listing", "found listed", locals_too=False),
     Idea("legacy cursor", "older first_client first_clients"),
     Idea(
-        "legacy cursor", "old", outside=("engine/graph/segments.py", "engine/graph/former_lists.py")
+        "legacy cursor",
+        "old",
+        outside=("engine/graph/segments.py", "engine/graph/object_entries.py", "engine/graph/former_lists.py"),
     ),  # a generation of the graph cache
     Idea("source server", "old_server theirs"),
     Idea("target", "owed"),

@@ -359,7 +359,7 @@ async def test_subjects_without_warrants_are_bits_that_follow_writes_and_are_cle
     kept = graph.warrants
     segments = [index.entries for index in graph.adjacency._indexes.values()]
     assert sum(len(one.empty) for one in segments) > 0
-    assert all(one.empty.isdisjoint(filled) for one in segments for filled in one._young.filled)
+    assert all(one.empty.isdisjoint(subjects) for one in segments for subjects in one._young.subjects)
 
     await grant(ctx, "document:e#parent@folder:g", "folder:h#parent@folder:g", "folder:g#viewer@user:bob")
     assert "e" in ids((await page_of(ctx, SEES)).value)

@@ -177,7 +177,7 @@ class _Generation:
         return number in self._singles or number in self._others
 
     @property
-    def filled(self) -> tuple[BitMap, BitMap]:
+    def subjects(self) -> tuple[BitMap, BitMap]:
         """Returns the subjects that have entries."""
         return self._singles, self._others
 
@@ -319,7 +319,7 @@ class EntrySegment:
     def _has_any(self, batch: EntryBatch) -> bool:
         """Returns whether a subject of the batch has an entry."""
         numbers = BitMap(batch.singles + batch.others + batch.empty)
-        return any(one.intersect(numbers) for one in (self.empty, *self._young.filled, *self._old.filled))
+        return any(one.intersect(numbers) for one in (self.empty, *self._young.subjects, *self._old.subjects))
 
     def evict(self, number: int) -> bool:
         """Evicts an entry, and returns whether there was one."""
