@@ -335,12 +335,20 @@ def test_a_model_without_object_types_does_not_delete_them(client: Client, body:
     assert before["objectTypes"]
 
 
-def test_a_demand_that_is_no_token_is_refused(client: Client) -> None:
-    unknown = client.put("/v2/model", content=TEXT, headers={"If-Match": "abc"})
+@pytest.mark.parametrize("token", ["", "abc"])
+def test_a_demand_that_is_no_token_is_refused(client: Client, token: str) -> None:
+    """An empty one is that of a variable which is not set."""
+    unknown = client.put("/v2/model", content=TEXT, headers={"If-Match": token})
+    as_parameter = client.put("/v2/model", content=TEXT, params={"expectedRevision": token})
+
+    assert (unknown.status_code, unknown.json()["parameter"]) == (400, "If-Match")
+    assert (as_parameter.status_code, as_parameter.json()["parameter"]) == (400, "expectedRevision")
+
+
+def test_demands_must_agree(client: Client) -> None:
     token = client.get("/v2/model").headers["Service-Token"]
     both = client.put("/v2/model?expectedRevision=x", content=TEXT, headers={"If-Match": token})
 
-    assert (unknown.status_code, unknown.json()["parameter"]) == (400, "If-Match")
     assert (both.status_code, both.json()["code"]) == (400, "invalid_request")
 
 
@@ -414,3 +422,19 @@ def test_a_difference_can_propose_policies(client: Client) -> None:
     rows = [(one["change"], one["objectId"], one["subject"]["objectId"]) for one in found.json()["results"]]
     assert [row for row in rows if row[0] == "gained"] == [("gained", "a", "eve"), ("gained", "b", "ann")]
     assert (refused.status_code, refused.json()["parameter"]) == (400, "proposal.policies[0].expression")
+
+
+def test_a_policy_may_have_the_name_of_an_operator(client: Client) -> None:
+    """Whatever is stored is in the text of the model, which would delete it if it were not."""
+    client.post("/v2/policies", json={"name": "anyOf", "parameters": {"x": "integer"}, "expression": "x > 3"})
+    client.post("/v2/object-types", json={"type": "vault", "relations": {"open": {"policy": "anyOf"}}})
+    stored = client.get("/v2/model")
+    text = client.get("/v2/model", headers={"Accept": "text/plain"}).text
+
+    for written in (text, stored.text):
+        assert client.put("/v2/model", content=written).status_code == 200
+        assert client.get("/v2/model").json() == stored.json()
+    assert "policy anyOf(x integer)" in text
+    assert client.post("/v2/model/test", content="tests: []").status_code == 200
+    fga = client.get("/fga/v1/schema").json()
+    assert client.post("/fga/v1/schema", json=fga).status_code == 200

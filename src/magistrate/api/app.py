@@ -278,7 +278,7 @@ def _responder(running: Running, route: Route) -> Responder:
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
                 req.scope[BODY] = raw
             once = _once(req, raw) if route.takes_key else None
-            accept, if_match = (req.get_header(name) or "" for name in ("Accept", "If-Match"))
+            accept, if_match = req.get_header("Accept") or "", req.get_header("If-Match")
             given = (path, parameters, body, caller, freshness, once, holder, accept, req.scope[REQUEST_ID], if_match)
             call = Call(service.context, *given)
             if caller.object_types is not None:

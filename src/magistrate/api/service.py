@@ -63,7 +63,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
     holder: Holder | None = None
     accept: str = ""
     request_id: str | None = None
-    if_match: str = ""
+    if_match: str | None = None
 
     @property
     def actor(self) -> str:

@@ -33,6 +33,7 @@ RELATION_NAMES = [
 ]
 type_names = st.sampled_from(TYPE_NAMES)
 relation_names = st.sampled_from(RELATION_NAMES)
+policy_names = st.sampled_from([*RELATION_NAMES, "anyOf", "noneOf"])
 descriptions = st.text(
     st.characters(codec="utf-8", exclude_characters="\0") | st.sampled_from("\n \t/\r"), min_size=1, max_size=30
 )
@@ -67,7 +68,7 @@ def rules() -> st.SearchStrategy[RuleBody]:
         st.builds(RuleBody, inherit_if=relation_names),
         arrow,
         for_all,
-        st.builds(RuleBody, policy=relation_names),
+        st.builds(RuleBody, policy=policy_names),
         st.just(RuleBody(inherit_if="self")),
         st.just(RuleBody()),
     )
@@ -124,7 +125,7 @@ def policies(draw: st.DrawFn, name: str) -> PolicyBody:
 def models(draw: st.DrawFn) -> ModelBody:
     """Models as the service writes them: members that say nothing are left out."""
     names = draw(st.lists(type_names, max_size=4, unique=True))
-    of_policies = draw(st.lists(relation_names, max_size=3, unique=True))
+    of_policies = draw(st.lists(policy_names, max_size=3, unique=True))
     return ModelBody([draw(types(name)) for name in names], [draw(policies(name)) for name in of_policies])
 
 

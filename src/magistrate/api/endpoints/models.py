@@ -108,7 +108,7 @@ def _read_expected(call: Call[WrittenBody]) -> Revision | None:
     given = {
         name: token.removeprefix("W/").strip('"')
         for name, token in (("If-Match", call.if_match), ("expectedRevision", call.parameters.get("expectedRevision")))
-        if token and token != "*"
+        if token is not None and token != "*"
     }
     if len({*given.values()}) > 1:
         raise InvalidRequest("If-Match and expectedRevision must be the same if both are given")
@@ -127,7 +127,9 @@ def _render_model(model: StoredModel, is_text: bool) -> object:
     policies = [{"name": name, **decode_json(model.policies[name])} for name in sorted(model.policies)]
     members = read_members({"objectTypes": types, "policies": policies})
     if is_text:
-        document, _ = read_body(members, lambda path: (0, 0))
+        document, faults = read_body(members, lambda path: (0, 0))
+        if faults:  # it would lack what they are about, and written again delete it
+            raise ExceptionGroup("the stored model cannot be written as text", faults)
         return render_model(document)
     return encode_model(ModelBody([body for _, body in members.types], [body for _, body in members.policies]))
 

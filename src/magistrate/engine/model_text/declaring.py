@@ -16,6 +16,7 @@ from magistrate.engine.model_text.faults import StatementRefusal
 from magistrate.engine.model_text.statements import (
     read_allowed,
     read_parameters,
+    read_policy_name,
     read_relation_name,
     read_source,
     read_type_name,
@@ -167,7 +168,7 @@ class Declarations:
 
     def _read_signature(self, declared: PolicyDeclaration, reader: LineReader) -> None:
         reader.advance()
-        name = declared.name = read_relation_name(reader, "the name of a policy")
+        name = declared.name = read_policy_name(reader)
         if name.text in self.document.policies:
             first = self.document.policies[name.text].name.line
             message = f"policy {name.text} is declared twice, first in line {first}"

@@ -23,7 +23,7 @@ from magistrate.engine.model_text.json_members import ModelMembers
 from magistrate.engine.model_text.json_rendering import SELF
 from magistrate.engine.nesting import fold
 from magistrate.engine.suggestions import suggest_name
-from magistrate.engine.terms import relation_name, type_name
+from magistrate.engine.terms import policy_name, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 
 T = TypeVar("T")
@@ -148,7 +148,7 @@ def _read_clause(body: RuleBody | None, rules: Sequence[RuleClause], path: str, 
     if body is None:
         return RuleClause("nobody")
     if body.policy is not None:
-        return RuleClause("policy", (NameAt(relation_name(body.policy, f"{path}.policy")),))
+        return RuleClause("policy", (NameAt(policy_name(body.policy, f"{path}.policy")),))
     if body.for_all is not None:
         return RuleClause("for_all", _read_link(body.for_all, body, path, "forAll"))
     if not body.inherit_if:
@@ -185,7 +185,7 @@ def _join_arrows(group: RuleClause) -> RuleClause:
 
 
 def _read_policy(body: PolicyBody, path: str, locate: Locate) -> PolicyDeclaration:
-    name = NameAt(relation_name(body.name, f"{path}.name"), *locate(f"{path}.name"))
+    name = NameAt(policy_name(body.name, f"{path}.name"), *locate(f"{path}.name"))
     for parameter, of_type in (body.parameters or {}).items():
         if not _PARAMETER.fullmatch(parameter):
             raise InvalidParameter(f"{path}.parameters", f"'{parameter[:64]}' cannot be the name of a parameter")

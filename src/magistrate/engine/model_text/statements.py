@@ -56,6 +56,10 @@ def read_relation_name(reader: LineReader, kind: str = "the name of a relation")
     return _check_length(name)
 
 
+def read_policy_name(reader: LineReader) -> NameAt:
+    return _check_length(reader.take_name("the name of a policy"))
+
+
 def _check_length(name: NameAt) -> NameAt:
     if len(name.text) > MAX_NAME_LENGTH:
         message = f"a name has at most {MAX_NAME_LENGTH} characters; this one has {len(name.text)}"
@@ -143,7 +147,7 @@ def _read_link(reader: LineReader, word: str) -> tuple[NameAt, list[NameAt]]:
 
 def _read_policy_rule(reader: LineReader, word: str, column: int, require: Require) -> RuleClause:
     require("0.3", "policies", column)
-    return RuleClause("policy", (read_relation_name(reader, "the name of a policy"),))
+    return RuleClause("policy", (read_policy_name(reader),))
 
 
 def _read_self(reader: LineReader, word: str, column: int, require: Require) -> RuleClause:
