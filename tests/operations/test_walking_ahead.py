@@ -207,6 +207,27 @@ async def test_a_walk_gives_up_over_many_rules(
     assert len(evaluations) == (0 if count == MOST_BRANCHES // 5 else 2)
 
 
+@pytest.mark.parametrize("name", ["shelf:s", "paper:1"])
+@pytest.mark.parametrize("count", [25, 600])
+async def test_a_relation_may_have_very_many_links(
+    counted: tuple[Context, CountingDatabase], count: int, name: str
+) -> None:
+    """SQLite accepts 500 parts of a statement."""
+    ctx, _ = counted
+    links = [f"p{number}" for number in range(count)]
+    rules = [{"inheritIf": "r", "ofType": "folder", "withRelation": link} for link in links]
+    linked: dict[str, dict[str, object]] = {**{link: {} for link in links}, "r": {"inheritIf": "anyOf", "rules": rules}}
+    on_shelf = {"p": {}, "r": {"inheritIf": "r", "ofType": "shelf", "withRelation": "p"}}
+    await define(ctx, {"user": {}, "folder": {"r": {}}, "shelf": linked, "paper": on_shelf})
+    await grant(
+        ctx, f"shelf:s#p{count - 1}@folder:a", "shelf:*#p1@folder:b", "paper:1#p@shelf:s", "folder:a#r@user:ann"
+    )
+    asked = (f"{name}#r@user:ann", f"{name}#r@user:bob")
+
+    for _ in range(2):
+        assert await decide(ctx, *asked) == [IMPLICIT, DENIED]
+
+
 async def test_a_walk_that_gives_up_over_many_rules_has_not_looked_at_all_of_them(
     counted: tuple[Context, CountingDatabase],
 ) -> None:

@@ -154,6 +154,19 @@ async def test_the_rows_of_a_long_read_are_freed_in_steps(database_url: str) -> 
     assert max(before - after for before, after in pairwise(allocated)) < many // 2
 
 
+async def test_objects_of_very_many_types_are_found(database_url: str) -> None:
+    """SQLite accepts 500 parts of a statement."""
+    store, _ = await counting_store(database_url)
+    new = [NewObject(TypeName(f"type-{number}"), ObjectId("id"), None) for number in range(600)]
+    await store.put_objects(new, Stamp("ann", 1))
+    refs = [object_ref(one.type, one.id) for one in new]
+
+    found = await store.find_objects([*refs, object_ref("type-7", "nowhere")], Revision(1))
+
+    assert (found.revision, {object_ref(one.type, one.id) for one in found.value}) == (1, {*refs})
+    await store.close()
+
+
 @pytest.mark.parametrize(("reads", "statements"), [(10, 1), (11, 2), (21, 3)])
 async def test_a_statement_has_a_limited_number_of_ids(database_url: str, reads: int, statements: int) -> None:
     store, database = await counting_store(database_url)

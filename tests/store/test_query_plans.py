@@ -23,7 +23,13 @@ from magistrate.engine.warrant_reader import (
 )
 from magistrate.engine.warrants import WarrantPattern
 from magistrate.store import sql, sql_collecting, sql_models
-from magistrate.store.batch_reads import JoinTemplates, ahead_statement, objects_statement, read_statement
+from magistrate.store.batch_reads import (
+    JoinTemplates,
+    ahead_statement,
+    objects_statement,
+    read_statement,
+    split_objects,
+)
 from magistrate.store.contract import ALIVE, Slice
 from magistrate.store.event_listing import events_statement
 from magistrate.store.events import EventFilter, EventsOfKind
@@ -92,7 +98,8 @@ def read_ahead(at: int | None, ids: int) -> Spoken:
 
 
 def objects_found(*refs: ObjectRef) -> Spoken:
-    return lambda dialect: objects_statement(refs, Revision(5), templates(dialect))
+    [ids] = split_objects(refs)
+    return lambda dialect: objects_statement(ids, Revision(5), templates(dialect))
 
 
 def names_listed(equal: dict[str, str]) -> Spoken:

@@ -26,6 +26,9 @@ MOST_STEPS = 24
 """Limits the steps of an outline: each is looked at for every warrant that is found, and makes the statement longer."""
 MOST_BRANCHES = 200
 """Limits the plans on one object, and the patterns of warrants to usersets, that are looked through for one outline."""
+MOST_REQUESTS = 100
+"""Limits the requests of an outline. A check that may make more makes them level by level: one statement for all of
+them would be longer than databases accept."""
 MOST_OUTLINES = 1_000
 """Limits the outlines that are kept for one model: callers may name any number of kinds of subjects."""
 
@@ -66,7 +69,7 @@ class ReadOutline:
     requests: tuple[WarrantsByObject, ...]
     places: Mapping[WarrantsByObject, int]
     plans: Set[Plan]
-    """Has the plans whose requests are among these."""
+    """Has the plans whose requests are among these; none if there would be too many requests."""
     direct: Mapping[Plan, int]
     first: tuple[int, ...]
     """Has the places of the requests that are made on the object of the check itself."""
@@ -162,7 +165,8 @@ def outline_reads(model: Model, plan: Plan, subject: Subject) -> ReadOutline:
 
 
 class _Outlining:
-    """Finds the requests of the plans that a plan leads to, the nearest first, as far as they are compiled."""
+    """Finds the requests of the plans that a plan leads to, the nearest first, as far as they are compiled; none if
+    there are too many."""
 
     def __init__(self, model: Model, subject: Subject) -> None:
         self._model = model
@@ -181,6 +185,8 @@ class _Outlining:
             seen.update(targets)
             if not self._add_steps(found):
                 break
+        if len(self._places) > MOST_REQUESTS:
+            return ReadOutline((), {}, frozenset(), {}, (), (), (), (), len(self._model.plans))
         steps = tuple(FollowingRead((*sources,), *names) for names, sources in self._sources.items())
         following = tuple(tuple(step for step in steps if place in step.sources) for place in range(len(self._places)))
         direct = {one: place for one, place in self._direct.items() if place is not None}

@@ -5,10 +5,10 @@ A statement consists of arms, each of which reads one range of an index. Many ob
 separately, because a planner may reverse a join and then read the whole table."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, islice
 from typing import Literal
 
 import msgspec
@@ -182,12 +182,19 @@ def _build_arms(
     return tuple(arms), values
 
 
-def objects_statement(refs: Iterable[ObjectRef], at: Revision, templates: JoinTemplates) -> Clause:
-    """Returns a statement that selects (revision, horizon, *columns of StoredObject) for those of the objects that
-    exist, or one row whose columns are NULL if none does."""
+def split_objects(refs: Iterable[ObjectRef]) -> Iterator[Mapping[str, Sequence[str]]]:
+    """Yields the ids of objects by type, in groups, each with as many types as one statement accepts."""
     ids: dict[str, list[str]] = defaultdict(list)
     for ref in refs:
         ids[ref.type].append(ref.id)
+    remaining = iter(ids.items())
+    while some := dict(islice(remaining, MOST_ARMS)):
+        yield some
+
+
+def objects_statement(ids: Mapping[str, Sequence[str]], at: Revision, templates: JoinTemplates) -> Clause:
+    """Returns a statement that selects (revision, horizon, *columns of StoredObject) for those of the objects that
+    exist, given their ids by type, or one row whose columns are NULL if none does."""
     alive = "o.object_type = ? AND o.created_revision <= ? AND o.deleted_revision > ?"
     columns = "o.object_type, o.object_id, o.meta, o.created_at"
     arm = f"SELECT {columns} FROM {templates.many_objects.format(holds=alive)}"

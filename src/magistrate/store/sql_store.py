@@ -23,7 +23,7 @@ from magistrate.store import (
     warrants,
     whole_models,
 )
-from magistrate.store.batch_reads import objects_statement
+from magistrate.store.batch_reads import objects_statement, split_objects
 from magistrate.store.contract import (
     ALIVE,
     AtomicWrite,
@@ -118,10 +118,13 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return await self._list(sql.OBJECTS, wanted, ListFilter(equal, text=only.text), at, objects.build_object)
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
-        statement = objects_statement(refs, at, self.database.templates)
-        rows = await self.database.read(statement.sql, statement.values, long=len(refs) > FEW_LARGE_ROWS)
-        found = (objects.build_object(row[2:]) for row in rows if row[2] is not None)
-        return Snapshot(check_revision(rows[0], at), tuple(found))
+        found: list[StoredObject] = []
+        for ids in split_objects(refs):
+            statement = objects_statement(ids, at, self.database.templates)
+            rows = await self.database.read(statement.sql, statement.values, long=len(refs) > FEW_LARGE_ROWS)
+            check_revision(rows[0], at)
+            found += (objects.build_object(row[2:]) for row in rows if row[2] is not None)
+        return Snapshot(at, tuple(found))
 
     async def list_names(
         self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision

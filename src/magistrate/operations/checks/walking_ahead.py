@@ -19,7 +19,8 @@ def predict_reads(model: Model, batch: CheckBatch) -> ReadsAhead | None:
     plan = model.plans.get((check.object.type, check.relation))
     if plan is None or check.object.id == WILDCARD:
         return None
-    return outline_reads(model, plan, check.subject).name_subject(check.subject)
+    outline = outline_reads(model, plan, check.subject)
+    return outline.name_subject(check.subject) if plan in outline.plans else None
 
 
 async def read_for_walk(reader: AheadReader, ahead: ReadsAhead, batch: CheckBatch, at: Revision | None) -> BegunRead:
