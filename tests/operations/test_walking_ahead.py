@@ -214,14 +214,14 @@ async def test_a_relation_may_have_very_many_links(
 ) -> None:
     """SQLite accepts 500 parts of a statement."""
     ctx, _ = counted
-    links = [f"p{number}" for number in range(count)]
-    rules = [{"inheritIf": "r", "ofType": "folder", "withRelation": link} for link in links]
-    linked: dict[str, dict[str, object]] = {**{link: {} for link in links}, "r": {"inheritIf": "anyOf", "rules": rules}}
+    rules = [{"inheritIf": "r", "ofType": f"t{number}", "withRelation": f"p{number}"} for number in range(count)]
+    linked: dict[str, dict[str, object]] = {f"p{number}": {} for number in range(count)}
+    linked["r"] = {"inheritIf": "anyOf", "rules": rules}
     on_shelf = {"p": {}, "r": {"inheritIf": "r", "ofType": "shelf", "withRelation": "p"}}
-    await define(ctx, {"user": {}, "folder": {"r": {}}, "shelf": linked, "paper": on_shelf})
-    await grant(
-        ctx, f"shelf:s#p{count - 1}@folder:a", "shelf:*#p1@folder:b", "paper:1#p@shelf:s", "folder:a#r@user:ann"
-    )
+    above: Types = {f"t{number}": {"r": {}} for number in range(count)}
+    await define(ctx, {"user": {}, "shelf": linked, "paper": on_shelf, **above})
+    await grant(ctx, f"shelf:s#p{count - 1}@t{count - 1}:a", "shelf:*#p1@t1:b", "paper:1#p@shelf:s")
+    await grant(ctx, f"t{count - 1}:a#r@user:ann", *(f"shelf:x#p{number}@t{number}:b" for number in range(count)))
     asked = (f"{name}#r@user:ann", f"{name}#r@user:bob")
 
     for _ in range(2):
