@@ -68,6 +68,7 @@ def looked_up(statement: str, *values: str | int | None) -> Spoken:
 
 
 ANN = Subject(TypeName("user"), ObjectId("id-5"))
+AFTER = ("a",) * 5
 GROUPS = WarrantsByObject(TypeName("type-3"), (RelationName("editor"), RelationName("viewer")), None)
 TO_USERS = WarrantsBySubject(TypeName("type-3"), GROUPS.relations, TypeName("user"), "member")
 LINKED = TypeName("type-3")
@@ -252,8 +253,12 @@ OF_WARRANTS = [
         looked_up(sql_models.WARRANTS_OF_WILDCARD_PATTERN, "user", "", "type-3", "viewer", 5, 11),
         id="of-wildcard-pattern",
     ),
-    pytest.param(looked_up(sql.WARRANTS_OF_OBJECT, "id-100", "type-3", 100), id="of-object"),
-    pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", 100), id="of-subject"),
+    pytest.param(looked_up(sql.WARRANTS_OF_OBJECT, "id-100", "type-3", *AFTER, 100), id="of-object"),
+    pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", *AFTER, 100), id="of-subject"),
+    pytest.param(looked_up(sql.END_WARRANTS_OF_OBJECT, 9, "id-100", "type-3"), id="end-of-object"),
+    pytest.param(looked_up(sql.END_WARRANTS_OF_SUBJECT, 9, "id-100", "user"), id="end-of-subject"),
+    pytest.param(looked_up(sql.END_EXPIRED_OF_OBJECT, 9, 9, "id-100", "type-3", 5), id="end-expired-of-object"),
+    pytest.param(looked_up(sql.END_EXPIRED_OF_SUBJECT, 9, 9, "id-100", "user", 5), id="end-expired-of-subject"),
     pytest.param(warrants_listed(ListFilter()), id="list-warrants"),
     pytest.param(warrants_listed(ListFilter(unexpired_at=ROWS)), id="list-unexpired-warrants"),
     pytest.param(expired_listed(None), id="list-expired-warrants"),

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName, object_ref
 from magistrate.engine.warrant_reader import (
     AnyRead,
     ReverseWarrantRead,
@@ -18,6 +18,7 @@ from magistrate.engine.warrant_reader import (
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import NotFound
 from magistrate.store.contract import (
+    AtomicWrite,
     ImportBatch,
     NewWarrant,
     Once,
@@ -309,6 +310,26 @@ async def test_expiry_is_an_event_with_its_policy_and_limits(store: Store) -> No
         ("updated", "x == 1", NOW + 1, NOW + 6, NOW + 1),
         ("expired", "x == 1", NOW + 1, NOW + 6, NOW + 6),
     ]
+
+
+@pytest.mark.parametrize("gone", ["document:plan", "user:ann"])
+@pytest.mark.parametrize("is_atomic", [False, True])
+async def test_what_has_expired_ends_as_expired_with_its_object(store: Store, gone: str, is_atomic: bool) -> None:
+    """Even when it was not ended before."""
+    await put(store, limited(f"{ANN}[x == 1]", expires_at=NOW + 5), limited(ANN, expires_at=NOW + 6), new(BOB))
+    refs = [object_ref(*gone.split(":"))]
+
+    if is_atomic:
+        await store.write(AtomicWrite(objects_to_delete=refs), anything_goes, stamp(NOW + 5))
+    else:
+        await store.delete_objects(refs, stamp(NOW + 5))
+
+    found = [(one.action, one.content, one.expires_at) for one in await events(store) if one.action != "created"]
+    assert found == [("expired", "x == 1", NOW + 5)]
+    ended = [change.action for change in await list_changes(store, 1) if change.kind == "warrant"]
+    assert ended == ["expired", "deleted", "deleted"][: 3 if gone == "document:plan" else 2]
+    assert await expired(store) == [f"{ANN}[x == 1]"]
+    assert await end(store, NOW + 9) == 0
 
 
 async def test_followers_see_renewal_and_expiry_as_changes(store: Store) -> None:

@@ -31,9 +31,11 @@ from magistrate.store.postgres_transaction import KEYS_AT_ONCE
 from magistrate.store.postgres_writing import WRITES_AT_ONCE
 from magistrate.store.script_runs import MOST_UNSENT_VALUES
 from magistrate.store.sql_store import SqlStore
+from tests.change_log import list_changes
 from tests.databases import PostgresServer, dump, run_sql
 from tests.event_loop_turns import counted_turns
 from tests.running import settings_for
+from tests.store.test_warrants import anything_goes, new
 
 pytestmark = pytest.mark.anyio
 
@@ -469,3 +471,22 @@ async def test_many_rows_of_a_write_are_inserted_by_few_statements(url: str) -> 
     assert [(one.object_id, one.policy) for one in listed[count:]] == [
         (f"d-{number}", policies[number]) for number in range(count)
     ]
+
+
+@pytest.mark.parametrize("role", ["object", "subject"])
+async def test_the_warrants_of_a_deleted_object_are_read_once_and_end_together(database_url: str, role: str) -> None:
+    """However many there are: one by one, 300,000 took longer than a write may."""
+    statements: list[str] = []
+    wiring.migrate_store(settings_for(database_url))
+    many = [f"d:x#r@user:u{number}" if role == "object" else f"d:{number}#r@user:x" for number in range(2_500)]
+    async with opened(database_url, statements.append) as store:
+        await store.put_warrants([new(text) for text in many], anything_goes, Stamp("ann", 1))
+        statements.clear()
+
+        await store.delete_objects([object_ref("d" if role == "object" else "user", "x")], Stamp("ann", 2))
+
+        assert (await store.list_warrants(Slice("createdAt", 10), WarrantFilter())).value.rows == ()
+        changes = await list_changes(store, 1)
+    assert len([one for one in changes if one.kind == "warrant" and one.action == "deleted"]) == len(many)
+    assert len([text for text in statements if "warrant" in text and "UPDATE" in text]) == 1
+    assert len([text for text in statements if "warrant" in text and "SELECT" in text]) <= 6

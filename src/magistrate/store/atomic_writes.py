@@ -8,11 +8,13 @@ from operator import attrgetter
 
 from magistrate.engine.terms import ObjectRef, Revision
 from magistrate.errors import PreconditionFailed
+from magistrate.store.cascading import end_objects
 from magistrate.store.contract import AtomicWrite, Judge, NewWarrant, Precondition, Snapshot, Stamp, WriteCounts
 from magistrate.store.database import Script
-from magistrate.store.objects import OBJECTS, end_objects, put_all
+from magistrate.store.expiry import has_expired
+from magistrate.store.objects import OBJECTS, put_all
 from magistrate.store.versioned import Effect, Key, WriteOutcome, find, write
-from magistrate.store.warrants import WARRANTS, end_named, has_expired, insert_all, render_key, warrant_key
+from magistrate.store.warrants import WARRANTS, end_named, insert_all, render_key, warrant_key
 
 Written = Script[Snapshot[tuple[WriteCounts, ...]]]
 
@@ -21,7 +23,7 @@ def write_atomically(wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Callabl
     def work(revision: Revision) -> Script[WriteOutcome[WriteCounts]]:
         yield from _check_preconditions(wanted.preconditions, stamp.at, revision)
         effects = yield from end_named(wanted.warrants_to_delete, stamp, revision)
-        effects += yield from end_objects(wanted.objects_to_delete, revision)
+        effects += yield from end_objects(wanted.objects_to_delete, stamp.at, revision)
         _, objects = yield from put_all(wanted.objects, stamp, revision)
         _, warrants = yield from insert_all(wanted.warrants, judge, stamp, revision)
         counts = _count(wanted, objects, warrants)

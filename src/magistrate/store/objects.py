@@ -2,22 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from magistrate.engine.terms import ObjectRef, Revision
 from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import NewObject, Snapshot, Stamp, StoredObject
-from magistrate.store.database import Execute, Row, Rows, Script, Select
-from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, end, put, write
+from magistrate.store.database import Row, Script
+from magistrate.store.versioned import Effect, Key, Versioned, WriteOutcome, put, write
 
 
 def build_object(row: Row) -> StoredObject:
     return StoredObject(*row)
 
-
-ENDED_AT_ONCE = 1_000
-"""Limits how many warrants of a deleted object are read and ended together, to keep few of them in memory."""
 
 OBJECTS: Versioned[StoredObject] = Versioned(
     kind="object",
@@ -57,33 +52,3 @@ def replace_meta(ref: ObjectRef, meta: str | None, stamp: Stamp) -> Callable[[Re
         return WriteOutcome((stored[key],), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
-
-
-def delete_objects(refs: Sequence[ObjectRef], stamp: Stamp) -> Callable[[Revision], Written]:
-    def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
-        effects = yield from end_objects(refs, revision)
-        return WriteOutcome((), effects)
-
-    return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
-
-
-def end_objects(refs: Sequence[ObjectRef], revision: Revision) -> Script[list[Effect]]:
-    """Ends the objects, and then every warrant in which one of them is the object or the subject. Raises NotFound, as
-    `end` does."""
-    effects = yield from end(OBJECTS, ((ref.type, ref.id) for ref in refs), revision)
-    for ref in refs:
-        for statement in (sql.WARRANTS_OF_OBJECT, sql.WARRANTS_OF_SUBJECT):
-            effects += yield from _end_warrants(statement, ref, revision)
-    return effects
-
-
-def _end_warrants(statement: str, ref: ObjectRef, revision: Revision) -> Script[list[Effect]]:
-    effects: list[Effect] = []
-    ended_with = msgspec.json.encode((ref.type, ref.id)).decode()
-    found: Rows = [()]
-    while found:
-        [found] = yield Select(statement, [(ref.id, ref.type, ENDED_AT_ONCE)])
-        ended = [(revision, number) for *_, number in found]
-        yield Execute(sql.END_NUMBERED_WARRANT, ended, {sql.FIND_WARRANT: [row[:7] for row in found]})
-        effects += [Effect("deleted", "warrant", tuple(key), policy, ended_with) for *key, policy, _ in found]
-    return effects

@@ -174,12 +174,22 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE}, ?, ?)"""
 INSERT_MISSING_LIMITED_WARRANT = f"{INSERT_LIMITED_WARRANT} ON CONFLICT DO NOTHING"
 NUMBERS_BETWEEN = "SELECT number FROM warrant WHERE number BETWEEN ? AND ?"
 KEEP_POLICY = "INSERT INTO policy (digest, text, reads_clock) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING"
-WARRANTS_OF_OBJECT = f"""
-SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy
-WHERE object_id = ? AND object_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
-WARRANTS_OF_SUBJECT = f"""
-SELECT {_WARRANT_KEY}, text, number FROM warrant LEFT JOIN policy ON digest = policy
-WHERE subject_id = ? AND subject_type = ? AND deleted_revision = {ALIVE} ORDER BY number LIMIT ?"""
+_OF_OBJECT = f"object_id = ? AND object_type = ? AND deleted_revision = {ALIVE}"
+_OF_SUBJECT = f"subject_id = ? AND subject_type = ? AND deleted_revision = {ALIVE}"
+_WARRANTS_OF = f"""
+SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text FROM warrant LEFT JOIN policy ON digest = policy
+WHERE {{of}} AND ({{order}}) > (?, ?, ?, ?, ?) ORDER BY {{order}} LIMIT ?"""
+WARRANTS_OF_OBJECT = _WARRANTS_OF.format(
+    of=_OF_OBJECT, order="relation, subject_relation, subject_type, subject_id, policy"
+)
+WARRANTS_OF_SUBJECT = _WARRANTS_OF.format(
+    of=_OF_SUBJECT, order="subject_relation, object_type, relation, object_id, policy"
+)
+END_WARRANTS_OF_OBJECT = f"UPDATE warrant SET deleted_revision = ? WHERE {_OF_OBJECT}"
+END_WARRANTS_OF_SUBJECT = f"UPDATE warrant SET deleted_revision = ? WHERE {_OF_SUBJECT}"
+_END_EXPIRED_OF = "UPDATE warrant SET deleted_revision = ?, expired_revision = ? WHERE {of} AND expires_at <= ?"
+END_EXPIRED_OF_OBJECT = _END_EXPIRED_OF.format(of=_OF_OBJECT)
+END_EXPIRED_OF_SUBJECT = _END_EXPIRED_OF.format(of=_OF_SUBJECT)
 NEXT_EXPIRY = f"""
 SELECT expires_at FROM warrant WHERE deleted_revision = {ALIVE} AND expires_at IS NOT NULL
 ORDER BY expires_at LIMIT 1"""

@@ -11,6 +11,7 @@ from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.errors import SchemaMismatch
 from magistrate.store import (
     atomic_writes,
+    cascading,
     collecting,
     decisions,
     event_listing,
@@ -141,7 +142,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return await self.database.transact(objects.replace_meta(ref, meta, stamp))
 
     async def delete_objects(self, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
-        return (await self.database.transact(objects.delete_objects(refs, stamp))).revision
+        return (await self.database.transact(cascading.delete_objects(refs, stamp))).revision
 
     async def put_warrants(
         self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp

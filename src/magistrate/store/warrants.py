@@ -19,6 +19,7 @@ from magistrate.errors import NotFound
 from magistrate.store import sql
 from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
 from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
+from magistrate.store.expiry import describe_expiry, has_expired
 from magistrate.store.following import WarrantChanges
 from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Action, Effect, Key, Versioned, WriteOutcome, end, index_rows, put, write
@@ -156,7 +157,7 @@ def _plan_writes(
         before, after, starts_at, expires_at = None, new.policy or None, new.starts_at, new.expires_at
         if former is not None and has_expired(former, at):
             plan.expired.append(former)
-            plan.effects.append(_expiry(former))
+            plan.effects.append(describe_expiry(former))
         elif former is not None:
             is_over = new.lifetime is not None and former[-1] + new.lifetime <= at
             if not is_over and former[8:10] == (starts_at, expires_at):
@@ -184,15 +185,6 @@ def _plan_creations(keys: Sequence[Key], at: int, revision: Revision) -> _WriteP
         ordinary=list(map(add, keys, written)),
         effects=[Effect("created", "warrant", key, None, None) for key in keys],
     )
-
-
-def has_expired(row: Row, at: int) -> bool:
-    expires_at = row[9]
-    return expires_at is not None and expires_at <= at
-
-
-def _expiry(row: Row) -> Effect:
-    return Effect("expired", "warrant", row[:7], row[10], None, *row[8:10])
 
 
 def insert_warrants(rows: Iterable[Row], at: int, revision: Revision, only_missing: bool = False) -> Script[None]:
@@ -234,7 +226,7 @@ def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
 
 def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[WriteOutcome[Warrant]]:
     yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), expired)
-    return WriteOutcome((), [_expiry(row) for row in expired])
+    return WriteOutcome((), [describe_expiry(row) for row in expired])
 
 
 def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
