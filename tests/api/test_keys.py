@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -126,11 +127,12 @@ def test_keys_are_paged_and_sorted(client: Client) -> None:
     assert client.get("/v2/keys", params={"snapshot": "true", "strict": "true"}).status_code == 400
 
 
-def test_a_key_that_is_not_there_is_404(shared_client: Client) -> None:
+@pytest.mark.parametrize("id", [ID, "a\0"])
+def test_a_key_that_is_not_there_is_404(client: Client, id: str) -> None:
     for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/rotate")):
-        answer = shared_client.request(method, f"/v2/keys/{ID}{path}")
+        answer = client.request(method, f"/v2/keys/{quote(id)}{path}")
 
-        assert (answer.status_code, answer.json()["message"]) == (404, f"Key {ID} not found")
+        assert (answer.status_code, answer.json()["message"]) == (404, f"Key {id} not found")
 
 
 def test_a_revoked_key_is_refused_by_a_running_service(client: Client) -> None:

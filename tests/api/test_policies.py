@@ -60,6 +60,16 @@ def test_a_policy_is_created_read_listed_replaced_and_deleted(client: Client) ->
     assert (missing.status_code, missing.json()["message"]) == (404, "Policy business_hours not found")
 
 
+def test_a_policy_can_be_sent_back_as_it_is_read(client: Client) -> None:
+    client.post("/v2/policies", json=HOURS).raise_for_status()
+    row = client.get("/v2/policies/business_hours").json()
+    listed = client.get("/v2/policies").json()["results"]
+
+    assert client.put("/v2/policies/business_hours", json=row).json() == row
+    assert client.put("/v2/policies?replace=true", json=listed).status_code == 200
+    assert client.get("/v2/policies/business_hours").json() == row
+
+
 def test_policies_are_listed_in_pages_and_an_array_may_be_all_of_them(client: Client) -> None:
     names = [f"p{number}" for number in range(5)]
     client.put("/v2/policies", json=[{"name": name, "expression": "true"} for name in names]).raise_for_status()

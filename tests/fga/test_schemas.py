@@ -123,6 +123,13 @@ def test_a_fetched_schema_is_applied_without_a_change(client: Client) -> None:
     assert client.post("/fga/v1/schema", json=fetched).json() == fetched
 
 
+def test_an_applied_schema_warns_of_names_that_it_does_not_define(client: Client) -> None:
+    applied = client.post("/fga/v1/schema", content="version 0.3\ntype doc\n    relation a [user]\n")
+
+    assert applied.status_code == 200
+    assert "user" in applied.headers["Warning"]
+
+
 def test_a_schema_is_converted_there_and_back(client: Client) -> None:
     json = client.post("/fga/v1/schema/convert", content=TEXT).json()
     text = client.post("/fga/v1/schema/convert", json=json).json()

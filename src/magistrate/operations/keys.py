@@ -115,6 +115,7 @@ async def rotate_key(ctx: Context, caller: Caller, id: str, grace_seconds: int) 
 
 async def delete_key(ctx: Context, id: str) -> Revision:
     """Deletes the key with this id. Raises NotFound."""
+    await get_key(ctx, id, NO_DEMAND)  # an id that no database accepts is unknown, too
     return await ctx.store.delete_key(id)
 
 

@@ -21,7 +21,7 @@ from magistrate.operations.scheduling import aside
 from magistrate.store.contract import StoredPolicy
 
 
-class NamedPolicyBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class NamedPolicyBody(msgspec.Struct, frozen=True):
     """Represents a named policy to create or replace. `parameters` maps the variables of the expression to their types:
     string, integer, boolean, float, array or map."""
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from magistrate.api.endpoints import models
 from magistrate.api.endpoints.models import COST
+from magistrate.api.endpoints.object_types import render_warnings
 from magistrate.api.fga.names import rename_in_error, translate_call, translate_errors
 from magistrate.api.fga.schema_json import (
     FgaPolicyBody,
@@ -98,7 +99,8 @@ def _read_content(body: WrittenBody) -> ModelContent:
 
 async def _put(call: Call[ModelContent]) -> Answer:
     written = await put_whole_model(call.context, *call.body, call.stamp())
-    return Answer(await _render_model(written.value.stored), written.revision)
+    headers = render_warnings(written.value.warnings)
+    return Answer(await _render_model(written.value.stored), written.revision, headers)
 
 
 async def convert(call: Call[WrittenBody]) -> Answer:
