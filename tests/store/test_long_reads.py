@@ -167,6 +167,33 @@ async def test_objects_of_very_many_types_are_found(database_url: str) -> None:
     await store.close()
 
 
+async def test_others_have_turns_while_a_large_model_is_built(database_url: str) -> None:
+    store, database = await counting_store(database_url)
+    for start in range(0, 5 * FEW_ROWS, 1_000):
+        warrants = [
+            NewWarrant(object_ref("d", "plan"), RelationName("r"), Subject(TypeName(f"type-{number}"), ObjectId("u")))
+            for number in range(start, start + 1_000)
+        ]
+        await store.put_warrants(warrants, lambda definitions: None, Stamp("ann", 1))
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += database.rows > 0  # they have been read
+            if not database.rows:
+                time.sleep(0.001)  # see above
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    model = (await store.read_model()).value
+    counting.cancel()
+    await store.close()
+
+    assert len(model.patterns) == 5 * FEW_ROWS
+    assert turns >= 4
+
+
 @pytest.mark.parametrize(("reads", "statements"), [(10, 1), (11, 2), (21, 3)])
 async def test_a_statement_has_a_limited_number_of_ids(database_url: str, reads: int, statements: int) -> None:
     store, database = await counting_store(database_url)

@@ -202,11 +202,20 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         # A model may be large, and is read only when it has changed.
         rows = await self.database.read(statement, () if at is None else (at,) * 6, long=True)
         revision = check_revision(rows[0], at)
-        definitions = {row[4]: row[5] for row in rows if row[3] == "type"}
-        patterns = frozenset(WarrantPattern(warrant_names(*row[4:10])) for row in rows if row[3] == "form")
-        named = {row[4]: row[5] for row in rows if row[3] == "policy"}
+        definitions: dict[TypeName, str] = {}
+        policy_definitions: dict[PolicyName, str] = {}
+        patterns: set[WarrantPattern] = set()
+        for number, (kind, *columns) in enumerate((row[3:] for row in rows), 1):
+            if kind == "form":
+                patterns.add(WarrantPattern(warrant_names(*columns[:6])))
+            elif kind is not None:
+                (definitions if kind == "type" else policy_definitions)[columns[0]] = columns[1]
+            if not number % FEW_ROWS:
+                await asyncio.sleep(0)
         span = None if at is None else _span_of_types(rows[0])
-        return Snapshot(revision, StoredModel(Revision(rows[0][2]), definitions, patterns, named, span))
+        return Snapshot(
+            revision, StoredModel(Revision(rows[0][2]), definitions, frozenset(patterns), policy_definitions, span)
+        )
 
     async def get_policy(self, name: PolicyName, at: Revision | None = None) -> Snapshot[StoredPolicy | None]:
         if at is None:
