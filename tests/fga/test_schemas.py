@@ -123,6 +123,22 @@ def test_a_fetched_schema_is_applied_without_a_change(client: Client) -> None:
     assert client.post("/fga/v1/schema", json=fetched).json() == fetched
 
 
+def test_relations_that_are_named_like_groups_are_read_as_they_are_written(client: Client) -> None:
+    """Such as the other API may have."""
+    through = {"inheritIf": "none_of", "ofType": "doc", "withRelation": "all_of"}
+    rules = [{"inheritIf": "any_of"}, through]
+    relations = {"any_of": {}, "all_of": {}, "none_of": {}, "a": {"inheritIf": "anyOf", "rules": rules}}
+    client.post("/v2/object-types", json={"type": "doc", "relations": relations}).raise_for_status()
+    before = client.get("/v2/model").json()
+    schema = client.get("/fga/v1/schema").json()
+
+    assert client.post("/fga/v1/schema", json=schema).json() == schema
+    assert client.get("/v2/model").json() == before
+    lacking = {"resource_types": [{"type": "d", "relations": {"a": {"inherit_if": "any_of"}}}]}
+    refused = client.post("/fga/v1/schema", json=lacking).json()
+    assert refused["message"] == "Missing required parameter resource_types[0].relations.a.rules"
+
+
 def test_an_applied_schema_warns_of_names_that_it_does_not_define(client: Client) -> None:
     applied = client.post("/fga/v1/schema", content="version 0.3\ntype doc\n    relation a [user]\n")
 

@@ -4,7 +4,8 @@ In schemas up to version 0.3, as in texts, `group` in `allowed_types` also allow
 none of them; version 1.0 allows exactly what is written down.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
@@ -111,7 +112,7 @@ def _convert_type(body: FgaTypeBody) -> TypeBody:
     relations = body.relations or {}
     return TypeBody(
         type=body.type or "",
-        relations={name: None if one is None else _convert_relation(one) for name, one in relations.items()},
+        relations={name: None if one is None else _convert_relation(one, relations) for name, one in relations.items()},
         allowed_types={
             name: one.allowed_types
             for name, one in relations.items()
@@ -120,14 +121,18 @@ def _convert_type(body: FgaTypeBody) -> TypeBody:
     )
 
 
-def _convert_relation(one: FgaRelationDefinition) -> RuleBody:
+def _convert_relation(one: FgaRelationDefinition, names: Container[str]) -> RuleBody:
+    """Returns the rule of a relation; `names` has the relations of its type."""
     rule = FgaRuleDefinition(one.inherit_if, one.of_type, one.with_relation, one.rules, one.for_all, one.policy)
-    body: RuleBody = fold(rule, lambda inner: inner.rules or (), _convert_rule)
+    body: RuleBody = fold(rule, lambda inner: inner.rules or (), partial(_convert_rule, names))
     return body
 
 
-def _convert_rule(rule: FgaRuleDefinition, rules: Sequence[RuleBody]) -> RuleBody:
+def _convert_rule(names: Container[str], rule: FgaRuleDefinition, rules: Sequence[RuleBody]) -> RuleBody:
     inherit_if = None if rule.inherit_if is None else GROUPS.get(rule.inherit_if, rule.inherit_if)
+    # The API of Warrant has relations with these names: without rules, they are no groups.
+    if rule.rules is None and (rule.inherit_if in names or rule.with_relation is not None):
+        inherit_if = rule.inherit_if
     inner: list[RuleBody | None] | None = None if rule.rules is None else [*rules]
     return RuleBody(inherit_if, rule.for_all, rule.of_type, rule.with_relation, inner, rule.policy)
 
