@@ -291,7 +291,8 @@ def _responder(running: Running, route: Route) -> Responder:
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
         resp.set_headers(answer.headers)
-        resp.data = render_body(answer)
+        # A bytearray is sent as it is: copying many megabytes would take as long as rendering them.
+        resp.data = cast(bytes, await render_body(answer))
         if route.is_typed:
             resp.content_type = public.TEXT if answer.is_text else public.JSON
         finish_answer(req, resp)
