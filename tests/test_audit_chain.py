@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import pytest
 from click.testing import CliRunner, Result
 from structlog.testing import capture_logs
 
 from magistrate.api.server import audit_log
-from magistrate.api.server.audit_log import AuditLog, ChainedFile, LineContent
-from magistrate.api.server.audit_records import AUDIT_FORMATS, CHANGE, AuditRecord
+from magistrate.api.server.audit_log import AuditLog, ChainedFile
+from magistrate.api.server.audit_records import AUDIT_FORMATS, CHANGE, NOT_RENDERED, AuditRecord, LineContent
 from magistrate.audit_chain import ChainVerifier, begin_chain, read_sealed_line, seal_line
 from magistrate.cli.commands import main
 
@@ -137,10 +138,10 @@ def test_a_changed_last_line_is_not_covered_by_the_next(tmp_path: Path) -> None:
 
 @FORMATS
 def test_bodies_are_recorded_up_to_a_length_and_then_as_a_digest(format: str) -> None:
-    short = AUDIT_FORMATS[format](record(0, b'{ "a" :\n 1 }'), 0, begin_chain())
-    long = AUDIT_FORMATS[format](record(0, b'{"a":"' + b"x" * 5_000 + b'"}'), 7, begin_chain())
+    short = LineContent(format, record(0, b'{ "a" :\n 1 }'), 0)(begin_chain())
+    long = LineContent(format, record(0, b'{"a":"' + b"x" * 5_000 + b'"}'), 7)(begin_chain())
 
-    text = AUDIT_FORMATS[format](record(0, b'type "d"\n'), 0, begin_chain())
+    text = LineContent(format, record(0, b'type "d"\n'), 0)(begin_chain())
 
     assert b'"request":{"a":1}' in short
     assert rb'"request":"type \"d\"\n"' in text
@@ -150,8 +151,47 @@ def test_bodies_are_recorded_up_to_a_length_and_then_as_a_digest(format: str) ->
     assert len(long) < 1_000
 
 
+@FORMATS
+@pytest.mark.parametrize("depth", [990, 996, 997, 998, 999, 1_000, 4_096])
+def test_a_deeply_nested_body_is_recorded_as_json_or_text(tmp_path: Path, depth: int, format: str) -> None:
+    path = tmp_path / "audit"
+    log = AuditLog(str(path), format)
+
+    log.note(record(0, b"[" * (depth // 2) + b"]" * (depth // 2)))
+    log.note(record(1, b"[" * depth))
+    log.note(record(2, b"{}"))
+    log.close()
+
+    assert faults(path) == []
+    lines = path.read_text().splitlines()
+    assert [f'"requestId":"r-{number}"' in line for number, line in enumerate(lines)] == [True] * 3
+    assert f'"request":"{"[" * depth}"' in lines[1]
+    assert NOT_RENDERED not in path.read_text()
+
+
+@FORMATS
+def test_a_record_that_cannot_be_rendered_leaves_a_stub_and_the_next_ones_are_written(
+    tmp_path: Path, format: str
+) -> None:
+    path = tmp_path / "audit"
+    unusual = msgspec.structs.replace(record(0, b"{}"), path="/v2/\ud800")  # a character that UTF-8 does not have
+    with capture_logs() as logged:
+        log = AuditLog(str(path), format)
+        log.note(unusual)
+        log.note(record(1))
+        log.close()
+
+    assert faults(path) == []
+    stub, line = (json.loads(line).get("data", json.loads(line)) for line in path.read_text().splitlines())
+    assert (stub["error"], stub["requestId"], stub["path"], stub["requestBytes"]) == (NOT_RENDERED, "r-0", "/v2/?", 2)
+    assert (line["requestId"], "error" in line) == ("r-1", False)
+    [fault] = logged
+    assert (fault["log_level"], fault["request_id"]) == ("error", "r-0")
+    assert "surrogates not allowed" in fault["cause"]
+
+
 def test_a_cloud_event_has_what_the_specification_requires() -> None:
-    event = json.loads(AUDIT_FORMATS["cloudevents"](record(0), 0, begin_chain()))
+    event = json.loads(LineContent("cloudevents", record(0), 0)(begin_chain()))
 
     assert {"specversion", "id", "source", "type"} <= event.keys()
     assert (event["specversion"], event["type"]) == ("1.0", "magistrate.audit.change")
@@ -160,7 +200,7 @@ def test_a_cloud_event_has_what_the_specification_requires() -> None:
 
 def test_a_sealed_line_is_read_back() -> None:
     link = begin_chain()
-    line, digest = seal_line(AUDIT_FORMATS["json"](record(0), 0, link))
+    line, digest = seal_line(LineContent("json", record(0), 0)(link))
 
     sealed = read_sealed_line(line)
 

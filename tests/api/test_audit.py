@@ -106,6 +106,14 @@ def test_administrative_calls_are_recorded_without_secrets(audited: Client, path
     assert KEY not in text
 
 
+def test_a_body_that_is_nested_too_deeply_is_recorded_as_text(audited: Client, path: Path) -> None:
+    answer = audited.put("/v2/model", content="[" * 3_000, headers={"Content-Type": "text/plain"})
+    after = audited.post("/v2/objects", json={"objectType": "d"})
+
+    assert wait_for_request(path, answer)["request"] == "[" * 3_000
+    assert wait_for_request(path, after)["status"] == 200
+
+
 def test_reads_and_checks_are_not_recorded(audited: Client, path: Path) -> None:
     for _ in range(2):
         audited.ask("document:plan#viewer@user:ann")

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import structlog
 
-from magistrate.api.server.audit_records import AUDIT_FORMATS, AuditRecord
+from magistrate.api.server.audit_records import AuditRecord, LineContent
 from magistrate.audit_chain import ChainLink, begin_chain, read_sealed_line, seal_line
 from magistrate.errors import InvalidSetting
 
@@ -43,7 +43,7 @@ class ChainedFile:
         self._size = -1
         self._descriptor = 1 if path == STANDARD_OUTPUT else -1
 
-    def append(self, contents: "Sequence[LineContent]") -> None:
+    def append(self, contents: Sequence[LineContent]) -> None:
         """Appends a line for each content, all or none. Raises OSError."""
         if self._path == STANDARD_OUTPUT:
             for line in self._seal(self._link or begin_chain(), contents):
@@ -71,7 +71,7 @@ class ChainedFile:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _seal(self, link: ChainLink, contents: "Sequence[LineContent]") -> list[bytes]:
+    def _seal(self, link: ChainLink, contents: Sequence[LineContent]) -> list[bytes]:
         lines = []
         for render in contents:
             line, digest = seal_line(render(link))
@@ -95,20 +95,6 @@ class ChainedFile:
             if opened.st_size:
                 self._link, _ = _read_end(self._descriptor, opened.st_size, None)
             self.close()  # which unlocks it
-
-
-class LineContent:
-    """Represents a line that is still to be linked: called with its link, it returns the JSON object."""
-
-    __slots__ = ("_dropped", "_format", "_record")
-
-    def __init__(self, format: str, record: AuditRecord, dropped: int) -> None:
-        self._format = format
-        self._record = record
-        self._dropped = dropped
-
-    def __call__(self, link: ChainLink) -> bytes:
-        return AUDIT_FORMATS[self._format](self._record, self._dropped, link)
 
 
 class AuditLog:
@@ -168,7 +154,7 @@ class AuditLog:
             ]
             try:
                 self._file.append(contents)
-            except OSError as error:
+            except Exception as error:  # whatever it is, the thread has to go on
                 if not self._is_failing:
                     log.error("the audit log cannot be written, records wait in memory", cause=repr(error))
                 self._is_failing = True

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
+import structlog
 
 from magistrate.api.json_decoders import decode_json
 from magistrate.api.render import render_time
@@ -15,6 +16,9 @@ CHANGE, REFUSED, ADMINISTRATIVE = "change", "refused", "administrative"
 MOST_BODY_BYTES = 4_096
 """Limits the bytes of a request body that is recorded as a whole; of a longer one, the digest is recorded."""
 MOST_PATH_CHARACTERS = 2_048
+NOT_RENDERED = "the record could not be rendered"
+
+log = structlog.get_logger()
 
 
 class AuditRecord(msgspec.Struct, frozen=True):
@@ -36,6 +40,21 @@ class AuditRecord(msgspec.Struct, frozen=True):
 def _build_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
     """Returns the members that both formats have, those without a value left out. `dropped` counts the records that
     are missing before this one."""
+    return _build_head_members(record, dropped) | _build_body_members(record.body)
+
+
+def _build_stub_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
+    """Returns the members of a record that cannot be rendered: they contain no JSON of the caller, and only characters
+    that can be encoded."""
+    members = _build_head_members(record, dropped) | _build_digest_members(record.body)
+    encodable = {
+        name: value.encode(errors="replace").decode() if isinstance(value, str) else value
+        for name, value in members.items()
+    }
+    return encodable | {"error": NOT_RENDERED}
+
+
+def _build_head_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
     members = {
         "kind": record.kind,
         "actor": record.actor,
@@ -44,29 +63,31 @@ def _build_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
         "path": record.path[:MOST_PATH_CHARACTERS],
         "status": record.status,
         "token": record.token,
-        **_build_body_members(record.body),
         "dropped": dropped or None,
     }
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _build_body_members(body: bytes) -> Mapping[str, object]:
+def _build_body_members(body: bytes) -> dict[str, Any]:
+    if len(body) > MOST_BODY_BYTES:
+        return _build_digest_members(body)
     if not body:
         return {}
-    if len(body) <= MOST_BODY_BYTES:
-        try:
-            return {"request": decode_json(body)}
-        except msgspec.DecodeError:  # some routes take text as well
-            return {"request": body.decode(errors="replace")}
-    return {"requestSha256": hashlib.sha256(body).hexdigest(), "requestBytes": len(body)}
+    try:
+        return {"request": msgspec.Raw(msgspec.json.encode(decode_json(body)))}
+    except (msgspec.DecodeError, RecursionError):  # some routes take text as well; or it is nested too deeply
+        return {"request": body.decode(errors="replace")}
 
 
-def _render_json(record: AuditRecord, dropped: int, link: ChainLink) -> bytes:
-    members = _build_members(record, dropped)
+def _build_digest_members(body: bytes) -> dict[str, Any]:
+    return {"requestSha256": hashlib.sha256(body).hexdigest(), "requestBytes": len(body)} if body else {}
+
+
+def _render_json(record: AuditRecord, members: Mapping[str, Any], link: ChainLink) -> bytes:
     return msgspec.json.encode({"time": render_time(record.at), **members, **msgspec.structs.asdict(link)})
 
 
-def _render_cloud_event(record: AuditRecord, dropped: int, link: ChainLink) -> bytes:
+def _render_cloud_event(record: AuditRecord, members: Mapping[str, Any], link: ChainLink) -> bytes:
     """Renders a CloudEvent 1.0 with three extension attributes, those of the link."""
     event = {
         "specversion": "1.0",
@@ -75,13 +96,33 @@ def _render_cloud_event(record: AuditRecord, dropped: int, link: ChainLink) -> b
         "type": f"magistrate.audit.{record.kind}",
         "time": render_time(record.at),
         "datacontenttype": "application/json",
-        "data": _build_members(record, dropped),
+        "data": members,
     }
     return msgspec.json.encode(event | msgspec.structs.asdict(link))
 
 
-AUDIT_FORMATS: Mapping[str, Callable[[AuditRecord, int, ChainLink], bytes]] = {
+AUDIT_FORMATS: Mapping[str, Callable[[AuditRecord, Mapping[str, Any], ChainLink], bytes]] = {
     "json": _render_json,
     "cloudevents": _render_cloud_event,
 }
-"""Maps the setting audit_format to what renders a record, the number of records missing before it, and its link."""
+"""Maps the setting audit_format to what renders the time of a record, its other members, and its link."""
+
+
+class LineContent:
+    """Represents a line that is still to be linked: called with its link, it returns the JSON object. If the record
+    cannot be rendered, this is a stub that says so."""
+
+    __slots__ = ("_dropped", "_format", "_record")
+
+    def __init__(self, format: str, record: AuditRecord, dropped: int) -> None:
+        self._format = format
+        self._record = record
+        self._dropped = dropped
+
+    def __call__(self, link: ChainLink) -> bytes:
+        record, render = self._record, AUDIT_FORMATS[self._format]
+        try:
+            return render(record, _build_members(record, self._dropped), link)
+        except Exception as error:  # one record must not keep all later ones from being written
+            log.error("a record of the audit log cannot be rendered", request_id=record.request_id, cause=repr(error))
+            return render(record, _build_stub_members(record, self._dropped), link)
