@@ -1,6 +1,10 @@
 """The chain of hashes in an audit log, and `magistrate audit verify`."""
 
 import json
+import os
+import shutil
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,11 +15,24 @@ from click.testing import CliRunner, Result
 from structlog.testing import capture_logs
 
 from magistrate.api.server import audit_log
-from magistrate.api.server.audit_log import AuditLog, ChainedFile
+from magistrate.api.server.audit_file import CHAIN_BYTES, ChainedFile
+from magistrate.api.server.audit_log import AuditLog
 from magistrate.api.server.audit_records import AUDIT_FORMATS, CHANGE, NOT_RENDERED, AuditRecord, LineContent
 from magistrate.audit_chain import ChainVerifier, begin_chain, read_sealed_line, seal_line
 from magistrate.cli.commands import main
 
+ROOT = Path(__file__).parents[1]
+APPENDS = """
+import sys
+import time
+from magistrate.api.server.audit_file import ChainedFile
+from tests.test_audit_chain import contents
+
+file = ChainedFile(sys.argv[1])
+for number in range(200):
+    file.append(contents(number))
+    time.sleep(0.001)
+"""
 FORMATS = pytest.mark.parametrize("format", AUDIT_FORMATS)
 
 
@@ -112,6 +129,119 @@ def test_a_chain_goes_on_in_the_next_file_after_a_rotation(tmp_path: Path) -> No
     assert verify(path).exit_code == 2
     assert verify(path, options=("--tail",)).exit_code == 0
     assert verify(path, moved, options=("--tail",)).exit_code == 2
+
+
+def test_a_chain_goes_on_after_two_rotations_in_which_a_worker_was_idle(tmp_path: Path) -> None:
+    path, first, second = tmp_path / "audit", tmp_path / "audit.2", tmp_path / "audit.1"
+    one, other = ChainedFile(str(path)), ChainedFile(str(path))
+    one.append(contents(0))
+    other.append(contents(1))
+    path.rename(first)
+    other.append(contents(2, 3))
+    path.rename(second)
+    one.append(contents(4))
+    other.append(contents(5))
+    one.close()
+    other.close()
+
+    assert verify(first, second, path).output.startswith("6 records are as they were written\n")
+
+
+def test_a_chain_goes_on_after_a_rotation_and_a_restart(tmp_path: Path) -> None:
+    path, moved = tmp_path / "audit", tmp_path / "audit.1"
+    write(path, 0, 1)
+    path.rename(moved)
+    write(path, 2)
+
+    assert verify(moved, path).exit_code == 0
+    assert len(json.loads(verify(moved, path, options=("--json",)).output)["chains"]) == 1
+
+
+@pytest.mark.parametrize("lines_of_other", [0, 1, 2])
+def test_a_chain_goes_on_in_a_file_that_was_copied_and_emptied(tmp_path: Path, lines_of_other: int) -> None:
+    path, copied = tmp_path / "audit", tmp_path / "audit.1"
+    one, other = ChainedFile(str(path)), ChainedFile(str(path))
+    other.append(contents(0))
+    one.append(contents(1))
+    other.append(contents(2))
+    one.append(contents(3))
+    shutil.copy(path, copied)
+    os.truncate(path, 0)
+    for number in range(lines_of_other):
+        other.append(contents(4 + number))
+    one.append(contents(6))
+    one.close()
+    other.close()
+
+    assert verify(copied, path).output.startswith(f"{5 + lines_of_other} records are as they were written\n")
+
+
+def test_a_file_that_was_emptied_and_is_as_long_again_is_read_again(tmp_path: Path) -> None:
+    path, copied = tmp_path / "audit", tmp_path / "audit.1"
+    one, other = ChainedFile(str(path)), ChainedFile(str(path))
+    one.append(contents(1))
+    size = path.stat().st_size
+    shutil.copy(path, copied)
+    os.truncate(path, 0)
+    other.append(contents(2))
+    assert path.stat().st_size == size
+    one.append(contents(3))
+    one.close()
+    other.close()
+
+    assert verify(copied, path).exit_code == 0
+
+
+@pytest.mark.parametrize("kept", [b"", b"{", b'{"chain":"a"}'])
+def test_without_its_state_a_chain_goes_on_from_what_a_worker_knows(tmp_path: Path, kept: bytes) -> None:
+    path, state = tmp_path / "audit", tmp_path / "audit.chain"
+    one, moved = ChainedFile(str(path)), tmp_path / "audit.1"
+    one.append(contents(0))
+    state.unlink()
+    state.write_bytes(kept)
+    one.append(contents(1))
+    state.write_bytes(kept)
+    path.rename(moved)
+    one.append(contents(2))
+    one.close()
+    write(path, 3)
+
+    assert verify(moved, path).exit_code == 0
+    assert len(json.loads(verify(moved, path, options=("--json",)).output)["chains"]) == 1
+    assert state.stat().st_size == CHAIN_BYTES
+
+
+def test_a_chain_goes_on_after_a_worker_was_killed_before_it_wrote_the_state(tmp_path: Path) -> None:
+    path, state, moved = tmp_path / "audit", tmp_path / "audit.chain", tmp_path / "audit.1"
+    one = ChainedFile(str(path))
+    one.append(contents(0))
+    before = state.read_bytes()
+    write(path, 1)
+    state.write_bytes(before)
+    path.rename(moved)
+    one.append(contents(2))
+    one.close()
+
+    assert verify(moved, path).exit_code == 0
+    assert state.stat().st_mode & 0o777 == 0o600
+
+
+def test_processes_write_one_chain_while_the_file_is_rotated(tmp_path: Path) -> None:
+    path = tmp_path / "audit"
+    moved: list[Path] = []
+    processes = [
+        subprocess.Popen([sys.executable, "-c", APPENDS, str(path)], env=os.environ | {"PYTHONPATH": str(ROOT)})
+        for _ in range(3)
+    ]
+    while any(process.poll() is None for process in processes):
+        if path.exists():
+            moved.append(path.rename(tmp_path / f"audit.{len(moved)}"))
+        time.sleep(0.005)
+
+    assert [process.returncode for process in processes] == [0, 0, 0]
+    ran = verify(*moved, *[path] * path.exists())
+    assert ran.output.startswith("600 records are as they were written\n"), ran.output
+    assert len(moved) > 3
 
 
 def test_a_line_that_was_not_written_completely_is_cut_off(tmp_path: Path) -> None:
@@ -233,11 +363,12 @@ def test_what_cannot_be_written_waits_and_what_is_dropped_is_said_so(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device here")
-def test_a_full_disk_is_logged_once_and_the_records_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_logged_once_and_the_records_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "audit").symlink_to("/dev/full")
     monkeypatch.setattr(audit_log, "WRITTEN_EVERY_SECONDS", 0.01)
     monkeypatch.setattr(audit_log, "RETRIED_EVERY_SECONDS", 0.01)
     with capture_logs() as logged:
-        log = AuditLog("/dev/full", "json")
+        log = AuditLog(str(tmp_path / "audit"), "json")
         log.note(record(0))
         wait_until(lambda: bool(logged))
         log.close()

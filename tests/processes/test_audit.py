@@ -30,7 +30,8 @@ def test_all_workers_write_one_chain_to_a_file(tmp_path: Path) -> None:
 
     verifier = verify((tmp_path / "audit.log").read_bytes())
     assert (verifier.records, len(verifier.last_lines)) == (12, 1)
-    assert stat.S_IMODE((tmp_path / "audit.log").stat().st_mode) == 0o600
+    for name in ("audit.log", "audit.log.chain"):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
 
 
 def test_each_worker_writes_a_chain_to_standard_output(tmp_path: Path) -> None:
@@ -53,6 +54,7 @@ def test_each_worker_writes_a_chain_to_standard_output(tmp_path: Path) -> None:
             ("--audit-log", "nowhere/audit.log"),
             "audit_log: nowhere/audit.log cannot be written: No such file or directory",
         ),
+        (("--audit-log", "log"), "audit_log: log.chain cannot be written: Is a directory"),
         (("--audit-log", "/dev/null"), "audit_log: /dev/null must be a regular file, or - for standard output"),
         (("--audit-log", "a", "--audit-format", "xml"), "audit_format must be json or cloudevents"),
     ],
@@ -60,6 +62,7 @@ def test_each_worker_writes_a_chain_to_standard_output(tmp_path: Path) -> None:
 def test_an_audit_log_that_cannot_be_written_keeps_it_from_starting(
     tmp_path: Path, options: tuple[str, ...], message: str
 ) -> None:
+    (tmp_path / "log.chain").mkdir()
     service = ServiceProcess(tmp_path, *options, api_key=KEY)
 
     assert message in service.errors()

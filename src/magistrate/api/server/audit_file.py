@@ -1,0 +1,185 @@
+"""Appends lines to the file of an audit log, in turn with other processes (docs/operating.md#audit).
+
+All workers append to one file, and each line follows the last one, whichever worker wrote that: so there is one chain.
+The file `audit.log` may be moved away or emptied at any time. Therefore `audit.log.chain`, which stays, has the link of
+the next line, and whoever appends has the lock on it."""
+
+import fcntl
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+
+import msgspec
+import structlog
+
+from magistrate.api.server.audit_records import LineContent
+from magistrate.audit_chain import ChainLink, begin_chain, read_sealed_line, seal_line
+
+STANDARD_OUTPUT = "-"
+CHAIN_SUFFIX = ".chain"
+CHAIN_BYTES = 256
+"""Sets the size of the file with the next link, which is padded, so that one call replaces all of it."""
+TAIL_BYTES = 65_536
+"""Sets how much of a file is read to find its last line, which is shorter."""
+
+log = structlog.get_logger()
+
+
+class ChainState:
+    """Represents the file that has the link of the next line of an audit log."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._descriptor = -1
+
+    def open(self) -> None:
+        """Opens the file, which is created if there is none. Raises OSError."""
+        if self._descriptor < 0:
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    def lock(self) -> None:
+        """Waits for the lock on the file that has this path now. Raises OSError."""
+        while True:
+            self.open()
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            if _has_path(self._descriptor, self._path):
+                return
+            self.close()  # somebody removed it while this process waited
+
+    def unlock(self) -> None:
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+
+    def read(self) -> ChainLink | None:
+        """Returns the link of the next line, or None if it is not known."""
+        try:
+            return msgspec.json.decode(os.pread(self._descriptor, CHAIN_BYTES, 0), type=ChainLink)
+        except msgspec.MsgspecError:
+            return None
+
+    def write(self, link: ChainLink) -> None:
+        os.pwrite(self._descriptor, msgspec.json.encode(link).ljust(CHAIN_BYTES - 1) + b"\n", 0)
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)  # which unlocks it
+            self._descriptor = -1
+
+
+class ChainedFile:
+    """Appends lines to a file that other processes append to as well. A path of `-` stands for standard output."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._state = ChainState(path + CHAIN_SUFFIX)
+        self._link: ChainLink | None = None
+        """Holds the link of the line after those that this process knows, None if there are none."""
+        self._size = -1
+        self._descriptor = 1 if path == STANDARD_OUTPUT else -1
+
+    def append(self, contents: Sequence[LineContent]) -> None:
+        """Appends a line for each content, all or none. Raises OSError."""
+        if self._path == STANDARD_OUTPUT:
+            self._link, lines = _seal(self._link or begin_chain(), contents)
+            for line in lines:
+                _write_all(self._descriptor, line)
+            return
+        self._state.lock()
+        try:
+            self._open_locked()
+            try:
+                self._append_locked(contents)
+            finally:
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        finally:
+            self._state.unlock()
+
+    def close(self) -> None:
+        if self._descriptor > 1:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        self._state.close()
+
+    def _open_locked(self) -> None:
+        """Opens the file that has this path now. Of one that was moved away, the end is read first: nobody appends to
+        it any more."""
+        if self._descriptor >= 0 and not _has_path(self._descriptor, self._path):
+            with suppress(OSError):
+                self._link = _read_end(self._descriptor)[0] or self._link
+            os.close(self._descriptor)
+            self._descriptor = -1
+        if self._descriptor < 0:
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+            self._descriptor, self._size = os.open(self._path, flags, 0o600), -1
+        fcntl.flock(self._descriptor, fcntl.LOCK_EX)  # by another name, the file has another state beside it
+
+    def _append_locked(self, contents: Sequence[LineContent]) -> None:
+        link, size = self._find_link()
+        link, lines = _seal(link, contents)
+        content = b"".join(lines)
+        try:
+            _write_all(self._descriptor, content)
+            self._state.write(link)
+        except OSError:
+            self._link = None
+            with suppress(OSError):
+                os.ftruncate(self._descriptor, size)  # a part of a line would stay
+            raise
+        self._link, self._size = link, size + len(content)
+
+    def _find_link(self) -> tuple[ChainLink, int]:
+        """Returns the link of the next line, and the size of the file with complete lines only."""
+        size, kept = os.fstat(self._descriptor).st_size, self._state.read()
+        if size and size == self._size and kept is not None and kept == self._link:
+            return kept, size  # no other process has written since this one did
+        link, size = _read_end(self._descriptor)
+        return link or self._continue_from(kept), size
+
+    def _continue_from(self, kept: ChainLink | None) -> ChainLink:
+        """Returns the link of the first line of a new or emptied file. A process that is killed after it has written
+        lines leaves a state from before, so one that has read these lines knows more."""
+        own = self._link
+        if kept is None:
+            return own or begin_chain()
+        return own if own is not None and own.chain == kept.chain and own.sequence > kept.sequence else kept
+
+
+def _has_path(descriptor: int, path: str) -> bool:
+    """Returns whether the open file is the one that has this path now."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(path))
+    except FileNotFoundError:
+        return False
+
+
+def _seal(link: ChainLink, contents: Sequence[LineContent]) -> tuple[ChainLink, list[bytes]]:
+    """Returns the link of the line after, and the lines."""
+    lines = []
+    for render in contents:
+        line, digest = seal_line(render(link))
+        lines.append(line + b"\n")
+        link = ChainLink(link.chain, link.sequence + 1, digest)
+    return link, lines
+
+
+def _read_end(descriptor: int) -> tuple[ChainLink | None, int]:
+    """Returns the link of the line after the last one, None if there is no line, and the size of the file without an
+    incomplete line at its end, which is cut off: the process that wrote it was killed. Behind a line that is not what
+    its hash says, a new chain begins, so that this stays visible."""
+    size = os.fstat(descriptor).st_size
+    start = max(0, size - TAIL_BYTES)
+    tail = os.pread(descriptor, size - start, start)
+    complete = tail[: tail.rfind(b"\n") + 1]
+    if len(complete) < len(tail):
+        size -= len(tail) - len(complete)
+        os.ftruncate(descriptor, size)
+        log.warning("an incomplete line at the end of the audit log was cut off", bytes=len(tail) - len(complete))
+    if not complete:
+        return None, size
+    last = read_sealed_line(complete[:-1].rpartition(b"\n")[2])
+    return begin_chain() if last is None else last.next, size
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    left = memoryview(content)
+    while left:
+        left = left[os.write(descriptor, left) :]
