@@ -17,16 +17,17 @@ from structlog.testing import capture_logs
 from magistrate.api.server import audit_log
 from magistrate.api.server.audit_file import CHAIN_BYTES, ChainedFile
 from magistrate.api.server.audit_log import AuditLog
-from magistrate.api.server.audit_records import AUDIT_FORMATS, CHANGE, NOT_RENDERED, AuditRecord, LineContent
-from magistrate.audit_chain import ChainVerifier, begin_chain, read_sealed_line, seal_line
+from magistrate.api.server.audit_records import AUDIT_FORMATS, NOT_RENDERED, LineContent
+from magistrate.audit_chain import begin_chain, read_sealed_line, seal_line
 from magistrate.cli.commands import main
+from tests.audit_records import contents, find_faults, record
 
 ROOT = Path(__file__).parents[1]
 APPENDS = """
 import sys
 import time
 from magistrate.api.server.audit_file import ChainedFile
-from tests.test_audit_chain import contents
+from tests.audit_records import contents
 
 file = ChainedFile(sys.argv[1])
 for number in range(200):
@@ -34,14 +35,6 @@ for number in range(200):
     time.sleep(0.001)
 """
 FORMATS = pytest.mark.parametrize("format", AUDIT_FORMATS)
-
-
-def record(number: int, body: bytes = b"") -> AuditRecord:
-    return AuditRecord(1_763_683_200_000_000 + number, CHANGE, "ann", f"r-{number}", "POST", "/v2/x", 200, "t", body)
-
-
-def contents(*numbers: int, format: str = "json") -> list[LineContent]:
-    return [LineContent(format, record(number), 0) for number in numbers]
 
 
 def write(path: Path, *numbers: int, format: str = "json") -> None:
@@ -54,9 +47,9 @@ def verify(*paths: Path, options: tuple[str, ...] = ()) -> Result:
     return CliRunner().invoke(main, ["audit", "verify", *map(str, paths), *options], prog_name="magistrate")
 
 
-def faults(path: Path, may_begin_late: bool = False) -> list[int]:
+def faults(path: Path) -> list[int]:
     """The numbers of the lines that are at fault."""
-    return [number for number, _ in ChainVerifier(may_begin_late).verify(path.read_bytes().splitlines(keepends=True))]
+    return find_faults(path.read_bytes())
 
 
 @FORMATS

@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 from magistrate.api.auth.provider_keys import read_key_file
-from magistrate.api.server.audit_file import STANDARD_OUTPUT
+from magistrate.api.server.audit_log import STANDARD_OUTPUT
 from magistrate.api.server.server import limit_connections
 from magistrate.api.server.tls import load_context
 from magistrate.config import Settings, SqliteUrl, read_api_key_file

@@ -51,8 +51,8 @@ def create_application(
     settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None
 ) -> Application:
     """Creates the ASGI application, in each worker process; the store must be migrated and seeded. Through the
-    shared folder, workers share their counters, the rate limits and the digests of the key file. `hangup` is that of
-    ServiceKeys."""
+    shared folder, workers share their counters, the rate limits, the digests of the key file and the lock on standard
+    output. `hangup` is that of ServiceKeys."""
     log_to_stderr()
     sys.setswitchinterval(SWITCH_SECONDS)
     METRICS.board = None if shared_folder is None else Board(shared_folder)
@@ -60,7 +60,7 @@ def create_application(
     access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
     shared = None if shared_folder is None else SharedDigests(shared_folder)
     cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None
-    audit_log = AuditLog(settings.audit_log, settings.audit_format) if settings.audit_log else None
+    audit_log = AuditLog(settings.audit_log, settings.audit_format, shared_folder) if settings.audit_log else None
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
     rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
     opened = partial(open_service, settings, hangup, shared, rate_limit)

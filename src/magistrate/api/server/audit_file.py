@@ -6,7 +6,8 @@ the next line, and whoever appends has the lock on it."""
 
 import fcntl
 import os
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterable
 from contextlib import suppress
 
 import msgspec
@@ -15,7 +16,6 @@ import structlog
 from magistrate.api.server.audit_records import LineContent
 from magistrate.audit_chain import ChainLink, begin_chain, read_sealed_line, seal_line
 
-STANDARD_OUTPUT = "-"
 CHAIN_SUFFIX = ".chain"
 CHAIN_BYTES = 256
 """Sets the size of the file with the next link, which is padded, so that one call replaces all of it."""
@@ -66,7 +66,7 @@ class ChainState:
 
 
 class ChainedFile:
-    """Appends lines to a file that other processes append to as well. A path of `-` stands for standard output."""
+    """Appends lines to a file that other processes append to as well."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -74,27 +74,23 @@ class ChainedFile:
         self._link: ChainLink | None = None
         """Holds the link of the line after those that this process knows, None if there are none."""
         self._size = -1
-        self._descriptor = 1 if path == STANDARD_OUTPUT else -1
+        self._descriptor = -1
 
-    def append(self, contents: Sequence[LineContent]) -> None:
-        """Appends a line for each content, all or none. Raises OSError."""
-        if self._path == STANDARD_OUTPUT:
-            self._link, lines = _seal(self._link or begin_chain(), contents)
-            for line in lines:
-                _write_all(self._descriptor, line)
-            return
+    def append(self, contents: deque[LineContent]) -> None:
+        """Appends a line for each content, and removes it: all or none. Raises OSError."""
         self._state.lock()
         try:
             self._open_locked()
             try:
                 self._append_locked(contents)
+                contents.clear()
             finally:
                 fcntl.flock(self._descriptor, fcntl.LOCK_UN)
         finally:
             self._state.unlock()
 
     def close(self) -> None:
-        if self._descriptor > 1:
+        if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
         self._state.close()
@@ -112,10 +108,9 @@ class ChainedFile:
             self._descriptor, self._size = os.open(self._path, flags, 0o600), -1
         fcntl.flock(self._descriptor, fcntl.LOCK_EX)  # by another name, the file has another state beside it
 
-    def _append_locked(self, contents: Sequence[LineContent]) -> None:
+    def _append_locked(self, contents: Iterable[LineContent]) -> None:
         link, size = self._find_link()
-        link, lines = _seal(link, contents)
-        content = b"".join(lines)
+        link, content = _seal(link, contents)
         try:
             _write_all(self._descriptor, content)
             self._state.write(link)
@@ -151,14 +146,14 @@ def _has_path(descriptor: int, path: str) -> bool:
         return False
 
 
-def _seal(link: ChainLink, contents: Sequence[LineContent]) -> tuple[ChainLink, list[bytes]]:
+def _seal(link: ChainLink, contents: Iterable[LineContent]) -> tuple[ChainLink, bytes]:
     """Returns the link of the line after, and the lines."""
     lines = []
     for render in contents:
         line, digest = seal_line(render(link))
         lines.append(line + b"\n")
         link = ChainLink(link.chain, link.sequence + 1, digest)
-    return link, lines
+    return link, b"".join(lines)
 
 
 def _read_end(descriptor: int) -> tuple[ChainLink | None, int]:

@@ -1,18 +1,21 @@
 """Writes the audit log: who changed what, who was refused, and administrative calls (docs/operating.md#audit).
 
-A thread writes the records, so that no request waits for the disk. Standard output cannot be read back: there, each
-worker has a chain of its own."""
+A thread writes the records, so that no request waits for the disk."""
 
 import os
 import stat
 import threading
+from collections import deque
+from pathlib import Path
 
 import structlog
 
-from magistrate.api.server.audit_file import CHAIN_SUFFIX, STANDARD_OUTPUT, ChainedFile, ChainState
+from magistrate.api.server.audit_file import CHAIN_SUFFIX, ChainedFile, ChainState
+from magistrate.api.server.audit_output import ChainedOutput, OutputLock
 from magistrate.api.server.audit_records import AuditRecord, LineContent
 from magistrate.errors import InvalidSetting
 
+STANDARD_OUTPUT, STANDARD_OUTPUT_DESCRIPTOR = "-", 1
 WRITTEN_EVERY_SECONDS = 0.2
 RETRIED_EVERY_SECONDS = 1.0
 CLOSED_WITHIN_SECONDS = 5.0
@@ -28,11 +31,12 @@ log = structlog.get_logger()
 class AuditLog:
     """Holds the records of one process that wait to be written, and writes them in a thread until it is closed.
 
-    `dropped` counts those that were not written because too many were waiting; the next line says so, too."""
+    Through `shared_folder`, if there is one, it takes turns with other workers in writing to standard output, a path of
+    `-`. `dropped` counts those that were not written because too many were waiting; the next line says so, too."""
 
-    def __init__(self, path: str, format: str) -> None:
+    def __init__(self, path: str, format: str, shared_folder: Path | None = None) -> None:
         self.dropped = 0
-        self._file = ChainedFile(path)
+        self._file = _open_output(shared_folder) if path == STANDARD_OUTPUT else ChainedFile(path)
         self._format = format
         self._reported = 0
         self._waiting: list[AuditRecord] = []
@@ -74,26 +78,45 @@ class AuditLog:
             self._write_waiting()
 
     def _write_waiting(self) -> None:
-        while batch := self._waiting[:AT_ONCE]:
-            dropped = self.dropped
-            contents = [
+        while self._waiting or self._is_failing:  # of a line that failed, a part may have been written
+            batch, dropped = self._waiting[:AT_ONCE], self.dropped
+            contents = deque(
                 LineContent(self._format, record, 0 if place else dropped - self._reported)
                 for place, record in enumerate(batch)
-            ]
-            try:
-                self._file.append(contents)
-            except Exception as error:  # whatever it is, the thread has to go on
-                if not self._is_failing:
-                    log.error("the audit log cannot be written, records wait in memory", cause=repr(error))
-                self._is_failing = True
-                self._has_records.set()
+            )
+            is_written, missing = self._try_append(contents), dropped - self._reported
+            self._remove(batch[: len(batch) - len(contents)], dropped)
+            if not is_written:
                 return
             if self._is_failing:
-                log.warning("the audit log is written again", dropped=dropped - self._reported)
-            self._is_failing, self._reported = False, dropped
-            with self._state:
-                del self._waiting[: len(batch)]
-                self._waiting_bytes -= sum(len(record.body) for record in batch)
+                self._is_failing = False
+                log.warning("the audit log is written again", dropped=missing)
+
+    def _try_append(self, contents: deque[LineContent]) -> bool:
+        """Returns whether all are written; what is not stays in `contents`. The first failure is logged."""
+        try:
+            self._file.append(contents)
+        except Exception as error:  # whatever it is, the thread has to go on
+            if not self._is_failing:
+                log.error("the audit log cannot be written, records wait in memory", cause=repr(error))
+            self._is_failing = True
+            self._has_records.set()
+            return False
+        return True
+
+    def _remove(self, written: list[AuditRecord], dropped: int) -> None:
+        """Removes the first records, which are written. The first line said how many were dropped."""
+        if not written:
+            return
+        self._reported = dropped
+        with self._state:
+            del self._waiting[: len(written)]
+            self._waiting_bytes -= sum(len(record.body) for record in written)
+
+
+def _open_output(shared_folder: Path | None) -> ChainedOutput:
+    lock = None if shared_folder is None else OutputLock(shared_folder, STANDARD_OUTPUT_DESCRIPTOR)
+    return ChainedOutput(STANDARD_OUTPUT_DESCRIPTOR, lock)
 
 
 def check_audit_log(path: str) -> None:

@@ -1,0 +1,19 @@
+"""Records of an audit log, and what a chain of their lines has wrong."""
+
+from collections import deque
+
+from magistrate.api.server.audit_records import CHANGE, AuditRecord, LineContent
+from magistrate.audit_chain import ChainVerifier
+
+
+def record(number: int, body: bytes = b"") -> AuditRecord:
+    return AuditRecord(1_763_683_200_000_000 + number, CHANGE, "ann", f"r-{number}", "POST", "/v2/x", 200, "t", body)
+
+
+def contents(*numbers: int, format: str = "json", body: bytes = b"") -> deque[LineContent]:
+    return deque(LineContent(format, record(number, body), 0) for number in numbers)
+
+
+def find_faults(content: bytes) -> list[int]:
+    """The numbers of the lines that are at fault."""
+    return [number for number, _ in ChainVerifier().verify(content.splitlines(keepends=True))]
