@@ -30,6 +30,7 @@ for number in range(int(sys.argv[2])):
 """
 FULL_DISK = """
 import resource, signal, time
+from msgspec.structs import replace
 from magistrate.api.server import audit_log
 from magistrate.log import log_to_stderr
 from tests.audit_records import record
@@ -41,7 +42,7 @@ unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
 resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, unlimited[1]))
 log = audit_log.AuditLog("-", "json")
 for number in range(6):
-    log.note(record(number))
+    log.note(replace(record(number), path="/\\ud800") if number == 5 else record(number))
 time.sleep(0.2)
 resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
 log.close()
@@ -76,9 +77,10 @@ def pipe() -> Iterator[Pipe]:
     os.close(pipe.writer)
 
 
-def start(script: str, *arguments: str, stdout: int) -> "subprocess.Popen[bytes]":
+def start(script: str, *arguments: str, stdout: int, stderr: int | None = None) -> "subprocess.Popen[bytes]":
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([sys.executable, "-c", script, *arguments], stdout=stdout, env=environment)
+    command = [sys.executable, "-c", script, *arguments]
+    return subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environment)
 
 
 def append_until_full(pipe: Pipe, output: ChainedOutput) -> None:
@@ -103,9 +105,12 @@ def test_a_line_that_was_begun_is_completed_and_none_is_written_twice(pipe: Pipe
     assert pipe.request_ids() == [f"r-{number}" for number in range(100)]
 
 
-def test_after_a_full_disk_each_record_is_in_the_log_once(tmp_path: Path) -> None:
-    with (tmp_path / "out").open("wb") as out:
-        assert start(FULL_DISK, stdout=out.fileno()).wait(timeout=60) == 0
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no such device here")
+@pytest.mark.parametrize("has_log_on_full_disk", [False, True])
+def test_after_a_full_disk_each_record_is_in_the_log_once(tmp_path: Path, has_log_on_full_disk: bool) -> None:
+    with (tmp_path / "out").open("wb") as out, open("/dev/full", "wb") as full:
+        stderr = full.fileno() if has_log_on_full_disk else None
+        assert start(FULL_DISK, stdout=out.fileno(), stderr=stderr).wait(timeout=60) == 0
 
     content = (tmp_path / "out").read_bytes()
     assert find_faults(content) == []

@@ -6,6 +6,7 @@ import os
 import stat
 import threading
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
@@ -84,25 +85,30 @@ class AuditLog:
                 LineContent(self._format, record, 0 if place else dropped - self._reported)
                 for place, record in enumerate(batch)
             )
-            is_written, missing = self._try_append(contents), dropped - self._reported
+            failure, missing = self._try_append(contents), dropped - self._reported
             self._remove(batch[: len(batch) - len(contents)], dropped)
-            if not is_written:
+            self._note_outcome(failure, missing)
+            if failure is not None:
                 return
-            if self._is_failing:
-                self._is_failing = False
-                log.warning("the audit log is written again", dropped=missing)
 
-    def _try_append(self, contents: deque[LineContent]) -> bool:
-        """Returns whether all are written; what is not stays in `contents`. The first failure is logged."""
+    def _try_append(self, contents: deque[LineContent]) -> Exception | None:
+        """Returns what went wrong, or None if all are written; what is not stays in `contents`."""
         try:
             self._file.append(contents)
-        except Exception as error:  # whatever it is, the thread has to go on
-            if not self._is_failing:
-                log.error("the audit log cannot be written, records wait in memory", cause=repr(error))
-            self._is_failing = True
+        except Exception as error:  # any error may be gone at the next attempt
+            return error
+        return None
+
+    def _note_outcome(self, failure: Exception | None, missing: int) -> None:
+        """Logs the first failure, and the success after failures."""
+        was_failing, self._is_failing = self._is_failing, failure is not None
+        if failure is not None:
             self._has_records.set()
-            return False
-        return True
+        with suppress(Exception):  # the log of the service may be on the same full disk
+            if failure is not None and not was_failing:
+                log.error("the audit log cannot be written, records wait in memory", cause=repr(failure))
+            elif failure is None and was_failing:
+                log.warning("the audit log is written again", dropped=missing)
 
     def _remove(self, written: list[AuditRecord], dropped: int) -> None:
         """Removes the first records, which are written. The first line said how many were dropped."""

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -124,5 +125,8 @@ class LineContent:
         try:
             return render(record, _build_members(record, self._dropped), link)
         except Exception as error:  # one record must not keep all later ones from being written
-            log.error("a record of the audit log cannot be rendered", request_id=record.request_id, cause=repr(error))
+            with suppress(Exception):  # the log of the service may be on a full disk
+                log.error(
+                    "a record of the audit log cannot be rendered", request_id=record.request_id, cause=repr(error)
+                )
             return render(record, _build_stub_members(record, self._dropped), link)
