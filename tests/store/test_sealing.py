@@ -179,6 +179,17 @@ def test_what_can_be_read_only_once_is_refused() -> None:
         read_sealing("/dev/null")
 
 
+def test_the_service_refuses_a_named_pipe_and_waits_for_no_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe", 0o600)
+    service = ServiceProcess(tmp_path, api_key=KEY, secret_key_file="pipe")
+    try:
+        assert service.process.wait(timeout=20) == 1
+    finally:
+        service.process.kill()
+
+    assert "secret_key_file: pipe must be a regular file" in service.errors()
+
+
 @pytest.mark.parametrize("mode", [0o644, 0o604, 0o602, 0o620, 0o666])
 def test_a_file_that_others_can_use_is_refused(tmp_path: Path, mode: int) -> None:
     file = key_file(tmp_path, FIRST, mode=mode)

@@ -62,7 +62,7 @@ def read_sealing(path: str) -> Sealing:
     """Returns the keys of a file, one per line, each 64 hex digits or base64 of 32 bytes; blank lines and lines that
     begin with `#` are ignored. Raises InvalidSetting, also if other users can read the file."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=_open_without_waiting) as file:
             _check_mode(path, os.fstat(file.fileno()))
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
@@ -72,6 +72,11 @@ def read_sealing(path: str) -> Sealing:
     if not keys or len(content) > MAX_FILE_BYTES:
         raise InvalidSetting(f"secret_key_file: {path} must hold a key or some; `openssl rand -base64 32` makes one")
     return Sealing(keys)
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Opens a file for `open`. A pipe is opened as well if nobody writes to it, so that it can be refused."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _check_mode(path: str, found: os.stat_result) -> None:
