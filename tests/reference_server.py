@@ -24,6 +24,7 @@ MOST = 3
 Row = dict[str, Any]
 
 SORTS: Mapping[str, Mapping[str, Callable[[Row], tuple[str, str]]]] = {
+    "/v2/policies": {"name": lambda row: ("", row["name"])},
     "/v2/object-types": {"typeId": lambda row: ("", row["type"])},
     # The tie between objects is broken by the id alone.
     "/v2/objects": {
@@ -38,11 +39,12 @@ SORTS: Mapping[str, Mapping[str, Callable[[Row], tuple[str, str]]]] = {
 @dataclass(slots=True)
 class Reference:
     """`fails`: what to answer instead, if not None, by the request and how many came before it. `most`: the largest
-    page."""
+    page. `policies`: None if it has no such list, as a Warrant server."""
 
     types: list[Row] = field(default_factory=list)
     objects: list[Row] = field(default_factory=list)
     warrants: list[Row] = field(default_factory=list)
+    policies: list[Row] | None = None
     fails: Callable[[Sent, int], Answered | None] = lambda sent, number: None
     database: Literal["sqlite", "postgresql"] = "sqlite"
     most: int = MOST
@@ -79,9 +81,16 @@ class Reference:
         if sent.headers.get("Authorization") != f"ApiKey {KEY}":
             return fault(401, "unauthorized", "Invalid API key")
         url = urlsplit(sent.path)
+        if url.path == "/v2/policies" and self.policies is None:
+            return Answered(404, b"404 page not found\n", {"Content-Type": "text/plain; charset=utf-8"})
         if url.path == "/v2/check":
             return self._check(sent.body["warrants"][0])
-        rows = {"/v2/object-types": self.types, "/v2/objects": self.objects, "/v2/warrants": self.warrants}
+        rows = {
+            "/v2/policies": self.policies or [],
+            "/v2/object-types": self.types,
+            "/v2/objects": self.objects,
+            "/v2/warrants": self.warrants,
+        }
         return self._page(url.path, rows[url.path], dict(parse_qsl(url.query, strict_parsing=True)))
 
     def _check(self, asked: Row) -> bytes | Answered:

@@ -56,6 +56,7 @@ def test_everything_of_a_running_service_arrives_and_is_verified(old_service: st
     assert lines[0].endswith("; new or changed: 8 object types, 16 objects, 18 warrants")
     assert lines[1:-1] == [
         "THERE REFUSED HERE",
+        "named policies 0 0 0",
         "object types 8 0 8",
         "objects 16 0 16",
         "warrants 18 0 18",
@@ -70,6 +71,76 @@ def test_everything_of_a_running_service_arrives_and_is_verified(old_service: st
             here, there = ours.get(path, params={"limit": 1000}), theirs.get(path, params={"limit": 1000})
             undated = [[row | {"createdAt": ""} for row in answer.json()["results"]] for answer in (here, there)]
             assert undated[0] == undated[1]
+
+
+OFFICE_HOURS = {
+    "name": "office_hours",
+    "parameters": {"hour": "integer", "day": "string"},
+    "expression": 'hour >= 9 && hour < 17 && day != "sunday"',
+    "description": "when the office is open",
+}
+
+
+@pytest.fixture(scope="module")
+def service_with_policies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a service whose rules name policies."""
+    settings = settings_for(f"sqlite:///{tmp_path_factory.mktemp('policies')}/old.db")
+    by_policy = {"inheritIf": "allOf", "rules": [{"inheritIf": "holder"}, {"policy": "office_hours"}]}
+    door = {"type": "door", "relations": {"holder": {}, "can-open": by_policy}}
+    with running_service(settings) as url, Client(url) as client:
+        client.put("/v2/policies", json=[OFFICE_HOURS]).raise_for_status()
+        client.put("/v2/object-types", json=[door]).raise_for_status()
+        client.post("/v2/warrants", json=warrant_body("door:front#holder@user:kim")).raise_for_status()
+        yield url
+
+
+def test_named_policies_of_another_service_are_copied_before_the_types_that_use_them(
+    service_with_policies: str, database_url: str
+) -> None:
+    ran = moved(service_with_policies, database_url)
+    again = moved(service_with_policies, database_url, "--verify-only", "--json")
+
+    assert (ran.exit_code, ran.stderr) == (0, ""), ran.output
+    lines = lines_of(ran.stdout)
+    assert lines[0].endswith("1 warrants, 1 policies")
+    assert lines[2] == "named policies 1 0 1"
+    assert {"kind": "named policy", "source": 1, "refused": 0, "here": 1} in json.loads(again.stdout)["counts"]
+    check = warrant_body("door:front#can-open@user:kim") | {"context": {"hour": 10, "day": "monday"}}
+    with running_service(settings_for(database_url)) as url, Client(url) as client:
+        assert client.post("/v2/check", json={"warrants": [check]}).json()["result"] == "Authorized"
+        [copied] = client.get("/v2/policies").json()["results"]
+        assert {name: value for name, value in copied.items() if name != "createdAt"} == OFFICE_HOURS
+
+
+def test_named_policies_that_differ_are_reported(service_with_policies: str, sqlite_url: str) -> None:
+    moved(service_with_policies, sqlite_url)
+    changed = [OFFICE_HOURS | {"expression": "hour > 0"}, OFFICE_HOURS | {"name": "extra"}]
+    with running_service(settings_for(sqlite_url)) as url, Client(url) as client:
+        client.put("/v2/policies", json=changed).raise_for_status()
+
+    ran = moved(service_with_policies, sqlite_url, "--verify-only")
+
+    assert ran.exit_code == 2
+    lines = lines_of(ran.stdout)
+    assert "named policies 1 0 2 DIFFERS" in lines
+    assert "named policy extra is here, but missing or refused there" in lines
+    assert "named policy office_hours is defined otherwise here" in lines
+
+
+def test_policies_here_are_not_compared_with_a_server_that_cannot_have_any(
+    reference: Reference, sqlite_url: str
+) -> None:
+    moved_from(reference, sqlite_url)
+    with running_service(settings_for(sqlite_url)) as url, Client(url) as client:
+        client.put("/v2/policies", json=[OFFICE_HOURS]).raise_for_status()
+        for predefined in client.get("/v2/object-types").json()["results"]:
+            if predefined["type"] not in [row["type"] for row in reference.types]:
+                client.delete(f"/v2/object-types/{predefined['type']}").raise_for_status()
+
+    ran = moved_from(reference, sqlite_url)
+
+    assert ran.exit_code == 0, ran.output
+    assert "polic" not in ran.stdout
 
 
 def test_a_long_move_says_now_and_then_how_far_it_is(

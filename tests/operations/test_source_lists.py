@@ -35,8 +35,12 @@ async def chunks(lists: SourceLists) -> list[list[str]]:
     found = []
     while lines := await lists.next_lines():
         rows = [json.loads(line) for line in lines]
-        found.append([lists.kind, *(row.get("type") or f"{row['objectType']}:{row['objectId']}" for row in rows)])
+        found.append([lists.kind, *map(name_of, rows)])
     return found
+
+
+def name_of(row: Mapping[str, str]) -> str:
+    return row.get("name") or row.get("type") or f"{row['objectType']}:{row['objectId']}"
 
 
 ALL = [
@@ -87,6 +91,13 @@ async def test_a_mark_that_is_not_understood_begins_anew(server: HttpWarrantServ
     assert lists.lines == 13
 
 
+NO_LIST = Answered(404, b"404 page not found\n")
+
+
+def is_of_policies(sent: Sent) -> bool:
+    return urlsplit(sent.path).path == "/v2/policies"
+
+
 def page(rows: int, cursor: str | None) -> bytes:
     return json.dumps(
         {"results": [{"objectId": f"o{number}"} for number in range(rows)], "nextCursor": cursor}
@@ -95,9 +106,9 @@ def page(rows: int, cursor: str | None) -> bytes:
 
 @pytest.mark.parametrize("answers", [{"": "a", "a": "a"}, {"": "a", "a": "b", "b": "a"}])
 async def test_a_list_that_comes_to_a_page_again_is_given_up(answers: Mapping[str, str]) -> None:
-    def answer(sent: Sent) -> bytes:
+    def answer(sent: Sent) -> bytes | Answered:
         asked = dict(parse_qsl(urlsplit(sent.path).query))
-        return page(1, answers[asked.get("nextCursor", "")])
+        return NO_LIST if is_of_policies(sent) else page(1, answers[asked.get("nextCursor", "")])
 
     with stub_server(answer) as stub:
         async with HttpWarrantServer(stub.url, None) as server:
@@ -106,7 +117,7 @@ async def test_a_list_that_comes_to_a_page_again_is_given_up(answers: Mapping[st
             ):
                 await SourceLists(server, 1).next_lines()
 
-        assert len(stub.sent) == len(answers)
+        assert len(stub.sent) == 1 + len(answers)
 
 
 async def test_each_list_may_have_the_same_cursors() -> None:
@@ -117,9 +128,9 @@ async def test_each_list_may_have_the_same_cursors() -> None:
     with stub_server(answer) as stub:
         async with HttpWarrantServer(stub.url, None) as server:
             lists = SourceLists(server, 2)
-            sizes = [len(await lists.next_lines()) for _ in range(4)]
+            sizes = [len(await lists.next_lines()) for _ in range(6)]
 
-    assert sizes == [4, 3, 2, 2]
+    assert sizes == [2, 2, 4, 3, 2, 2]
 
 
 @pytest.mark.parametrize("empty_pages", [MAX_EMPTY_PAGES - 1, MAX_EMPTY_PAGES])
@@ -128,7 +139,7 @@ async def test_so_many_empty_pages_in_a_row_are_too_many(empty_pages: int) -> No
     with stub_server(lambda sent: page(next(numbers) % (empty_pages + 1) == 0, str(len(stub.sent)))) as stub:
         async with HttpWarrantServer(stub.url, None) as server:
             lists = SourceLists(server, 2)
-            lists.resume(ImportProgress(stub.url, 0, 0, '{"list":2}'))
+            lists.resume(ImportProgress(stub.url, 0, 0, '{"list":3}'))
             if empty_pages < MAX_EMPTY_PAGES:
                 assert len(await lists.next_lines()) == 2
             else:
@@ -190,10 +201,29 @@ async def test_a_page_of_objects_that_changed_in_between_is_read_again(changes: 
 
 
 async def test_a_cursor_for_another_order_begins_its_list_again(server: HttpWarrantServer) -> None:
-    """Earlier versions read objects by their type."""
-    lists = SourceLists(server, 100)
+    """Earlier versions read objects by their type, and the list of object types first: their list 1 is our list 2."""
+    for mark in ('{"list":1,"cursor":"eyJpZCI6ImEzIn0="}', '{"list":1,"cursor":"eyJpZCI6ImEzIn0=","sort":"objectId"}'):
+        lists = SourceLists(server, 100)
 
-    lists.resume(ImportProgress(server.url, 6, 60, '{"list":1,"cursor":"eyJpZCI6ImEzIn0="}'))
+        lists.resume(ImportProgress(server.url, 6, 60, mark))
 
-    assert [kind for kind, *_ in await chunks(lists)] == ["object", "warrant"]
-    assert lists.lines == 6 + 5 + 4
+        assert [kind for kind, *_ in await chunks(lists)] == ["object type", "object", "warrant"]
+        assert lists.lines == 6 + 4 + 5 + 4
+
+
+@pytest.mark.parametrize("has_policies", [True, False])
+async def test_policies_come_first_from_a_server_that_lists_them(has_policies: bool) -> None:
+    reference = Reference(policies=[] if has_policies else None)
+    reference.define("document", "viewer")
+    for name in ("hours", "days", "weeks", "months"):
+        if reference.policies is not None:
+            reference.policies.append({"name": name, "parameters": {}, "expression": "true"})
+
+    with reference_server(reference) as stub:
+        async with HttpWarrantServer(stub.url, KEY) as server:
+            lists = SourceLists(server, 3)
+            found = await chunks(lists)
+
+    policies = [["named policy", "days", "hours", "months"], ["named policy", "weeks"]] if has_policies else []
+    assert found == [*policies, ["object type", "document"]]
+    assert lists.has_policies is has_policies

@@ -4,7 +4,7 @@ the copy."""
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 SHOWN_ROW_BYTES = 500
 """Limits the bytes shown of a refused row."""
 SAMPLE_SIZE = 300
+_PLURALS: "Mapping[Kind, str]" = {
+    "named policy": "named policies",
+    "object type": "object types",
+    "object": "objects",
+    "warrant": "warrants",
+}
 NAMED_ROWS = 20
 """Limits the rows that are named of each kind and category."""
 
@@ -144,16 +150,17 @@ def _report_rows(done: str, origin: "Origin") -> Callable[[int], None]:
 
 def _summary(reached: "Reached", seconds: float) -> str:
     rows, imported = reached.lines - reached.first + 1, reached.imported
+    policies = f", {imported.policies:,} policies" if imported.policies else ""
     return (
         f"{rows:,} rows in {seconds:.1f} s; new or changed: "
-        f"{imported.types:,} object types, {imported.objects:,} objects, {imported.warrants:,} warrants"
+        f"{imported.types:,} object types, {imported.objects:,} objects, {imported.warrants:,} warrants{policies}"
     )
 
 
 def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
     rows = [
         [
-            f"{counts.kind}s",
+            _PLURALS[counts.kind],
             *(f"{number:,}" for number in (counts.source, counts.refused, counts.store)),
             "" if counts.agree else "DIFFERS",
         ]

@@ -4,16 +4,15 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, starmap
 from typing import Any
 
 import msgspec
 
 from magistrate.engine.decision import Decision
 from magistrate.engine.evaluation import Check
-from magistrate.engine.names import WarrantNames
-from magistrate.engine.terms import ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.named_policy import NamedPolicy
+from magistrate.engine.terms import RelationName, TypeName
 from magistrate.errors import BudgetExceeded, NotFound
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
@@ -22,6 +21,12 @@ from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.importing.check_loops import LoopSearch
 from magistrate.operations.importing.chunk import Chunk, ReadLine, Refuse, Refused
+from magistrate.operations.importing.compared_rows import (
+    build_object_row,
+    build_policy_row,
+    build_warrant_row,
+    new_warrant_of,
+)
 from magistrate.operations.importing.row_differences import (
     HERE,
     SOURCE,
@@ -32,7 +37,8 @@ from magistrate.operations.importing.row_differences import (
 )
 from magistrate.operations.importing.sampled_checks import Sample, draw_checks
 from magistrate.operations.importing.source_lists import LISTS, Kind, SourceLists, WarrantServer
-from magistrate.store.contract import NewObject, NewWarrant, ObjectFilter, Slice, StoredObject, WarrantFilter
+from magistrate.operations.policy_definitions import render_policy_definition
+from magistrate.store.contract import NewWarrant, ObjectFilter, Slice, WarrantFilter
 
 PAGE_ROWS = 1_000
 NAMED_ROWS = 20
@@ -55,12 +61,14 @@ MISSING_THERE = "is here, but missing or refused there"
 DEFINED_OTHERWISE = "is defined otherwise here"
 OTHER_META = "has other meta here"
 OTHER_AGE = "has another createdAt here"
+_OTHER: Mapping[Kind, str] = {"named policy": DEFINED_OTHERWISE, "object": OTHER_META, "warrant": OTHER_AGE}
 
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
     """Counts the rows of one kind: on the server, those of them that are not accepted here, and in the store.
-    `differing` has the objects or warrants that are not the same on both sides; object types are compared by name."""
+    `differing` has the policies, objects or warrants that are not the same on both sides; object types are compared by
+    name."""
 
     kind: Kind
     source: int
@@ -78,7 +86,7 @@ def describe_category(kind: Kind, category: Category) -> str:
         return MISSING_HERE
     if category == "extra":
         return MISSING_THERE
-    return OTHER_META if kind == "object" else OTHER_AGE
+    return _OTHER[kind]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +175,7 @@ async def compare(
                 differences.list_differing(kind, max_named),
             )
             for kind, _, _ in LISTS
+            if kind != "named policy" or source.has_policies  # what a server cannot have is not compared
         ]
     types = _differing_types(source.definitions, store.definitions)
     comparison = _CheckComparison(ctx, server, source, LoopSearch(ctx.store, store.definitions))
@@ -185,8 +194,8 @@ def _alternate(one: Sequence[NewWarrant], other: Sequence[NewWarrant]) -> list[N
 
 class _SourceRows:
     """Holds what the server lists. `refused`: how many of the rows in `counted` are not accepted here; `definitions`:
-    its object types without these. The store's contents play no part: a row that is missing here must not count as
-    refused."""
+    its object types without these; `has_policies`: whether it has a list of named policies. The store's contents play
+    no part: a row that is missing here must not count as refused."""
 
     def __init__(self, ctx: Context, server: WarrantServer, read_line: ReadLine, differences: RowDifferences) -> None:
         self._ctx = ctx
@@ -195,6 +204,7 @@ class _SourceRows:
         self._differences = differences
         self.counted, self.refused = _zeros(), _zeros()
         self.definitions: Mapping[TypeName, str] = {}
+        self.has_policies = False
 
     async def read(self, sample: Sample, report_progress: Callable[[int], None]) -> None:
         lists = SourceLists(self._server, PAGE_ROWS)
@@ -206,10 +216,12 @@ class _SourceRows:
         while lines := await lists.next_lines():
             self.counted[lists.kind] += len(lines)
             chunk, self.definitions = await self._sift_lines(lines, read_row, count_refused)
-            self._differences.add(SOURCE, "object", map(_build_object_row, chunk.objects.values()))
-            self._differences.add(SOURCE, "warrant", map(_build_warrant_row, chunk.warrants.values()))
+            self._differences.add(SOURCE, "named policy", map(_build_new_policy_row, chunk.policies.values()))
+            self._differences.add(SOURCE, "object", map(build_object_row, chunk.objects.values()))
+            self._differences.add(SOURCE, "warrant", map(build_warrant_row, chunk.warrants.values()))
             sample.show([*chunk.warrants.values()])
             report_progress(lists.lines)
+        self.has_policies = lists.has_policies
 
     async def refuses(self, rows: Sequence[Any]) -> bool:
         """Returns whether any of the rows is not accepted here."""
@@ -239,14 +251,16 @@ class _Ours:
         if at == 0:
             return  # the store was never written to, so there is no revision to read
         self.counted["object type"] = len(self.definitions)
+        policies = model.value.policies
+        self._add("named policy", starmap(build_policy_row, policies.items()), len(policies))
         by_name = Slice("objectType", PAGE_ROWS)
         while objects := (await self._store.list_objects(by_name, ObjectFilter(), at)).value.rows:
-            self._add("object", map(_build_object_row, objects), len(objects))
+            self._add("object", map(build_object_row, objects), len(objects))
             by_name = Slice("objectType", PAGE_ROWS, boundary=(objects[-1].type, objects[-1].id))
         by_age = Slice("createdAt", PAGE_ROWS)
         while warrants := (await self._store.list_warrants(by_age, WarrantFilter(), at)).value.rows:
-            new = [*map(_new_warrant, warrants)]
-            self._add("warrant", map(_build_warrant_row, new), len(new))
+            new = [*map(new_warrant_of, warrants)]
+            self._add("warrant", map(build_warrant_row, new), len(new))
             sample.show(new)
             by_age = Slice("createdAt", PAGE_ROWS, boundary=(warrants[-1].created_at, warrants[-1].number))
 
@@ -255,25 +269,8 @@ class _Ours:
         self.counted[kind] += count
 
 
-def _build_object_row(stored: NewObject | StoredObject) -> ComparedRow:
-    # Compared as JSON rather than text: the order of members has no meaning.
-    meta = "" if stored.meta is None else msgspec.json.encode(msgspec.json.decode(stored.meta), order="sorted").decode()
-    return ComparedRow((stored.type, stored.id), meta, f"{stored.type}:{stored.id}")
-
-
-def _build_warrant_row(new: NewWarrant) -> ComparedRow:
-    subject = new.subject
-    names = WarrantNames(new.object.type, new.object.id, new.relation, subject.type, subject.id, subject.relation or "")
-    written = names.render() + (f"[{new.policy}]" if new.policy else "")
-    created_at = None if new.created_at is None else str(new.created_at)
-    return ComparedRow((*names, new.policy), created_at, written)
-
-
-def _new_warrant(stored: Warrant) -> NewWarrant:
-    relation = RelationName(stored.subject_relation) if stored.subject_relation else None
-    subject = Subject(stored.subject_type, stored.subject_id, relation)
-    of_object = ObjectRef(stored.object_type, stored.object_id)
-    return NewWarrant(of_object, stored.relation, subject, stored.policy, stored.created_at)
+def _build_new_policy_row(policy: NamedPolicy) -> ComparedRow:
+    return build_policy_row(policy.name, render_policy_definition(policy))
 
 
 def _zeros() -> dict[Kind, int]:

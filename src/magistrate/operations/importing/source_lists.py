@@ -1,5 +1,8 @@
 """Reads the lists of a Warrant server as a source of lines: object types, then objects, then warrants.
 
+Before them come named policies, which the rules of object types name, if the server has a list of them: another
+Magistrate does, a Warrant server does not.
+
 Warrants are sorted by their creation, because later writes must come later: the creation decides between several that
 match.
 
@@ -19,20 +22,27 @@ from typing import Any, Literal, Protocol
 import msgspec
 
 from magistrate.engine.model import ObjectType
+from magistrate.engine.named_policy import NamedPolicy
 from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
 from magistrate.operations.importing.chunk import Line, ReadLine
 from magistrate.operations.importing.importer import MAX_CHUNK_BYTES
 from magistrate.store.contract import ImportProgress, NewObject, NewWarrant
 
-Kind = Literal["object type", "object", "warrant"]
+Kind = Literal["named policy", "object type", "object", "warrant"]
 
 LISTS: tuple[tuple[Kind, str, str], ...] = (
+    ("named policy", "/v2/policies", "name"),
     ("object type", "/v2/object-types", "typeId"),
     ("object", "/v2/objects", "objectId"),
     ("warrant", "/v2/warrants", "createdAt"),
 )
 """Describes the lists: the kind of row, the path and the sort order."""
-_CLASSES: Mapping[Kind, type[Line]] = {"object type": ObjectType, "object": NewObject, "warrant": NewWarrant}
+_CLASSES: Mapping[Kind, type[Line]] = {
+    "named policy": NamedPolicy,
+    "object type": ObjectType,
+    "object": NewObject,
+    "warrant": NewWarrant,
+}
 MAX_TRIES = 5
 """Limits how often a page of objects is read again because it changed in between."""
 MAX_EMPTY_PAGES = 100
@@ -43,6 +53,10 @@ class WarrantServer(Protocol):
     """Represents a Warrant server. Raises ServiceUnreachable if it gives no answer, RequestRefused if it refuses."""
 
     url: str
+
+    async def has_list(self, path: str) -> bool:
+        """Returns whether there is a list at this path."""
+        ...
 
     async def page(
         self, path: str, parameters: Mapping[str, str], max_rows: int | None = None
@@ -67,7 +81,7 @@ class _ListPosition(msgspec.Struct, frozen=True):
     @property
     def is_usable(self) -> bool:
         """Returns whether the cursor is for the order in which the list is read: earlier versions read objects in
-        another one."""
+        another one, and had no list before that of object types."""
         return self.cursor is None or (self.list < len(LISTS) and self.sort == LISTS[self.list][2])
 
 
@@ -98,7 +112,9 @@ _DECODER = msgspec.json.Decoder(_ListPosition)
 
 class SourceLists:
     """Implements LineSource for a Warrant server. A chunk has rows of one `kind`: all object types, as their rules name
-    each other, and of others whole pages until it has `chunk_lines` or more."""
+    each other, and of others whole pages until it has `chunk_lines` or more.
+
+    `has_policies` is known, unless the reading was resumed, once there is a chunk or none is left."""
 
     def __init__(self, server: WarrantServer, chunk_lines: int) -> None:
         self._server = server
@@ -106,7 +122,8 @@ class SourceLists:
         self._place = _ListPosition()
         self._may_have_expired = False
         self._trail = _Trail()
-        self.kind: Kind = "object type"
+        self.kind: Kind = "named policy"
+        self.has_policies = False
         self.name: str | None = server.url
         self.lines = 0
         self.size_bytes = 0
@@ -149,13 +166,17 @@ class SourceLists:
         """Returns the next chunk of the list; empty if there are no more rows in it."""
         number, lines, size_bytes = self._place.list, list[bytes](), 0
         self.kind, path, sort = LISTS[number]
+        if self.kind == "named policy":
+            self.has_policies = await self._server.has_list(path)
+            if not self.has_policies:
+                self._place = _ListPosition(number + 1)
         while self._place.list == number and size_bytes < MAX_CHUNK_BYTES:
             read_page = self._page_of_whole_ids if sort == "objectId" else self._page
             rows, cursor = await read_page(path, sort)
             self._place = self._behind(path, bool(rows), cursor)
             lines += rows
             size_bytes += sum(map(len, rows))
-            if number > 0 and len(lines) >= self._chunk_lines:
+            if self.kind != "object type" and len(lines) >= self._chunk_lines:
                 break
         return lines
 

@@ -88,6 +88,13 @@ class HttpWarrantServer:
     ) -> None:
         await self._http.aclose()
 
+    async def has_list(self, path: str) -> bool:
+        """Returns False if the server does not know the path: not every 404 is from the API, or in JSON."""
+        answer = await self._send("GET", path, parameters={"limit": "1"})
+        if answer.status in (200, 404):
+            return answer.status == 200
+        raise self._build_refusal(answer)
+
     async def page(
         self, path: str, parameters: Mapping[str, str], max_rows: int | None = None
     ) -> tuple[list[bytes], str | None]:
