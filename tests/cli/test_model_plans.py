@@ -191,6 +191,72 @@ def test_a_model_is_applied_only_if_it_is_still_that_of_the_expected_plan(
     assert read_model(client) == WIDER
 
 
+NEGATION_LOOP = """\
+version 1.0
+
+type user
+
+type doc
+    relation a [user]
+    relation b [user]
+    inherit a if
+        none_of
+            relation b
+    inherit b if
+        relation a
+"""
+BAD_EXPRESSION = """\
+version 1.0
+
+type user
+
+policy open(level integer) {
+    level >
+}
+
+policy closed(level integer) {
+    levl > 2
+}
+"""
+
+
+@pytest.mark.parametrize("command", [["plan"], ["apply", "--yes"]])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (NEGATION_LOOP, ["model.txt:8:13: error negation_loop: a relation depends on its own negation: doc#a"]),
+        (
+            BAD_EXPRESSION,
+            [
+                "model.txt:6:11: error invalid_expression: ",
+                "model.txt:10:5: error invalid_expression: levl is not a parameter of policy closed; did you mean",
+            ],
+        ),
+    ],
+)
+def test_what_has_no_meaning_is_reported_where_it_is_written(
+    command: list[str], text: str, told: list[str], magistrate: Magistrate, client: Client, file: Path
+) -> None:
+    file.write_text(text)
+
+    refused = magistrate("model", *command, str(file))
+    linted = magistrate("model", "lint", str(file))
+
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    for expected in told:
+        assert f"{file.parent}/{expected}" in refused.stderr
+        assert f"{file.parent}/{expected}" in linted.stdout
+    assert read_model(client) == TEXT
+
+
+def test_names_that_do_not_exist_are_planned_and_applied(magistrate: Magistrate, client: Client, file: Path) -> None:
+    file.write_text(TEXT.replace("        relation editor\n", "        relation owner\n"))
+
+    assert magistrate("model", "plan", str(file)).exit_code == 2
+    assert magistrate("model", "apply", "--yes", str(file)).exit_code == 0
+    assert "relation owner" in read_model(client)
+
+
 @pytest.mark.parametrize("command", ["plan", "apply"])
 @pytest.mark.parametrize("arguments", [["missing.txt"], [], ["--banana"], ["-", "--yes"]])
 def test_every_failure_has_the_exit_code_1(command: str, arguments: list[str]) -> None:

@@ -132,12 +132,14 @@ def apply_command(
 
 
 def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel:
+    from magistrate.engine.model_text.meaning import find_meaningless
     from magistrate.engine.model_text.rendering import render_model
     from magistrate.engine.model_text.reports import render_json, report_value
 
     text = read_file(file)
     report = report_model(text)
-    demand_no_errors(file, text.removeprefix("\ufeff"), report.errors)
+    # The service refuses what has no meaning, too, but it could only name a place in the JSON that it is sent.
+    demand_no_errors(file, text.removeprefix("\ufeff"), report.errors or find_meaningless(report.document))
     model = _sort_model(render_json(report.document))
     names, token = client.plan_model(model)
     stored = client.get_model(token)
