@@ -4,7 +4,8 @@ Answers are JSON values as the service sent them. Every method raises ServiceUnr
 answered, RequestRefused if one answered with an error, and InvalidRequest for a value that no URL can hold."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from types import TracebackType
 from typing import Any, Literal, NotRequired, TypedDict
@@ -20,6 +21,9 @@ Operator = Literal["anyOf", "allOf", "batch"]
 
 OUTCOME_HEADER = "Warrant-Outcome"
 TOKEN_HEADER = "Service-Token"
+
+_WARNING = re.compile(r'[0-9]{3} [^ ]+ "([^"]*)"')
+"""Matches a warning in a header (RFC 7234, section 5.5); the service writes none with quotation marks."""
 
 PAGE_SIZE = 1_000
 """Sets the number of results in a page of a list, unless fewer are wanted: as many as the API allows."""
@@ -64,15 +68,22 @@ class RefJson(TypedDict):
 
 class Client:
     """Talks to the service at `url`; nothing is sent before the first request. `timeout_ms` limits how long
-    connecting may take, and again each wait for the service. `tls` is used if the URL is https://.
+    connecting may take, and again each wait for the service. `tls` is used if the URL is https://. `warn` is called
+    with each warning of an answer.
 
     Raises InvalidSetting if the URL cannot be that of a service, or the files of `tls` cannot be used."""
 
     def __init__(
-        self, url: str, key: str | None = None, timeout_ms: int = 30_000, tls: ClientTlsFiles = NO_FILES
+        self,
+        url: str,
+        key: str | None = None,
+        timeout_ms: int = 30_000,
+        tls: ClientTlsFiles = NO_FILES,
+        warn: Callable[[str], None] = lambda warning: None,
     ) -> None:
         self.url = url.rstrip("/")
         self._timeout_ms = timeout_ms
+        self._warn = warn
         self._http = httpx.Client(
             headers={"Authorization": f"ApiKey {key}"} if key else {},
             timeout=timeout_ms / 1000,
@@ -332,6 +343,8 @@ class Client:
         except ValueError:
             raise self._stranger(response) from None
         if response.status_code == 200:
+            for warning in _WARNING.findall(response.headers.get("Warning", "")):
+                self._warn(warning)
             return value
         if not isinstance(value, dict) or not {"code", "message"} <= value.keys():
             raise self._stranger(response)

@@ -63,6 +63,20 @@ def test_new_changed_and_unchanged_are_distinguished_and_others_stay(clean: Magi
     assert [found["type"] for found in clean.json("types", "list")["results"]] == ["file", "folder", "other", "user"]
 
 
+def test_names_that_do_not_exist_are_written_with_a_warning(clean: Magistrate) -> None:
+    rules = {"viewer": {"inheritIf": "owner"}, "editor": {"inheritIf": "x", "ofType": "no", "withRelation": "viewer"}}
+
+    for options in ([], ["--json"]):
+        clean("types", "delete", "file")
+        result = clean("types", "apply", "-", *options, typed=json.dumps({"file": rules}))
+
+        assert result.exit_code == 0
+        assert sorted(result.stderr.splitlines()) == [
+            "Warning: file#editor: object type no is not defined",
+            "Warning: file#viewer: relation owner is not defined on file",
+        ]
+
+
 def test_json_holds_the_types_by_what_became_of_them(clean: Magistrate) -> None:
     applied(clean, {"file": FILE})
 
@@ -224,6 +238,7 @@ LIMITED = {"type": "file", "relations": {"a": {}, "b": {"inheritIf": "a"}}, "all
 
 
 def test_allowed_types_are_applied_and_shown(clean: Magistrate) -> None:
+    applied(clean, {"user": {}})
     assert clean.done("types", "apply", "-", typed=json.dumps(LIMITED)).startswith("created")
     assert clean.done("types", "apply", "-", typed=json.dumps(LIMITED)).startswith("unchanged")
 
@@ -237,7 +252,7 @@ def test_allowed_types_are_applied_and_shown(clean: Magistrate) -> None:
 
 
 def test_warrants_that_are_not_allowed_any_more_are_kept_if_that_is_asked_for(clean: Magistrate) -> None:
-    clean.done("types", "apply", "-", typed=json.dumps({"file": {"a": {}}}))
+    applied(clean, {"file": {"a": {}}, "user": {}})
     clean.done("warrants", "create", "file:x#a@team:eng#member")
     limited = json.dumps({"type": "file", "relations": {"a": {}}, "allowedTypes": {"a": ["user"]}})
 

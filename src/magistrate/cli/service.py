@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from magistrate.cli.output import printable
 from magistrate.config import CLIENT_SETTINGS, ClientSettings, Setting, read_client_settings
 from magistrate.config.setting import name_flag
 from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
@@ -164,7 +165,7 @@ def page_size(limit: int) -> int:
 
 @contextmanager
 def connect_client(flags: dict[str, str | None], timeout_ms: int = 30_000) -> Iterator["Client"]:
-    """Yields a client for these flags and the environment.
+    """Yields a client for these flags and the environment. Warnings of the service are printed on stderr.
 
     Raises InvalidSetting, and the errors of the client as CommandFailed with a hint."""
     from magistrate.client import Client  # importing httpx takes a moment, which `--help` need not wait for
@@ -172,7 +173,7 @@ def connect_client(flags: dict[str, str | None], timeout_ms: int = 30_000) -> It
 
     settings = read_client_settings(flags, os.environ)
     files = ClientTlsFiles(settings.ca_cert, settings.client_cert, settings.client_key)
-    with Client(settings.server, settings.api_key, timeout_ms, files) as client:
+    with Client(settings.server, settings.api_key, timeout_ms, files, _WarningPrinter().print_once) as client:
         try:
             yield client
         except ServiceUnreachable as error:
@@ -231,6 +232,18 @@ def report_failures() -> Iterator[None]:
     except Exception:
         traceback.print_exc()
         sys.exit(FAILED)
+
+
+class _WarningPrinter:
+    """Prints each warning once, though a plan of a write and the write have the same."""
+
+    def __init__(self) -> None:
+        self._printed: set[str] = set()
+
+    def print_once(self, warning: str) -> None:
+        if warning not in self._printed:
+            self._printed.add(warning)
+            click.echo(f"Warning: {printable(warning)}", err=True)
 
 
 def _describe_unreachable(error: ServiceUnreachable) -> str:
