@@ -139,6 +139,11 @@ class Client:
         """Returns all object types and policies, also as of a past token or RFC 3339 time."""
         return self._object("GET", "/v2/model", parameters=_as_of(as_of))
 
+    def read_model(self) -> tuple[Json, str]:
+        """Returns all object types and policies, and the token of the state that has them."""
+        response = self._request("GET", "/v2/model")
+        return self._read(response), response.headers[TOKEN_HEADER]
+
     def put_model(self, model: Json, expected: str, keeps_existing: bool = False) -> Json:
         """Replaces the whole model, unless it has changed since the token `expected`; stored warrants that it does not
         allow may be kept without effect."""

@@ -78,3 +78,18 @@ def test_json_holds_the_policies_by_what_became_of_them(clean: Magistrate) -> No
 def test_a_file_that_is_wrong_is_refused(clean: Magistrate, value: str, message: str) -> None:
     assert message in clean.failed("policies", "apply", "-", typed=value)
     assert clean.json("policies", "list")["results"] == []
+
+
+def test_more_policies_than_a_request_takes_are_written_together_or_not_at_all(clean: Magistrate) -> None:
+    wanted = [{"name": f"policy_{number:03}", "parameters": {}, "expression": "true"} for number in range(101)]
+    wanted[100]["expression"] = "1 +"
+    faulty = json.dumps(wanted)
+    wanted[100]["expression"] = "false"
+
+    fault = clean.failed("policies", "apply", "-", typed=faulty)
+    none_written = clean.json("policies", "list")["results"]
+    created = clean.done("policies", "apply", "-", typed=json.dumps(wanted)).splitlines()
+
+    assert fault.startswith("expression of policy_100: ")
+    assert none_written == []
+    assert created == [f"created    {one['name']}" for one in wanted]

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from magistrate.cli.definitions import describe_relations
+from magistrate.client import Client
 from tests.cli.cases import Magistrate
 
 FOLDER: dict[str, Any] = {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}}
@@ -109,13 +110,41 @@ def test_changes_are_made_together_or_not_at_all(clean: Magistrate) -> None:
     assert clean.json("types", "show", "file")["relations"] == FILE
 
 
-def test_what_was_done_before_a_fault_is_seen(clean: Magistrate) -> None:
+def test_more_types_than_a_request_takes_are_written_together_or_not_at_all(clean: Magistrate) -> None:
     names = [f"type-{number:03}" for number in range(100)]
+    applied(clean, {"other": FILE})
+    clean.done("policies", "apply", "-", typed='{"name": "open", "expression": "true"}')
 
-    result = clean("types", "apply", "-", typed=json.dumps({name: {} for name in [*names, "Folder"]}))
+    fault = clean.failed("types", "apply", "-", typed=json.dumps({name: {} for name in [*names, "Folder"]}))
 
-    assert (result.exit_code, result.stdout) == (2, "".join(f"created    {name}\n" for name in names))
-    assert result.stderr.startswith("Error: type of Folder: can only contain lower-case")
+    loop = {"a": {"inheritIf": "noneOf", "rules": [{"inheritIf": "a"}]}}
+    in_loop = clean.failed("types", "apply", "-", typed=json.dumps({name: loop for name in [*names, "folder"]}))
+
+    assert fault.startswith("type of Folder: can only contain lower-case")
+    assert in_loop == "a relation depends on its own negation: folder#a -> not folder#a"
+    assert [found["type"] for found in clean.json("types", "list", "--limit", "1000")["results"]] == ["other"]
+    assert len(applied(clean, {name: {"a": None} for name in [*names, "folder"]})) == 101
+    listed = clean.json("types", "list", "--limit", "1000")["results"]
+    assert [found["type"] for found in listed] == ["folder", "other", *names]
+    assert [found["name"] for found in clean.json("policies", "list")["results"]] == ["open"]
+
+
+def test_a_model_that_was_changed_in_between_is_not_overwritten(
+    clean: Magistrate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read_model = Client.read_model
+
+    def read_before_another_writes(client: Client) -> tuple[dict[str, Any], str]:
+        found = read_model(client)
+        applied(clean, {"other": FILE})
+        return found
+
+    monkeypatch.setattr(Client, "read_model", read_before_another_writes)
+
+    fault = clean.failed("types", "apply", "-", typed=json.dumps({f"type-{number}": {} for number in range(101)}))
+
+    assert "the model has changed since that token" in fault
+    assert [found["type"] for found in clean.json("types", "list")["results"]] == ["other"]
 
 
 @pytest.mark.parametrize(

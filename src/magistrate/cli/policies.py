@@ -8,6 +8,7 @@ import click
 from magistrate.cli.input import as_of_option, read_as_of, read_json
 from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table, printable
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
+from magistrate.cli.whole_model import write_into_model
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 Definition = dict[str, Any]
 
 BATCH = 100
-"""Limits the policies that one request may contain."""
+"""Limits the policies that one request may contain; only the whole model may have more."""
 
 HOW = 'write {"name": "weekdays", "parameters": {"day": "integer"}, "expression": "day < 6"}, or an array of such'
 
@@ -45,7 +46,7 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
     """Create or change named policies from FILE (- for standard input): one policy in JSON, an array of them, or what
     `policies list --json` prints. Policies that the file does not name stay as they are.
 
-    Policies that are new or differ are written in one request, all or none; more than 100 in several."""
+    Policies that are new or differ are written in one request, all or none."""
     wanted = read_policies(file.read())
     done: dict[str, list[Definition]] = {"created": [], "changed": [], "unchanged": []}
     for word, definition in _apply_policies(client, wanted):
@@ -77,20 +78,26 @@ def read_policies(text: str) -> list[Definition]:
 
 
 def _apply_policies(client: "Client", wanted: list[Definition]) -> Iterator[tuple[str, Definition]]:
-    """Writes the policies, and yields the outcome of each as soon as it is known."""
+    """Writes the policies, all or none, and yields the outcome of each."""
     known = {definition["name"]: definition for definition in client.policies()}
     same = {name: _leave_time_out(definition) for name, definition in known.items()}
     unchanged = [one for one in wanted if {"parameters": {}, **one} == same.get(one["name"])]
     changes = [one for one in wanted if one not in unchanged]
-    for start in range(0, len(changes), BATCH):
-        batch = changes[start : start + BATCH]
-        with elements_named([definition["name"] for definition in batch]):
-            answers = client.apply_policies(batch)
-        for written in answers:
-            before = known.get(written["name"])
-            yield "created" if before is None else "unchanged" if written == before else "changed", written
+    for written in _write_policies(client, changes):
+        before = known.get(written["name"])
+        yield "created" if before is None else "unchanged" if written == before else "changed", written
     for definition in unchanged:
         yield "unchanged", known[definition["name"]]
+
+
+def _write_policies(client: "Client", changes: list[Definition]) -> list[Definition]:
+    """Returns the policies as the service has them now."""
+    if len(changes) > BATCH:
+        write_into_model(client, "policies", changes)
+        stored = {definition["name"]: definition for definition in client.policies()}
+        return [stored[one["name"]] for one in changes]
+    with elements_named([definition["name"] for definition in changes]):
+        return client.apply_policies(changes) if changes else []
 
 
 def _leave_time_out(definition: Definition) -> Definition:

@@ -42,7 +42,7 @@ HINTS_BY_CODE = {
     "budget_spent": "`magistrate serve --max-check-work`, for queries `--max-query-work`, sets how much it may look at",
 }
 
-_ELEMENT = re.compile(r"\[(\d+)\]\.?")
+_ELEMENT = re.compile(r"(?:objectTypes|policies)?\[(\d+)\]\.?")
 _CONTEXTUAL = re.compile(r"contextualWarrants\[(\d+)\]\.")
 
 

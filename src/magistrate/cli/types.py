@@ -10,12 +10,13 @@ from magistrate.cli.definitions import Definition, describe_relations, describe_
 from magistrate.cli.input import as_of_option, read_as_of, read_type
 from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
+from magistrate.cli.whole_model import write_into_model
 
 if TYPE_CHECKING:
     from magistrate.client import Client
 
 BATCH = 100
-"""Limits the definitions that one request may contain."""
+"""Limits the definitions that one request may contain; only the whole model may have more."""
 
 COLUMNS: Columns = {
     "TYPE": lambda found: found["type"],
@@ -37,32 +38,37 @@ def apply(client: "Client", as_json: bool, file: IO[str], keep_existing: bool) -
     """Create or change object types from FILE (- for standard input): one object type in JSON, an array of them, or
     relations by type. Types that the file does not name stay as they are.
 
-    Types that are new or differ are written in one request, all or none; more than 100 in several."""
+    Types that are new or differ are written in one request, all or none."""
     wanted = read_definitions(file.read())
     done: dict[str, list[Definition]] = {"created": [], "changed": [], "unchanged": []}
     for word, definition in _apply_types(client, wanted, keep_existing):
         done[word].append(definition)
         if not as_json:
-            # Printed at once, so that it is seen even if the next one fails.
             print_table([[f"{word:<9}", definition["type"]]])
     if as_json:
         print_json(done)
 
 
 def _apply_types(client: "Client", wanted: list[Definition], keep_existing: bool) -> Iterator[tuple[str, Definition]]:
-    """Writes the types, and yields the outcome of each as soon as it is known."""
+    """Writes the types, all or none, and yields the outcome of each."""
     known = {definition["type"]: definition for definition in client.object_types()}
     unchanged = [one for one in wanted if one["type"] in known and is_same(one, known[one["type"]])]
     changes = [one for one in wanted if one not in unchanged]
-    for start in range(0, len(changes), BATCH):
-        batch = changes[start : start + BATCH]
-        with elements_named([definition["type"] for definition in batch]):
-            answers = client.apply_object_types(batch, keep_existing)
-        for written in answers:
-            before = known.get(written["type"])
-            yield "created" if before is None else "unchanged" if written == before else "changed", written
+    for written in _write_types(client, changes, keep_existing):
+        before = known.get(written["type"])
+        yield "created" if before is None else "unchanged" if written == before else "changed", written
     for definition in unchanged:
         yield "unchanged", known[definition["type"]]
+
+
+def _write_types(client: "Client", changes: list[Definition], keep_existing: bool) -> list[Definition]:
+    """Returns the types as the service has them now."""
+    if len(changes) > BATCH:
+        write_into_model(client, "objectTypes", changes, keep_existing)
+        stored = {definition["type"]: definition for definition in client.object_types()}
+        return [stored[one["type"]] for one in changes]
+    with elements_named([definition["type"] for definition in changes]):
+        return client.apply_object_types(changes, keep_existing) if changes else []
 
 
 @types.command("list", short_help="List object types by name.")
