@@ -479,3 +479,13 @@ def test_the_checksum_of_a_token_is_checked(history: History) -> None:
     changed = urlsafe_b64encode(content[:-1] + bytes([content[-1] ^ 1])).decode()
 
     assert error(history.client.ask(KIM, asOf=changed)) == (400, "invalid_parameter", "asOf")
+
+
+@pytest.mark.parametrize("path", ["/v2/resource-events", "/v2/access-events", "/v2/keys"])
+def test_lists_of_events_and_keys_have_no_past(shared_client: Client, path: str) -> None:
+    given = {"asOf": "2020-01-01T00:00:00Z"}
+
+    refused = shared_client.get(path, params={**given, "strict": "true"})
+
+    assert shared_client.get(path, params=given).json() == shared_client.get(path).json()
+    assert (refused.status_code, refused.json()["parameter"]) == (400, "asOf")

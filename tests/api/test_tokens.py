@@ -138,3 +138,15 @@ def test_two_headers_that_differ_are_refused(client: Client) -> None:
 
     assert refused.status_code == 400
     assert refused.json()["code"] == "invalid_request"
+
+
+@pytest.mark.parametrize(
+    "path", ["/v2/objects/page/none", "/v2/objects?limit=0", "/v2/difference?from=2020-01-01T00:00:00Z"]
+)
+def test_errors_carry_no_token(client: Client, path: str) -> None:
+    write(client)
+
+    refused = client.get(path)
+
+    assert refused.status_code in (400, 404, 410)
+    assert not {"service-token", "warrant-token"} & refused.headers.keys()

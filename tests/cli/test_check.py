@@ -264,3 +264,13 @@ def test_an_answer_that_cannot_be_written_is_no_denial(asked: Magistrate, shared
 
     assert code == 2
     assert told.startswith(b"Error: the output cannot be written: ")
+
+
+def test_without_strict_a_relation_that_does_not_exist_is_denied_and_a_type_is_still_an_error(
+    asked: Magistrate,
+) -> None:
+    relation = asked("check", "page:home#visble@user:ann", "--no-strict")
+
+    assert (relation.exit_code, relation.stdout) == (1, "denied\n")
+    assert "ObjectType pag not found" in asked.failed("check", "pag:home#reader@user:ann", "--no-strict")
+    assert "ObjectType pag not found" in asked.failed("query", "select pag where user:ann is reader", "--no-strict")

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -16,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from magistrate.api.server.tls import TlsFiles, load_context
+from magistrate.cli.commands import main
 from magistrate.client import Client
 from magistrate.config import CLIENT_SETTINGS
 from magistrate.errors import RequestRefused
@@ -218,3 +220,10 @@ def test_a_client_command_does_not_import_the_server() -> None:
     imported = {line.rpartition("|")[2].strip() for line in ran.stderr.splitlines() if line.startswith("import time:")}
     assert "magistrate.client" in imported
     assert not imported & {"magistrate.wiring", "falcon", "uvicorn", "msgspec", "apsw", "psycopg", "lark", "structlog"}
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--nope"], 2), (["extra"], 2), (["--port", "x"], 1)])
+def test_serve_ends_with_2_if_it_is_called_wrongly_and_with_1_if_it_cannot_start(
+    arguments: list[str], code: int
+) -> None:
+    assert CliRunner().invoke(main, ["serve", *arguments], env={}).exit_code == code
