@@ -70,6 +70,15 @@ def test_every_request_is_in_a_group() -> None:
     assert all(len(each["tags"]) == 1 for methods in DOCUMENT["paths"].values() for each in methods.values())
 
 
+def test_a_past_that_is_not_kept_is_a_documented_answer_of_each_request_that_can_name_it(shared_client: Client) -> None:
+    past = "2020-01-01T00:00:00Z"
+    requests_of_past = {"/v2/difference": {"from": past}, "/v2/objects": {"asOf": past}, "/v2/policies": {"asOf": past}}
+
+    for path, parameters in requests_of_past.items():
+        assert shared_client.get(path, params=parameters).status_code == 410
+        assert "410" in DOCUMENT["paths"][path]["get"]["responses"], path
+
+
 def test_examples_are_those_of_requests_that_work(client: Client) -> None:
     load_example(client)
     operations = [(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods]

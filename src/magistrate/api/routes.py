@@ -301,7 +301,8 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/v2/difference", difference.list_page, "List the access that was gained and lost between two revisions",
-        answer=DifferenceAnswer, parameters=_DIFFERENCE_LIST, scope=Scope.READ, list_types=list_all,
+        answer=DifferenceAnswer, parameters=_DIFFERENCE_LIST, reads_past=True,
+        scope=Scope.READ, list_types=list_all,
     ),
     Route(
         "POST", "/v2/difference", difference.list_page_of_proposal, "List the access that a proposal would change",
