@@ -105,6 +105,15 @@ def test_keys_are_created_listed_rotated_and_revoked(client: Client) -> None:
     assert run(url, KEY, "list", "--json").output == '{\n  "results": []\n}\n'
 
 
+def test_a_key_that_is_named_twice_is_revoked_once(client: Client) -> None:
+    url = str(client.base_url)
+    issued = json.loads(run(url, KEY, "create", "twice", "--scope", "check", "--json").output)
+
+    revoked = run(url, KEY, "revoke", "twice", issued["id"], "twice")
+
+    assert (revoked.exit_code, revoked.output) == (0, "revoked  twice\n")
+
+
 def test_a_key_is_printed_as_json(client: Client) -> None:
     issued = json.loads(run(str(client.base_url), KEY, "create", "a", "--scope", "admin", "--json").output)
 

@@ -78,7 +78,8 @@ def list_keys(client: "Client", as_json: bool, limit: int) -> None:
 @calls_service
 def revoke(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
     """Revoke the keys with these names or ids: services refuse them within a second."""
-    found = [_find(client, one) for one in named]
+    by_id = {key["id"]: key for key in [_find(client, one) for one in named]}  # a key may be named twice
+    found = [*by_id.values()]
     for key in found:
         client.delete_key(key["id"])
     if as_json:
