@@ -1,6 +1,9 @@
 """`magistrate model plan` and `apply`: what a model would change is shown before it is written."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,7 +11,7 @@ import pytest
 
 from tests.cli.cases import Magistrate
 from tests.conftest import new_database_url
-from tests.running import Client, running_service, settings_for
+from tests.running import KEY, Client, running_service, settings_for
 
 TEXT = """\
 version 1.0
@@ -260,6 +263,31 @@ def test_names_that_do_not_exist_are_accepted_with_a_warning(
     assert (planned.exit_code, applied.exit_code) == (2, 0)
     assert planned.stderr == applied.stderr == "Warning: document#viewer: relation owner is not defined on document\n"
     assert "relation owner" in read_model(client)
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_a_reader_that_has_seen_enough_does_not_stop_a_plan_or_an_apply(
+    options: list[str], client: Client, file: Path
+) -> None:
+    file.write_text(WIDER)
+    runs = []
+
+    for command in (["plan"], ["apply", "--yes"], ["plan"], ["apply"]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        runs.append(
+            subprocess.run(
+                [sys.executable, "-m", "magistrate", "model", *command, str(file), *options],
+                env={"MAGISTRATE_SERVER": str(client.base_url), "MAGISTRATE_API_KEY": KEY},
+                stdout=writer,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
+        )
+        os.close(writer)
+
+    assert [(ran.returncode, ran.stderr) for ran in runs] == [(2, b""), (0, b""), (0, b""), (0, b"")]
+    assert read_model(client) == WIDER
 
 
 @pytest.mark.parametrize("command", ["plan", "apply"])

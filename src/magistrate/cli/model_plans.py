@@ -10,7 +10,7 @@ import click
 
 from magistrate.cli.diff import COLUMNS
 from magistrate.cli.models import demand_no_errors, read_file, report_model
-from magistrate.cli.output import print_answer, print_json, render_warrant
+from magistrate.cli.output import print_answer, print_json, render_warrant, tolerate_closed_output
 from magistrate.cli.query import list_page_sizes
 from magistrate.cli.service import CommandFailed, calls_service
 from magistrate.errors import RequestRefused
@@ -88,10 +88,11 @@ def plan_command(client: "Client", as_json: bool, file: str, keep_existing: bool
 
     Nothing is written. The exit code is 0 if nothing would change, 2 if something would, and 1 after an error."""
     plan = _make_plan(client, file, of)
-    if as_json:
-        print_json({**plan.names, "access": plan.access, "token": plan.token})
-    else:
-        _print_plan(plan, keep_existing)
+    with tolerate_closed_output():
+        if as_json:
+            print_json({**plan.names, "access": plan.access, "token": plan.token})
+        else:
+            _print_plan(plan, keep_existing)
     if not plan.is_empty:
         raise click.exceptions.Exit(CHANGES)
 
@@ -117,7 +118,8 @@ def apply_command(
     written, or not confirmed."""
     plan = _make_plan(client, file, of)
     if not as_json:
-        _print_plan(plan, keep_existing)
+        with tolerate_closed_output():
+            _print_plan(plan, keep_existing)
     if not plan.is_empty:
         if not yes:
             if file == "-":
@@ -125,10 +127,11 @@ def apply_command(
             if not click.confirm("Apply this?", err=True):
                 raise CommandFailed("not applied")
         client.put_model(plan.model, expect or plan.token, keep_existing)
-    if as_json:
-        print_json({**plan.names, "access": plan.access})
-    elif not plan.is_empty:
-        click.echo("applied")
+    with tolerate_closed_output():
+        if as_json:
+            print_json({**plan.names, "access": plan.access})
+        elif not plan.is_empty:
+            click.echo("applied")
 
 
 def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel:

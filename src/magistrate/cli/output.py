@@ -1,9 +1,11 @@
 """Prints the output of commands: JSON documents, aligned columns, and warrants in written form."""
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -14,6 +16,20 @@ PROGRESS_EVERY_SECONDS = 10.0
 Row = dict[str, Any]
 Answer = dict[str, Any]
 Columns = Mapping[str, Callable[[Row], str]]
+
+
+@contextmanager
+def tolerate_closed_output() -> Iterator[None]:
+    """Ends the printing within it, and not the command, if the reader of stdout has seen enough, as `head` has."""
+    try:
+        yield
+    except BrokenPipeError:
+        discard_output()
+
+
+def discard_output() -> None:
+    """Sends what is still printed nowhere, also what the interpreter flushes at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: object) -> None:

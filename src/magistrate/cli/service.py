@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from magistrate.cli.output import printable
+from magistrate.cli.output import discard_output, printable
 from magistrate.config import CLIENT_SETTINGS, ClientSettings, Setting, read_client_settings
 from magistrate.config.setting import name_flag
 from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
@@ -222,8 +222,7 @@ def report_failures() -> Iterator[None]:
     except OSError as error:
         if error.filename is not None:
             raise CommandFailed(f"{error.filename}: {error.strerror}") from error
-        # The output cannot be written; the interpreter must not try to flush the rest of it.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         if isinstance(error, BrokenPipeError):  # the reader has seen enough
             sys.exit(FAILED)
         raise CommandFailed(f"the output cannot be written: {error.strerror or error}") from error
