@@ -106,7 +106,7 @@ def test_the_forms_can_be_named(magistrate: Magistrate, value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "the file is not valid JSON"),
+        ("{", "standard input is not valid JSON"),
         ('{"objectTypes": [], "objectTypes": []}', "a member is given twice"),
         ('{"objectType": []}', "-:1:2: error invalid_member: objectType: is not a member of a model; did you mean"),
         (
@@ -202,3 +202,25 @@ def test_the_model_of_a_service_is_shown_as_text(shared_client: Client) -> None:
     assert shown == shared_client.get("/v2/model", headers={"Accept": "text/plain"}).text
     assert magistrate.json("model", "show") == before.json()
     assert magistrate.done("model", "show", "--as-of", before.headers["Service-Token"]) == shown
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"), [(b"version 1.0\n// \xff", "is not valid UTF-8"), (b"{", "is not valid JSON: ")]
+)
+def test_of_several_files_the_one_that_cannot_be_read_is_named(
+    content: bytes, fault: str, magistrate: Magistrate, tmp_path: Path
+) -> None:
+    good, bad = tmp_path / "good.txt", tmp_path / "bad.txt"
+    good.write_text("version 1.0\ntype user\n")
+    bad.write_bytes(content)
+
+    assert magistrate.failed("model", "lint", str(good), str(bad)).startswith(f"{bad} {fault}")
+    assert magistrate.failed("model", "convert", str(bad), "--from", "json").startswith(f"{bad} is not valid ")
+
+
+def test_a_byte_order_mark_before_json_is_no_part_of_it(magistrate: Magistrate, tmp_path: Path) -> None:
+    (tmp_path / "model.json").write_text('\ufeff{"objectTypes": [{"type": "user", "relations": {"a": 1}}]}')
+
+    told = magistrate("model", "lint", str(tmp_path / "model.json")).stdout
+
+    assert f"{tmp_path}/model.json:1:49: error invalid_member: objectTypes[0].relations.a" in told

@@ -90,3 +90,7 @@ def test_the_answer_is_printed_as_json(logging: Magistrate) -> None:
 
 def test_an_id_that_is_no_decision_is_an_error(logging: Magistrate) -> None:
     assert "Decision nothing not found" in logging.failed("replay", "nothing")
+
+
+def test_an_empty_id_is_an_error_of_its_own(magistrate: Magistrate) -> None:
+    assert magistrate.failed("replay", "") == "the ID is empty; `magistrate events access` shows those of decisions"

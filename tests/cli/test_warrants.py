@@ -203,7 +203,7 @@ def test_a_value_ends_where_the_next_member_begins(texts: list[str], expected: d
     [
         (["delete"], "name the warrants, or give --where"),
         (["delete", "--dry-run", NOTED[0]], "--dry-run goes with --where"),
-        (["delete", "--where", "objectType=note", NOTED[0]], "name the warrants, or give --where"),
+        (["delete", "--where", "objectType=note", NOTED[0]], "name the warrants, or give --where, not both"),
         (["delete", "--where", "objectType=note", "--policy", "x"], "--policy goes with warrants that are named"),
         (["delete", "--where", ""], "--where '' does not read as member=value"),
         (["delete", "--where", "note"], "--where 'note' does not read as member=value"),

@@ -108,7 +108,7 @@ def read_context(texts: Iterable[str]) -> dict[str, Any]:
     return context
 
 
-_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
+_SPAN = re.compile(r"([0-9]{1,18})([smhd])")
 _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 
@@ -128,12 +128,16 @@ def read_limit(text: str, origin: str) -> str:
         at = datetime.now(UTC) + ahead if ahead is not None else _read_moment(text, origin, "how far ahead")
         return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
     except OverflowError:
-        raise InvalidRequest(f"{origin} {text!r} is too far away") from None
+        raise InvalidRequest(f"{origin} {text!r} is too far away; the last year is {datetime.max.year}") from None
 
 
 def _read_span(text: str) -> timedelta | None:
+    """Returns a span, at most the longest that there is; None if the text is not one."""
     span = _SPAN.fullmatch(text)
-    return timedelta(seconds=int(span[1]) * _UNITS[span[2]]) if span is not None else None
+    if span is None:
+        return None
+    seconds = int(span[1]) * _UNITS[span[2]]
+    return timedelta(seconds=min(seconds, timedelta.max // timedelta(seconds=1)))
 
 
 def _read_moment(text: str, origin: str, meaning: str) -> datetime:

@@ -140,7 +140,7 @@ def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel
     from magistrate.engine.model_text.reports import render_json, report_value
 
     text = read_file(file)
-    report = report_model(text)
+    report = report_model(file, text)
     # The service refuses what has no meaning, too, but it could only name a place in the JSON that it is sent.
     demand_no_errors(file, text.removeprefix("\ufeff"), report.errors or find_meaningless(report.document))
     model = _sort_model(render_json(report.document))

@@ -10,6 +10,7 @@ import click
 from magistrate.cli.input import as_of_option, read_as_of, read_json
 from magistrate.cli.output import print_json
 from magistrate.cli.service import CommandFailed, calls_service, report_failures
+from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -82,7 +83,7 @@ def lint(files: Sequence[str], strict: bool, as_json: bool) -> None:
         found: list[tuple[str, ModelFault]] = []
         for file in files:
             text = read_file(file)
-            faults = report_model(text).list_faults()
+            faults = report_model(file, text).list_faults()
             found += [(file, fault) for fault in faults]
             if not as_json:
                 for fault in faults:
@@ -124,7 +125,7 @@ def convert(file: str, origin: str | None, target: str | None, leaves_out: bool)
         if origin in PRODUCTS:
             document = _convert_foreign(origin, file, leaves_out)
         else:
-            report = report_model(text, origin == "json")
+            report = report_model(file, text, origin == "json")
             demand_no_errors(file, _remove_mark(text), report.errors)
             document = report.document
         if (target or {"text": "json"}.get(origin, "text")) == "json":
@@ -171,18 +172,25 @@ def show(client: "Client", as_json: bool, as_of: str | None) -> None:
 
 
 def read_file(file: str) -> str:
-    """Returns the text of a file; line ends stay as they are."""
-    if file == "-":
-        return sys.stdin.buffer.read().decode()
-    return Path(file).read_bytes().decode()
+    """Returns the text of a file; line ends stay as they are. Raises InvalidRequest if it is not UTF-8."""
+    content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{_name_file(file)} is not valid UTF-8") from error
 
 
-def report_model(text: str, as_json: bool | None = None) -> "ModelReport":
-    """Returns the model of a text, whose content says whether it is JSON unless the caller does."""
+def _name_file(file: str) -> str:
+    return "standard input" if file == "-" else file
+
+
+def report_model(file: str, text: str, as_json: bool | None = None) -> "ModelReport":
+    """Returns the model of the text in a file, whose content says whether it is JSON unless the caller does."""
     from magistrate.engine.model_text.reports import is_json, report_text, report_value
 
     if is_json(text) if as_json is None else as_json:
-        return report_value(read_json(text, "the file"), text)
+        text = _remove_mark(text)
+        return report_value(read_json(text, _name_file(file)), text)
     return report_text(text)
 
 

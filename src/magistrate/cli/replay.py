@@ -7,6 +7,7 @@ import click
 from magistrate.cli.explain import print_explanation
 from magistrate.cli.output import print_json, print_table
 from magistrate.cli.service import calls_service
+from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -23,6 +24,8 @@ def replay(client: "Client", as_json: bool, id: str) -> None:
 
     ID is that of an event in `magistrate events access`, which lists decisions if the service runs with --decision-log.
     The exit code is 0 if the decision is the same again, 1 if it is not, 2 if there is no result."""
+    if not id:
+        raise InvalidRequest("the ID is empty; `magistrate events access` shows those of decisions")
     answer = client.replay_decision(id)
     if as_json:
         print_json(answer)

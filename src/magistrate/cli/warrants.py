@@ -102,7 +102,9 @@ def delete(
 
     With --where, delete all warrants that match, in steps: if the command is interrupted, some are deleted, and
     running it again deletes the rest. Values are compared exactly: an id does not match *, and * matches only *."""
-    if bool(named) == bool(where):
+    if named and where:
+        raise click.UsageError("name the warrants, or give --where, not both")
+    if not named and not where:
         raise click.UsageError("name the warrants, or give --where")
     if where and policy is not None:
         raise click.UsageError("--policy goes with warrants that are named, not with --where")

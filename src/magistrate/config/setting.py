@@ -12,6 +12,10 @@ Value = str | int | bool
 BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 """Lists the texts of a boolean setting, in lower case; any case is read."""
 
+MOST_DIGITS = 18
+"""Limits the characters of a number that is converted; longer ones are out of any range."""
+_WHOLE_NUMBER = re.compile(r"\s*-?[0-9]+\s*")
+
 
 @dataclass(frozen=True, slots=True)
 class Setting:
@@ -57,12 +61,11 @@ class Setting:
             return text
         if self.is_boolean:
             return _read_boolean(text, origin)
-        if not re.fullmatch(r"\s*[0-9]{1,18}\s*", text):
+        if not _WHOLE_NUMBER.fullmatch(text):
             raise InvalidSetting(f"{origin} must be a whole number, not {text!r}")
-        value = int(text)
-        if not self.minimum <= value <= self.maximum:
-            raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {value}")
-        return value
+        if len(text.strip()) > MOST_DIGITS or not self.minimum <= int(text) <= self.maximum:
+            raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {text.strip()}")
+        return int(text)
 
 
 def name_flag(name: str) -> str:
