@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,20 @@ def test_standard_input_is_imported(database_url: str) -> None:
     assert (ran.exit_code, ran.stderr) == (0, ""), ran.output
     assert len(dump(database_url)["warrant"]) == 3
     assert dump(database_url)["import"] == []
+
+
+@pytest.mark.parametrize("beginning", [BOM_UTF8, BOM_UTF8 + b"\n"])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(beginning: bytes, sqlite_url: str, tmp_path: Path) -> None:
+    (tmp_path / "all.jsonl").write_bytes(beginning + written(DOCUMENT, *warrants(3)) + b"{\n")
+    options = (str(tmp_path / "all.jsonl"), "--database-url", sqlite_url, "--chunk", "2")
+
+    stopped = magistrate(*options)
+    (tmp_path / "all.jsonl").write_bytes(beginning + written(DOCUMENT, *warrants(5)))
+    resumed = magistrate(*options)
+
+    assert f"line {len(beginning) + 2}: " in stopped.stderr
+    assert (resumed.exit_code, resumed.stderr) == (0, "Resuming at line 5: those before it are stored\n")
+    assert len(dump(sqlite_url)["warrant"]) == 5
 
 
 def test_a_wrong_line_is_reported_with_what_to_do_and_the_next_import_goes_on(

@@ -1,6 +1,7 @@
 """Reads a file of lines to be imported (docs/operating.md). The part that was read is identified by its digest."""
 
 import hashlib
+from codecs import BOM_UTF8
 from io import BufferedReader
 
 from magistrate.errors import InvalidRequest
@@ -35,7 +36,8 @@ class LineFile:
             self._digest, self.lines, self.size_bytes = digest, progress.lines, progress.size_bytes
 
     async def next_lines(self) -> list[bytes]:
-        """Returns the lines of the next chunk. Raises InvalidRequest for a line that is too long."""
+        """Returns the lines of the next chunk, without a byte order mark at the beginning of the file. Raises
+        InvalidRequest for a line that is too long."""
         lines: list[bytes] = []
         longest, size_bytes = self._max_line_bytes, 0
         while len(lines) < self._chunk_lines and size_bytes < MAX_CHUNK_BYTES:
@@ -47,6 +49,8 @@ class LineFile:
             lines.append(line)
             size_bytes += len(line)
         self._digest.update(b"".join(lines))
+        if not self.lines and lines:
+            lines[0] = lines[0].removeprefix(BOM_UTF8) or b"\n"
         self.lines += len(lines)
         self.size_bytes += size_bytes
         return lines
