@@ -73,6 +73,7 @@ def test_json_holds_the_policies_by_what_became_of_them(clean: Magistrate) -> No
         ('[{"name": "a", "expression": "1 == 1"}, {"name": "a", "expression": "1 == 1"}]', "names the policy a twice"),
         ('{"name": "a", "expression": "1 =="}', "expression"),
         ('{"name": "a", "expresion": "1 == 1"}', "expresion"),
+        ('{"name": "a", "expression": "1 == 1", "text": ""}', "a: 'text' is not a member of policies; the members are"),
     ],
 )
 def test_a_file_that_is_wrong_is_refused(clean: Magistrate, value: str, message: str) -> None:

@@ -19,6 +19,8 @@ Definition = dict[str, Any]
 BATCH = 100
 """Limits the policies that one request may contain; only the whole model may have more."""
 
+MEMBERS = {"name", "parameters", "expression", "description", "createdAt"}
+
 HOW = 'write {"name": "weekdays", "parameters": {"day": "integer"}, "expression": "day < 6"}, or an array of such'
 
 
@@ -59,7 +61,8 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
 
 def read_policies(text: str) -> list[Definition]:
     """Returns the policies in a JSON object, an array of them or a page of the list of the API. Raises InvalidRequest
-    for any other form, and for a policy that is named twice."""
+    for any other form, for a policy that is named twice, and for an unknown member: the service ignores it, so that a
+    typing error there would go unseen."""
     value = read_json(text, "the file")
     if isinstance(value, dict) and isinstance(value.get("results"), list):
         value = value["results"]
@@ -73,6 +76,9 @@ def read_policies(text: str) -> list[Definition]:
             raise InvalidRequest(f"the file does not contain policies; {HOW}")
         if name in names:
             raise InvalidRequest(f"the file names the policy {name} twice")
+        if unknown := definition.keys() - MEMBERS:
+            members = ", ".join(sorted(MEMBERS))
+            raise InvalidRequest(f"{name}: {min(unknown)!r} is not a member of policies; the members are {members}")
         names.add(name)
     return [_leave_time_out(definition) for definition in definitions]
 
