@@ -7,6 +7,7 @@ import pytest
 
 from tests.cli.cases import Magistrate
 from tests.running import Client
+from tests.stub_server import stub_server
 
 TEXT = """\
 version 1.0
@@ -202,6 +203,15 @@ def test_the_model_of_a_service_is_shown_as_text(shared_client: Client) -> None:
     assert shown == shared_client.get("/v2/model", headers={"Accept": "text/plain"}).text
     assert magistrate.json("model", "show") == before.json()
     assert magistrate.done("model", "show", "--as-of", before.headers["Service-Token"]) == shown
+
+
+def test_a_model_that_this_version_cannot_read_is_not_shown_without_a_part() -> None:
+    """Whoever applied the text would delete it."""
+    newer = json.dumps(JSON | {"policies": [{"name": "p", "expression": "true", "language": "new"}]}).encode()
+    with stub_server(lambda sent: newer) as service:
+        failed = Magistrate(service.url).failed("model", "show")
+
+    assert failed.startswith("the model of the service cannot be written as text: policies[0]: ")
 
 
 @pytest.mark.parametrize(

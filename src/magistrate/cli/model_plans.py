@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from magistrate.cli.diff import COLUMNS
-from magistrate.cli.models import demand_no_errors, read_file, report_model
+from magistrate.cli.models import demand_no_errors, read_file, render_stored_model, report_model
 from magistrate.cli.output import print_answer, print_json, render_warrant, tolerate_closed_output
 from magistrate.cli.query import list_page_sizes
 from magistrate.cli.service import CommandFailed, calls_service
@@ -136,8 +136,7 @@ def apply_command(
 
 def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel:
     from magistrate.engine.model_text.meaning import find_meaningless
-    from magistrate.engine.model_text.rendering import render_model
-    from magistrate.engine.model_text.reports import render_json, report_value
+    from magistrate.engine.model_text.reports import render_json
 
     text = read_file(file)
     report = report_model(file, text)
@@ -146,7 +145,7 @@ def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel
     model = _sort_model(render_json(report.document))
     names, token = client.plan_model(model)
     stored = client.get_model(token)
-    before, after = (render_model(report_value(one, "").document).splitlines() for one in (stored, model))
+    before, after = (render_stored_model(one).splitlines() for one in (stored, model))
     lines = [*unified_diff(before, after, lineterm="", n=2)][2:]
     plan = PlannedModel(model, names, lines, {"results": []}, "", token)
     if plan.is_empty:

@@ -161,14 +161,23 @@ def _convert_foreign(origin: str, file: str, leaves_out: bool) -> "ModelDocument
 @calls_service
 def show(client: "Client", as_json: bool, as_of: str | None) -> None:
     """Show all object types and policies of the service, as text; with --json in the form of the API."""
-    from magistrate.engine.model_text.rendering import render_model
-    from magistrate.engine.model_text.reports import report_value
-
     found = client.get_model(read_as_of(as_of))
     if as_json:
         print_json(found)
     else:
-        click.echo(render_model(report_value(found, "").document), nl=False)
+        click.echo(render_stored_model(found), nl=False)
+
+
+def render_stored_model(model: dict[str, Any]) -> str:
+    """Returns the text of a model of the service. Raises CommandFailed if it has something that this version cannot
+    read: a text without that would delete it when it is applied."""
+    from magistrate.engine.model_text.rendering import render_model
+    from magistrate.engine.model_text.reports import report_value
+
+    report = report_value(model, "")
+    if report.errors:
+        raise CommandFailed(f"the model of the service cannot be written as text: {report.errors[0].describe()}")
+    return render_model(report.document)
 
 
 def read_file(file: str) -> str:
