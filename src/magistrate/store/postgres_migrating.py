@@ -11,7 +11,12 @@ from magistrate.store.postgres_statements import number_placeholders
 ATTEMPTS = 4
 """Limits how often a migration is tried while others migrate the same database."""
 
-_RACES = (errors.DuplicateTable, errors.UniqueViolation, errors.SerializationFailure, errors.DeadlockDetected)
+LOCK_MIGRATIONS = "LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE"
+"""Makes other processes that migrate wait until the end of the transaction. None that reads the table waits for it."""
+
+# Processes that create the table of migrations at the same time have no lock yet: all but one get one of the first
+# three errors.
+_RACES = (errors.DuplicateTable, errors.DuplicateObject, errors.UniqueViolation, errors.DeadlockDetected)
 
 
 def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
@@ -56,7 +61,11 @@ def _migrate(connection: psycopg.Connection[TupleRow]) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF8")
+    # READ COMMITTED, so that a process that has waited for the lock sees what the one before it has applied: a stricter
+    # default of the database would show the table as it was before the wait.
+    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     connection.execute(migrate.CREATE_TABLE)
+    connection.execute(LOCK_MIGRATIONS)
     raw = psycopg.RawCursor(connection)
     [applied] = connection.execute(migrate.READ_VERSION).fetchone() or (0,)
     for migration in migrate.pending("postgres", applied):
