@@ -1,5 +1,6 @@
 """Migrating a PostgreSQL database that others use: nodes that start at the same time, and sessions with locks."""
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ import psycopg
 import pytest
 
 from magistrate import wiring
+from magistrate.errors import StoreUnavailable
 from magistrate.store import migrate
 from tests.databases import PostgresServer, dump, run_sql
 from tests.running import settings_for
@@ -42,10 +44,11 @@ def reading(url: str, table: str) -> Iterator[None]:
 def wait_for_waiting(url: str, sessions: int) -> None:
     """Returns when so many sessions of the database wait for a lock."""
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    deadline = time.monotonic() + 20
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("SET statement_timeout = 10000")
         while connection.execute(waiting).fetchone() != (sessions,):
-            connection.execute("SELECT pg_sleep(0.01)")
+            assert time.monotonic() < deadline, "other sessions wait, or none"
+            time.sleep(0.01)
 
 
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
@@ -81,3 +84,36 @@ def test_nodes_that_start_at_once_create_a_database_once(postgres: PostgresServe
 
     assert len(dump(url)["migration"]) == NEWEST
     assert len(dump(url)["head"]) == 1
+
+
+def test_readers_do_not_wait_long_for_a_migration_that_waits(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    migrate_to(url, BEFORE_DECISIONS_CHANGE)
+
+    with ThreadPoolExecutor() as nodes, reading(url, "decision"):
+        started = nodes.submit(wiring.migrate_store, settings_for(url, store_timeout_ms=4_000))
+        wait_for_waiting(url, sessions=1)
+        with psycopg.connect(url, autocommit=True) as reader:
+            reader.execute("SET statement_timeout = 2500")
+            reader.execute("SELECT * FROM decision")
+            is_waiting = not started.done()
+        with pytest.raises(StoreUnavailable, match="locks of other sessions after 4 s"):
+            started.result()
+
+    assert is_waiting
+    assert len(dump(url)["migration"]) == BEFORE_DECISIONS_CHANGE
+
+
+def test_a_migration_is_tried_again_when_it_has_waited_too_long_for_a_lock(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    migrate_to(url, BEFORE_DECISIONS_CHANGE)
+
+    with ThreadPoolExecutor() as nodes:
+        with reading(url, "decision"):
+            started = nodes.submit(wiring.migrate_store, settings_for(url))
+            wait_for_waiting(url, sessions=1)
+            wait_for_waiting(url, sessions=0)
+            assert not started.done()
+        started.result()
+
+    assert len(dump(url)["migration"]) == NEWEST

@@ -1,5 +1,8 @@
 """Prepares a PostgreSQL database: reaches it, and brings its schema up to date."""
 
+import random
+import time
+
 import psycopg
 from psycopg import errors
 from psycopg.rows import TupleRow
@@ -10,6 +13,9 @@ from magistrate.store.postgres_statements import number_placeholders
 
 ATTEMPTS = 4
 """Limits how often a migration is tried while others migrate the same database."""
+
+LOCK_TIMEOUT_MS = 1_000
+"""Limits how long a migration waits for a lock at a time: whoever wants to read the table meanwhile waits behind it."""
 
 LOCK_MIGRATIONS = "LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE"
 """Makes other processes that migrate wait until the end of the transaction. None that reads the table waits for it."""
@@ -22,17 +28,26 @@ _RACES = (errors.DuplicateTable, errors.DuplicateObject, errors.UniqueViolation,
 def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
     """Brings the schema up to date in one transaction; several processes may try at once, and one of them does it.
 
-    Raises StoreUnavailable, SchemaMismatch if a newer version has migrated the database, or InvalidSetting for a URL
-    that libpq refuses."""
+    Waits for locks for up to `timeout_ms`, with pauses in which others can read the tables. Raises StoreUnavailable,
+    SchemaMismatch if a newer version has migrated the database, or InvalidSetting for a URL that libpq refuses."""
     check_conninfo(conninfo)
-    for attempt in range(1, ATTEMPTS + 1):
+    races = 0
+    lock_timeout_ms = min(LOCK_TIMEOUT_MS, timeout_ms // 2)
+    last_attempt_at = time.monotonic() + (timeout_ms - lock_timeout_ms) / 1_000
+    while True:
         try:
             with psycopg.connect(
                 conninfo, connect_timeout=whole_seconds(timeout_ms), client_encoding="utf8"
             ) as connection:
-                return _migrate(connection)
+                return _migrate(connection, lock_timeout_ms)
+        except errors.LockNotAvailable as error:
+            pause = random.uniform(0.5, 1) * lock_timeout_ms / 1_000
+            if time.monotonic() + pause > last_attempt_at:
+                raise StoreUnavailable(_describe_lock_timeout(timeout_ms)) from error
+            time.sleep(pause)
         except _RACES as error:
-            if attempt == ATTEMPTS:
+            races += 1
+            if races == ATTEMPTS:
                 raise StoreUnavailable(f"PostgreSQL cannot be migrated now: {error}") from error
         except psycopg.OperationalError as error:
             raise StoreUnavailable(f"PostgreSQL cannot be reached: {error}") from error
@@ -57,13 +72,21 @@ def check_conninfo(conninfo: str) -> None:
         raise InvalidSetting("database URL: libpq cannot read it; special characters must be percent-encoded") from None
 
 
-def _migrate(connection: psycopg.Connection[TupleRow]) -> None:
+def _describe_lock_timeout(timeout_ms: int) -> str:
+    return (
+        f"timed out waiting for the locks of other sessions after {timeout_ms / 1_000:g} s; the PostgreSQL database "
+        "was not migrated. Try again when the transactions of the others, such as a dump or a migration, have ended"
+    )
+
+
+def _migrate(connection: psycopg.Connection[TupleRow], lock_timeout_ms: int) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF8")
     # READ COMMITTED, so that a process that has waited for the lock sees what the one before it has applied: a stricter
     # default of the database would show the table as it was before the wait.
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+    connection.execute(f"SET LOCAL lock_timeout = {lock_timeout_ms}")
     connection.execute(migrate.CREATE_TABLE)
     connection.execute(LOCK_MIGRATIONS)
     raw = psycopg.RawCursor(connection)
