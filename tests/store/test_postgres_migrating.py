@@ -1,9 +1,11 @@
 """Migrating a PostgreSQL database that others use: nodes that start at the same time, and sessions with locks."""
 
+import asyncio
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -12,6 +14,7 @@ from magistrate import wiring
 from magistrate.errors import StoreUnavailable
 from magistrate.store import migrate
 from tests.databases import PostgresServer, dump, run_sql
+from tests.processes.service_process import ServiceProcess
 from tests.running import settings_for
 
 NEWEST = len(migrate.migrations("postgres"))
@@ -30,6 +33,19 @@ def migrate_to(url: str, number: int) -> None:
         "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon) "
         f"VALUES (1, '{'a' * 16}', '{'b' * 32}', 0, 1)",
     )
+
+
+def set_default(url: str, name: str, value: str) -> None:
+    """Sets a parameter of the server for all later sessions of the database."""
+    run_sql(url, f"ALTER DATABASE {psycopg.conninfo.conninfo_to_dict(url)['dbname']} SET {name} = '{value}'")
+
+
+def url_with_role(url: str, role: str, privileges: str) -> str:
+    """The URL of the database with a role that has these privileges on the tables that exist."""
+    run_sql(url, f"CREATE ROLE {role} LOGIN")
+    if privileges:
+        run_sql(url, f"GRANT {privileges} ON ALL TABLES IN SCHEMA public TO {role}")
+    return url.replace("//postgres@", f"//{role}@")
 
 
 @contextmanager
@@ -55,11 +71,7 @@ def wait_for_waiting(url: str, sessions: int) -> None:
 def test_nodes_that_start_at_once_upgrade_a_database_once(postgres: PostgresServer, isolation: str) -> None:
     url = postgres.new_url()
     migrate_to(url, BEFORE_DECISIONS_CHANGE)
-    run_sql(
-        url,
-        f"ALTER DATABASE {psycopg.conninfo.conninfo_to_dict(url)['dbname']} "
-        f"SET default_transaction_isolation = '{isolation}'",
-    )
+    set_default(url, "default_transaction_isolation", isolation)
 
     with ThreadPoolExecutor() as nodes:
         with reading(url, "decision"):
@@ -117,3 +129,61 @@ def test_a_migration_is_tried_again_when_it_has_waited_too_long_for_a_lock(postg
         started.result()
 
     assert len(dump(url)["migration"]) == NEWEST
+
+
+def test_a_role_that_may_not_create_tables_uses_a_database_that_is_migrated(postgres: PostgresServer) -> None:
+    url = postgres.new_migrated_url()
+    settings = settings_for(url_with_role(url, "writer", "SELECT, INSERT, UPDATE, DELETE"))
+
+    wiring.migrate_store(settings)  # makes the identity
+    wiring.migrate_store(settings)
+    asyncio.run(wiring.prepare_store(settings))
+
+    assert len(dump(url)["head"]) == 1
+
+
+def test_an_up_to_date_database_needs_no_lock(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    wiring.migrate_store(settings_for(url))
+
+    with psycopg.connect(url) as migrating:
+        migrating.execute("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")
+        wiring.migrate_store(settings_for(url_with_role(url, "reader", "SELECT"), store_timeout_ms=200))
+
+
+def test_a_table_of_this_name_in_another_schema_is_left_alone(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    run_sql(url, "CREATE TABLE migration (revision TEXT)")
+    run_sql(url, "CREATE SCHEMA magistrate")
+
+    wiring.migrate_store(settings_for(url.replace("?", "?options=-csearch_path%3Dmagistrate,public&")))
+
+    assert dump(url) == {"migration": []}
+
+
+def test_a_role_without_a_privilege_is_told_which_it_lacks(postgres: PostgresServer) -> None:
+    empty, earlier, migrated = postgres.new_url(), postgres.new_url(), postgres.new_url()
+    migrate_to(earlier, BEFORE_DECISIONS_CHANGE)
+    wiring.migrate_store(settings_for(migrated))
+
+    with pytest.raises(StoreUnavailable, match="migrated: permission denied for schema public; migrate it as the role"):
+        wiring.migrate_store(settings_for(url_with_role(empty, "creator", "")))
+    with pytest.raises(StoreUnavailable, match="migrated: must be owner of table decision; migrate it as the role"):
+        wiring.migrate_store(settings_for(url_with_role(earlier, "upgrader", "ALL")))
+    with pytest.raises(StoreUnavailable, match="the role of the service: permission denied for table head"):
+        asyncio.run(wiring.prepare_store(settings_for(url_with_role(migrated, "onlooker", "SELECT"))))
+
+
+def test_a_service_on_a_read_only_database_says_so_and_exits(postgres: PostgresServer, tmp_path: Path) -> None:
+    empty, migrated = postgres.new_url(), postgres.new_url()
+    wiring.migrate_store(settings_for(migrated))
+    for url in (empty, migrated):
+        set_default(url, "default_transaction_read_only", "on")
+
+    services = [ServiceProcess(tmp_path, database_url=url) for url in (empty, migrated)]
+
+    assert [service.process.communicate(timeout=60)[1] for service in services] == [
+        "Error: PostgreSQL cannot be migrated: cannot execute CREATE TABLE in a read-only transaction\n",
+        "Error: the database is read-only now\n",
+    ]
+    assert [service.process.returncode for service in services] == [1, 1]

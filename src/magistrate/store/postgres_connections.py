@@ -122,7 +122,11 @@ def translate_error(error: BaseException, is_unknown: bool = False) -> Exception
     if isinstance(error, _UNAVAILABLE):
         if is_unknown and not isinstance(error, _CONFLICTS):
             return OutcomeUnknown()
+        if isinstance(error, errors.ReadOnlySqlTransaction):
+            return StoreUnavailable("the database is read-only now")
         return StoreUnavailable("the database cannot be used now")
+    if isinstance(error, errors.InsufficientPrivilege):
+        return StoreUnavailable(f"the database refuses the role of the service: {error.diag.message_primary}")
     if isinstance(error, errors.UndefinedTable):
         return SchemaMismatch("the database is not migrated")
     if isinstance(error, Exception):

@@ -17,6 +17,10 @@ ATTEMPTS = 4
 LOCK_TIMEOUT_MS = 1_000
 """Limits how long a migration waits for a lock at a time: whoever wants to read the table meanwhile waits behind it."""
 
+HAS_MIGRATIONS = "SELECT to_regclass(quote_ident(current_schema()) || '.migration') IS NOT NULL"
+"""Looks where the table would be created: IF NOT EXISTS alone demands the privilege to create it even if it exists.
+Another schema of the search path may have a table of that name that is not ours."""
+
 LOCK_MIGRATIONS = "LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE"
 """Makes other processes that migrate wait until the end of the transaction. None that reads the table waits for it."""
 
@@ -36,9 +40,7 @@ def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
     last_attempt_at = time.monotonic() + (timeout_ms - lock_timeout_ms) / 1_000
     while True:
         try:
-            with psycopg.connect(
-                conninfo, connect_timeout=whole_seconds(timeout_ms), client_encoding="utf8"
-            ) as connection:
+            with _connect(conninfo, timeout_ms) as connection:
                 return _migrate(connection, lock_timeout_ms)
         except errors.LockNotAvailable as error:
             pause = random.uniform(0.5, 1) * lock_timeout_ms / 1_000
@@ -48,19 +50,16 @@ def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
         except _RACES as error:
             races += 1
             if races == ATTEMPTS:
-                raise StoreUnavailable(f"PostgreSQL cannot be migrated now: {error}") from error
-        except psycopg.OperationalError as error:
-            raise StoreUnavailable(f"PostgreSQL cannot be reached: {error}") from error
+                raise StoreUnavailable(_describe_failure(error)) from error
+        except psycopg.Error as error:
+            raise StoreUnavailable(_describe_failure(error)) from error
 
 
 def reach_postgres(conninfo: str, timeout_ms: int) -> None:
     """Connects to the server once. Raises StoreUnavailable with the reason that the server gives, or InvalidSetting
     for a URL that libpq refuses."""
     check_conninfo(conninfo)
-    try:
-        psycopg.connect(conninfo, connect_timeout=whole_seconds(timeout_ms)).close()
-    except psycopg.OperationalError as error:
-        raise StoreUnavailable(f"PostgreSQL cannot be reached: {error}") from error
+    _connect(conninfo, timeout_ms).close()
 
 
 def check_conninfo(conninfo: str) -> None:
@@ -70,6 +69,19 @@ def check_conninfo(conninfo: str) -> None:
     except psycopg.ProgrammingError:
         # libpq's message quotes the part it does not understand, which may be the password.
         raise InvalidSetting("database URL: libpq cannot read it; special characters must be percent-encoded") from None
+
+
+def _connect(conninfo: str, timeout_ms: int) -> psycopg.Connection[TupleRow]:
+    try:
+        return psycopg.connect(conninfo, connect_timeout=whole_seconds(timeout_ms), client_encoding="utf8")
+    except psycopg.Error as error:
+        raise StoreUnavailable(f"PostgreSQL cannot be reached: {error}") from error
+
+
+def _describe_failure(error: psycopg.Error) -> str:
+    """Returns the server's message without the statement, or that of the driver."""
+    what_to_do = "; migrate it as the role that owns the tables" * isinstance(error, errors.InsufficientPrivilege)
+    return f"PostgreSQL cannot be migrated: {error.diag.message_primary or error}{what_to_do}"
 
 
 def _describe_lock_timeout(timeout_ms: int) -> str:
@@ -86,16 +98,32 @@ def _migrate(connection: psycopg.Connection[TupleRow], lock_timeout_ms: int) -> 
     # READ COMMITTED, so that a process that has waited for the lock sees what the one before it has applied: a stricter
     # default of the database would show the table as it was before the wait.
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+    [has_migrations] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
+    if has_migrations and _is_up_to_date(connection):
+        return
     connection.execute(f"SET LOCAL lock_timeout = {lock_timeout_ms}")
-    connection.execute(migrate.CREATE_TABLE)
+    if not has_migrations:
+        connection.execute(migrate.CREATE_TABLE)
     connection.execute(LOCK_MIGRATIONS)
     raw = psycopg.RawCursor(connection)
-    [applied] = connection.execute(migrate.READ_VERSION).fetchone() or (0,)
-    for migration in migrate.pending("postgres", applied):
+    for migration in _list_pending(connection):
         connection.execute(migration.sql)
         raw.execute(number_placeholders(migrate.INSERT_MIGRATION), (migration.number, migration.name))
-    if connection.execute(sql.READ_HEAD).fetchone() is None:
+    if not _has_head(connection):
         raw.execute(number_placeholders(sql.MAKE_HEAD), migrate.new_identity())
+
+
+def _is_up_to_date(connection: psycopg.Connection[TupleRow]) -> bool:
+    return not _list_pending(connection) and _has_head(connection)
+
+
+def _list_pending(connection: psycopg.Connection[TupleRow]) -> tuple[migrate.Migration, ...]:
+    [applied] = connection.execute(migrate.READ_VERSION).fetchone() or (0,)
+    return migrate.pending("postgres", applied)
+
+
+def _has_head(connection: psycopg.Connection[TupleRow]) -> bool:
+    return connection.execute(sql.READ_HEAD).fetchone() is not None
 
 
 def whole_seconds(milliseconds: int) -> int:
