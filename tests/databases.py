@@ -137,6 +137,13 @@ def run_sql(url: str, statement: str) -> None:
             connection.execute(statement)
 
 
+def set_default(url: str, name: str, value: str) -> None:
+    """Sets a parameter of PostgreSQL for all later sessions of the database. This one may write whatever was set."""
+    options = "-c default_transaction_read_only=off"
+    with psycopg.connect(url, autocommit=True, options=options) as connection:
+        connection.execute(f"ALTER DATABASE {_name_of(url)} SET {name} = '{value}'")
+
+
 def _name_of(url: str) -> str:
     return str(psycopg.conninfo.conninfo_to_dict(url)["dbname"])
 

@@ -1,6 +1,8 @@
 """What only PostgreSQL can do to us: encodings, isolation levels, and connections that others hold."""
 
 import asyncio
+import time
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -11,7 +13,8 @@ from magistrate.engine.terms import ObjectId, TypeName, object_ref
 from magistrate.errors import InvalidSetting, OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract import NewObject, Stamp, Store
 from magistrate.store.postgres_connections import translate_error
-from tests.databases import PostgresServer, run_sql
+from magistrate.store.sql_store import SqlStore
+from tests.databases import PostgresServer, run_sql, set_default
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -32,8 +35,7 @@ def test_a_database_that_is_not_utf8_is_refused(postgres: PostgresServer) -> Non
 
 async def test_a_stricter_default_isolation_does_not_make_writers_fail(postgres: PostgresServer) -> None:
     url = postgres.new_url()
-    database = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
-    run_sql(url, f"ALTER DATABASE {database} SET default_transaction_isolation = 'serializable'")
+    set_default(url, "default_transaction_isolation", "serializable")
     wiring.migrate_store(settings_for(url))
     stores = [await wiring.open_store(settings_for(url)) for _ in range(3)]
 
@@ -82,3 +84,66 @@ async def test_urls_in_the_forms_of_libpq(postgres: PostgresServer, form: str) -
 def test_a_write_that_is_cancelled_while_it_commits_has_an_unknown_outcome() -> None:
     assert isinstance(translate_error(asyncio.CancelledError(), is_unknown=True), OutcomeUnknown)
     assert not isinstance(translate_error(asyncio.CancelledError()), OutcomeUnknown)
+
+
+async def open_with_one_connection(url: str) -> SqlStore:
+    store = await wiring.open_store(settings_for(url, postgres_connections=1))
+    assert isinstance(store, SqlStore)
+    return store
+
+
+async def read_pid(store: SqlStore) -> int:
+    [(pid,)] = await store.database.read("SELECT pg_backend_pid()", ())
+    return int(pid)
+
+
+async def test_connections_to_a_server_that_was_read_only_are_replaced(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    wiring.migrate_store(settings_for(url))
+    store = await open_with_one_connection(url)
+    set_default(url, "default_transaction_read_only", "on")
+    postgres.terminate_connections(url)
+    with pytest.raises(StoreUnavailable, match="read-only"):
+        await put(store, "during")
+    set_default(url, "default_transaction_read_only", "off")
+
+    deadline = time.monotonic() + 10
+    while await store.check() == 0:
+        assert time.monotonic() < deadline, "it keeps the connection that is read-only"
+        with suppress(StoreUnavailable):
+            await put(store, "afterwards")
+        await asyncio.sleep(0.1)
+
+    await store.close()
+
+
+async def test_a_server_that_stays_read_only_is_not_connected_to_for_each_write(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    wiring.migrate_store(settings_for(url))
+    set_default(url, "default_transaction_read_only", "on")
+    store = await open_with_one_connection(url)
+
+    pids = set()
+    for number in range(10):
+        with pytest.raises(StoreUnavailable, match="read-only"):
+            await put(store, f"id-{number}")
+        pids.add(await read_pid(store))
+
+    assert len(pids) < 5
+    await store.close()
+
+
+async def test_a_statement_that_takes_longer_than_the_server_allows_is_run_once(postgres: PostgresServer) -> None:
+    url = postgres.new_url()
+    wiring.migrate_store(settings_for(url))
+    run_sql(url, "CREATE SEQUENCE run")
+    set_default(url, "statement_timeout", "100")
+    store = await open_with_one_connection(url)
+    pid = await read_pid(store)
+
+    with pytest.raises(StoreUnavailable):
+        await store.database.read("SELECT nextval('run'), pg_sleep(10)", ())
+
+    assert await store.database.read("SELECT last_value FROM run", ()) == [(1,)]
+    assert await read_pid(store) == pid
+    await store.close()

@@ -13,7 +13,7 @@ import pytest
 from magistrate import wiring
 from magistrate.errors import StoreUnavailable
 from magistrate.store import migrate
-from tests.databases import PostgresServer, dump, run_sql
+from tests.databases import PostgresServer, dump, run_sql, set_default
 from tests.processes.service_process import ServiceProcess
 from tests.running import settings_for
 
@@ -33,11 +33,6 @@ def migrate_to(url: str, number: int) -> None:
         "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon) "
         f"VALUES (1, '{'a' * 16}', '{'b' * 32}', 0, 1)",
     )
-
-
-def set_default(url: str, name: str, value: str) -> None:
-    """Sets a parameter of the server for all later sessions of the database."""
-    run_sql(url, f"ALTER DATABASE {psycopg.conninfo.conninfo_to_dict(url)['dbname']} SET {name} = '{value}'")
 
 
 def url_with_role(url: str, role: str, privileges: str) -> str:

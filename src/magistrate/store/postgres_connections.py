@@ -25,15 +25,23 @@ ATTEMPTS = 4
 """Limits how often one read or group of writes is run when the server reports that it may be retried, or when a pooled
 connection turns out to be dead."""
 
+READ_ONLY_SECONDS = 1.0
+"""Limits how often all connections are replaced because one is read-only: the server itself may be, and for long."""
+
 _CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
+_ENDED = ("08", "57P")
+"""Begin the codes of errors with which a server, or a pooler in front of it, ends connections."""
+
 _UNAVAILABLE = (psycopg.OperationalError, errors.ReadOnlySqlTransaction, PoolTimeout, PoolClosed, TimeoutError)
 
 
 @dataclass(slots=True)
 class ConnectionUse:
-    """Represents the use that one read or group of writes makes of the pool, and the connection that it has now."""
+    """Represents the use that one read or group of writes makes of the pool, and the connection that it has now.
+    `is_lost` says that the one it had last cannot be used any more."""
 
     connection: Connection | None = None
+    is_lost: bool = False
     is_broken_off: bool = False
 
     def break_off(self) -> None:
@@ -84,22 +92,29 @@ class ConnectionPool:
     async def attempt(
         self, once: Callable[[Connection], Awaitable[T]], may_repeat: Callable[[], bool], use: ConnectionUse
     ) -> T:
-        """Runs `once` on a connection, and again, up to ATTEMPTS times in all, if it may be repeated."""
+        """Runs `once` on a connection, and again, up to ATTEMPTS times in all, if it may be repeated and could succeed
+        then: what a limit of the server has ended, such as statement_timeout, would only end again."""
         for number in range(1, ATTEMPTS):
             began_at = time.monotonic()
             try:
                 return await self._run_connected(once, use)
             except _CONFLICTS:
                 await asyncio.sleep(random.uniform(0, 0.02) * number)
-            except psycopg.OperationalError:
-                if use.is_broken_off or not may_repeat():
+            except (psycopg.OperationalError, errors.ReadOnlySqlTransaction) as error:
+                if use.is_broken_off or not may_repeat() or not self._is_connection_at_fault(error, use):
                     raise
                 await self._replace_connections(began_at)
         return await self._run_connected(once, use)
 
+    def _is_connection_at_fault(self, error: psycopg.Error, use: ConnectionUse) -> bool:
+        """Returns whether another connection may succeed."""
+        if isinstance(error, errors.ReadOnlySqlTransaction):
+            return time.monotonic() - self._drained_at > READ_ONLY_SECONDS
+        return use.is_lost or (error.sqlstate or "").startswith(_ENDED)
+
     async def _replace_connections(self, used_at: float) -> None:
-        """Drains the pool, because after a restart of the server every idle connection is dead, except for those made
-        since `used_at`.
+        """Drains the pool, because after a restart of the server every idle connection is dead, and after a failover
+        every one is read-only that was made to a standby, except for those made since `used_at`.
 
         Nothing here waits for the server: testing whether each connection is alive could take forever."""
         if self._drained_at < used_at:
@@ -107,12 +122,13 @@ class ConnectionPool:
             await self._pool.drain()
 
     async def _run_connected(self, once: Callable[[Connection], Awaitable[T]], use: ConnectionUse) -> T:
+        use.is_lost = False
         # `pool.connection()` would wrap each use in a transaction context and make a lookup take half as long again.
         connection = use.connection = await self._pool.getconn()
         try:
             return await once(connection)
         finally:
-            use.connection = None
+            use.connection, use.is_lost = None, connection.closed
             await self._pool.putconn(connection)
 
 
