@@ -11,6 +11,7 @@ from magistrate import wiring
 from magistrate.config import PostgresUrl, read_database_url
 from magistrate.engine.terms import ObjectId, TypeName, object_ref
 from magistrate.errors import InvalidSetting, OutcomeUnknown, StoreUnavailable
+from magistrate.store import postgres_connections
 from magistrate.store.contract import NewObject, Stamp, Store
 from magistrate.store.postgres_connections import translate_error
 from magistrate.store.sql_store import SqlStore
@@ -147,3 +148,89 @@ async def test_a_statement_that_takes_longer_than_the_server_allows_is_run_once(
     assert await store.database.read("SELECT last_value FROM run", ()) == [(1,)]
     assert await read_pid(store) == pid
     await store.close()
+
+
+COUNT_SLEEPERS = """SELECT count(*) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%pg_sleep%' AND state = 'active'"""
+
+
+async def test_reads_that_are_broken_off_do_not_run_on_at_the_server(postgres: PostgresServer) -> None:
+    url = postgres.new_migrated_url()
+    settings = settings_for(url, store_timeout_ms=200, postgres_connections=3)
+    wiring.migrate_store(settings)
+    store = await wiring.open_store(settings)
+    assert isinstance(store, SqlStore)
+
+    for _ in range(5):
+        reads = [store.database.read("SELECT pg_sleep(60)", ()) for _ in range(3)]
+        outcomes = await asyncio.gather(*reads, return_exceptions=True)
+        assert {type(outcome) for outcome in outcomes} == {StoreUnavailable}
+
+    deadline = time.monotonic() + 20
+    with psycopg.connect(url, autocommit=True) as connection:
+        while connection.execute(COUNT_SLEEPERS).fetchone() != (0,):
+            assert time.monotonic() < deadline, "statements run on that nobody waits for"
+            await asyncio.sleep(0.05)
+    await store.close()
+
+
+async def read_check_interval(url: str, **settings: int) -> str:
+    store = await wiring.open_store(settings_for(url, **settings))
+    assert isinstance(store, SqlStore)
+    [(interval,)] = await store.database.read("SELECT current_setting('client_connection_check_interval')", ())
+    await store.close()
+    return str(interval)
+
+
+async def test_the_server_looks_for_the_client_once_a_second_unless_it_is_told_how_often(
+    postgres: PostgresServer,
+) -> None:
+    url = postgres.new_url()
+    wiring.migrate_store(settings_for(url))
+
+    assert await read_check_interval(url) == "1s"
+    assert await read_check_interval(url, store_timeout_ms=300) == "300ms"
+    set_default(url, "client_connection_check_interval", "5000")
+    assert await read_check_interval(url) == "5s"
+
+
+@pytest.mark.parametrize("other", ["no_such_parameter", "server_version_num"])
+async def test_a_server_that_cannot_look_for_its_client_is_used_without(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    """One does not know the parameter, the other refuses to have it set."""
+    url = postgres.new_url()
+    wiring.migrate_store(settings_for(url))
+    statement = postgres_connections.CHECK_CLIENT.replace("client_connection_check_interval", other)
+    monkeypatch.setattr(postgres_connections, "CHECK_CLIENT", statement.replace("= '0'", "<> '0'"))
+
+    assert await read_check_interval(url) == "0"
+
+
+async def test_a_server_that_accepts_connections_and_answers_nothing_is_connected_to_again() -> None:
+    # AuthenticationOk, BackendKeyData and ReadyForQuery.
+    greeting = b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\1\0\0\0\1Z\0\0\0\5I"
+    connected, ended = asyncio.Semaphore(0), asyncio.Semaphore(0)
+
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1_024)
+        writer.write(greeting)
+        connected.release()
+        await reader.read()
+        writer.close()
+        await writer.wait_closed()
+        ended.release()
+
+    server = await asyncio.start_server(greet, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    url = f"postgresql://ann@127.0.0.1:{port}/d?sslmode=disable&gssencmode=disable"
+    pool = postgres_connections.ConnectionPool(url, connections=1, timeout_ms=200)
+    await pool.open()
+
+    try:
+        for _ in range(3):
+            await asyncio.wait_for(connected.acquire(), 20)
+            await asyncio.wait_for(ended.acquire(), 20)
+    finally:
+        await pool.close()
+        server.close()

@@ -2,8 +2,8 @@
 short transactions for writes, each of which may hold several.
 
 A write first locks the row of `head`, so writes run one after another, revisions are in commit order, and each
-statement of a write sees everything that earlier writes committed. Nothing is kept in the session, so a PgBouncer in
-between may pool transactions."""
+statement of a write sees everything that earlier writes committed. Nothing that is needed is kept in the session, so a
+PgBouncer in between may pool transactions."""
 
 import asyncio
 import time

@@ -28,6 +28,14 @@ connection turns out to be dead."""
 READ_ONLY_SECONDS = 1.0
 """Limits how often all connections are replaced because one is read-only: the server itself may be, and for long."""
 
+CHECK_INTERVAL_MS = 1_000
+"""Limits how long a statement runs on at the server that nobody waits for any more."""
+
+# Does nothing on servers before PostgreSQL 14, which do not know the parameter, and leaves one alone that is set.
+CHECK_CLIENT = """
+SELECT set_config('client_connection_check_interval', $1, false)
+WHERE current_setting('client_connection_check_interval', true) = '0'"""
+
 _CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
 _ENDED = ("08", "57P")
 """Begin the codes of errors with which a server, or a pooler in front of it, ends connections."""
@@ -64,6 +72,8 @@ class ConnectionPool:
 
     def __init__(self, conninfo: str, connections: int, timeout_ms: int) -> None:
         self._drained_at = 0.0
+        self._timeout = timeout_ms / 1000
+        self._check_interval_ms = min(CHECK_INTERVAL_MS, timeout_ms)
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             kwargs={
@@ -75,7 +85,8 @@ class ConnectionPool:
             },
             min_size=1,
             max_size=connections,
-            timeout=timeout_ms / 1000,
+            timeout=self._timeout,
+            configure=self._end_abandoned_statements,
             open=False,
         )
 
@@ -88,6 +99,23 @@ class ConnectionPool:
 
     async def close(self) -> None:
         await self._pool.close()
+
+    async def _end_abandoned_statements(self, connection: Connection) -> None:
+        """Makes the server end a statement soon after its connection was closed on this side. Otherwise it would notice
+        only when it sends rows, and reads that are broken off would take ever more of its connections.
+
+        It costs a round trip for each connection, and none for a statement. It is not said when the connection is made,
+        because poolers refuse options that they do not know."""
+        # The pool has few tasks that connect, and none may wait forever for a server that does not answer.
+        timer = asyncio.get_running_loop().call_later(self._timeout, ConnectionUse(connection).break_off)
+        try:
+            await connection.execute(CHECK_CLIENT, (str(self._check_interval_ms),))
+        except psycopg.Error:
+            # A server that cannot do it on its platform is used without.
+            if connection.closed:
+                raise
+        finally:
+            timer.cancel()
 
     async def attempt(
         self, once: Callable[[Connection], Awaitable[T]], may_repeat: Callable[[], bool], use: ConnectionUse
