@@ -30,9 +30,11 @@ T = TypeVar("T")
 
 READ_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
-ROWS_AT_ONCE = 2_000
-"""Limits the rows that are decoded before others may run: all of them have arrived by then, and take a few
-microseconds each."""
+ROWS_AT_ONCE = 200
+"""Limits the rows that are decoded before others may run: all of them have arrived by then, and take from two
+microseconds to twenty, with the most meta."""
+SECONDS_AT_ONCE = 0.002
+"""Limits for how long rows are decoded before others may run."""
 
 CLOSE_WITHIN_SECONDS = 1.0
 """Limits the wait for statements that have no caller any more; their connections are cut already."""
@@ -114,10 +116,13 @@ class PostgresDatabase:
 
         async def once(connection: Connection) -> Rows:
             cursor = await connection.execute(number_placeholders(sql), values)
+            began_at = time.monotonic()
             rows: Rows = await cursor.fetchmany(ROWS_AT_ONCE)
             while len(rows) % ROWS_AT_ONCE == 0 and (batch := await cursor.fetchmany(ROWS_AT_ONCE)):
                 rows += batch
-                await asyncio.sleep(0)
+                if time.monotonic() - began_at > SECONDS_AT_ONCE:
+                    await asyncio.sleep(0)
+                    began_at = time.monotonic()
             return rows
 
         return await self._read_with(once)

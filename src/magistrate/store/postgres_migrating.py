@@ -80,8 +80,10 @@ def _connect(conninfo: str, timeout_ms: int) -> psycopg.Connection[TupleRow]:
 
 def _describe_failure(error: psycopg.Error) -> str:
     """Returns the server's message without the statement, or that of the driver."""
-    what_to_do = "; migrate it as the role that owns the tables" * isinstance(error, errors.InsufficientPrivilege)
-    return f"PostgreSQL cannot be migrated: {error.diag.message_primary or error}{what_to_do}"
+    message = f"PostgreSQL cannot be migrated: {error.diag.message_primary or error}"
+    if isinstance(error, errors.InsufficientPrivilege):
+        return f"{message}; migrate it as the role that owns the tables"
+    return message
 
 
 def _describe_lock_timeout(timeout_ms: int) -> str:
