@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from magistrate.api.server.audit_records import AUDIT_FORMATS, NOT_RENDERED, Lin
 from magistrate.audit_chain import begin_chain, read_sealed_line, seal_line
 from magistrate.cli.commands import main
 from tests.audit_records import contents, find_faults, record
+from tests.processes.starting import start_process
 
 ROOT = Path(__file__).parents[1]
 APPENDS = """
@@ -223,7 +223,9 @@ def test_processes_write_one_chain_while_the_file_is_rotated(tmp_path: Path) -> 
     path = tmp_path / "audit"
     moved: list[Path] = []
     processes = [
-        subprocess.Popen([sys.executable, "-c", APPENDS, str(path)], env=os.environ | {"PYTHONPATH": str(ROOT)})
+        start_process(
+            [sys.executable, "-c", APPENDS, str(path)], environment=os.environ | {"PYTHONPATH": str(ROOT)}, output=2
+        )
         for _ in range(3)
     ]
     while any(process.poll() is None for process in processes):

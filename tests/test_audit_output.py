@@ -14,6 +14,7 @@ import pytest
 from magistrate.api.server.audit_output import INCOMPLETE, LOCK_NAME, ChainedOutput, OutputLock
 from magistrate.errors import InvalidSetting
 from tests.audit_records import contents, find_faults
+from tests.processes.starting import start_process
 
 ROOT = Path(__file__).parents[1]
 BODY = b'{"meta":"' + b"x" * 4_000 + b'"}'
@@ -29,7 +30,7 @@ for number in range(int(sys.argv[2])):
     output.append(contents(number, body=BODY))
 """
 FULL_DISK = """
-import resource, signal, time
+import os, resource, signal, time
 from msgspec.structs import replace
 from magistrate.api.server import audit_log
 from magistrate.log import log_to_stderr
@@ -46,6 +47,7 @@ for number in range(6):
 time.sleep(0.2)
 resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
 log.close()
+os._exit(0)  # without flushing stderr, whose disk may be full
 """
 
 
@@ -77,10 +79,10 @@ def pipe() -> Iterator[Pipe]:
     os.close(pipe.writer)
 
 
-def start(script: str, *arguments: str, stdout: int, stderr: int | None = None) -> "subprocess.Popen[bytes]":
+def start(script: str, *arguments: str, stdout: int, stderr: int | None = None) -> "subprocess.Popen[str]":
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", script, *arguments]
-    return subprocess.Popen(command, stdout=stdout, stderr=stderr, env=environment)
+    return start_process(command, environment=environment, output=stdout, errors=2 if stderr is None else stderr)
 
 
 def append_until_full(pipe: Pipe, output: ChainedOutput) -> None:

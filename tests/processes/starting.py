@@ -18,18 +18,19 @@ def start_process(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
     output: Output = subprocess.PIPE,
+    errors: Output | None = None,
     has_own_session: bool = False,
 ) -> subprocess.Popen[str]:
     """Returns a process in which every signal has its default action, whatever the tests themselves were started with.
 
-    `output` is for both stdout and stderr: apart from each other if it is a pipe. The process id is that of the
-    command itself."""
+    `output` is for stdout, and for stderr unless there are `errors`: apart from each other if it is a pipe. The process
+    id is that of the command itself."""
     return subprocess.Popen(
         [sys.executable, "-I", "-S", LAUNCHER, *command],
         cwd=folder,
         env=environment,
         stdout=output,
-        stderr=output,
+        stderr=output if errors is None else errors,
         text=True,
         start_new_session=has_own_session,
     )

@@ -13,6 +13,7 @@ from contextlib import suppress
 import msgspec
 import structlog
 
+from magistrate.api.json_decoders import build_decoder
 from magistrate.api.server.audit_records import LineContent
 from magistrate.audit_chain import ChainLink, begin_chain, read_sealed_line, seal_line
 
@@ -24,6 +25,8 @@ TAIL_BYTES = 65_536
 
 log = structlog.get_logger()
 
+_LINK = build_decoder(ChainLink)
+
 
 class ChainState:
     """Represents the file that has the link of the next line of an audit log."""
@@ -32,7 +35,7 @@ class ChainState:
         self._path = path
         self._descriptor = -1
 
-    def open(self) -> None:
+    def open_file(self) -> None:
         """Opens the file, which is created if there is none. Raises OSError."""
         if self._descriptor < 0:
             self._descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -40,7 +43,7 @@ class ChainState:
     def lock(self) -> None:
         """Waits for the lock on the file that has this path now. Raises OSError."""
         while True:
-            self.open()
+            self.open_file()
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
             if _has_path(self._descriptor, self._path):
                 return
@@ -52,7 +55,7 @@ class ChainState:
     def read(self) -> ChainLink | None:
         """Returns the link of the next line, or None if it is not known."""
         try:
-            return msgspec.json.decode(os.pread(self._descriptor, CHAIN_BYTES, 0), type=ChainLink)
+            return _LINK.decode(os.pread(self._descriptor, CHAIN_BYTES, 0))
         except msgspec.MsgspecError:
             return None
 

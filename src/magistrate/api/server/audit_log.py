@@ -140,7 +140,7 @@ def check_audit_log(path: str) -> None:
         raise InvalidSetting(f"audit_log: {path} must be a regular file, or - for standard output")
     try:
         state = ChainState(path + CHAIN_SUFFIX)
-        state.open()
+        state.open_file()
         state.close()
     except OSError as error:
         raise InvalidSetting(f"audit_log: {path}{CHAIN_SUFFIX} cannot be written: {error.strerror}") from error
