@@ -1,6 +1,9 @@
 """The command line in this process, pointed at a service."""
 
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 from click.testing import CliRunner, Result
@@ -40,3 +43,13 @@ class Magistrate:
         before, _, told = result.stderr.partition("Error: ")
         assert not before or before.startswith("Usage: "), result.stderr
         return told.removesuffix("\n")
+
+    def run_unread(self, *arguments: str) -> tuple[int, bytes]:
+        """The exit code, and what is on stderr, in a process of its own whose output nobody reads."""
+        reader, writer = os.pipe()
+        os.close(reader)
+        environment = {name: value for name, value in self._environment.items() if value is not None}
+        command = [sys.executable, "-m", "magistrate", *arguments]
+        ran = subprocess.run(command, env=environment, stdout=writer, stderr=subprocess.PIPE, check=False)
+        os.close(writer)
+        return ran.returncode, ran.stderr

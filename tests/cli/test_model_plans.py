@@ -1,9 +1,6 @@
 """`magistrate model plan` and `apply`: what a model would change is shown before it is written."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +8,7 @@ import pytest
 
 from tests.cli.cases import Magistrate
 from tests.conftest import new_database_url
-from tests.running import KEY, Client, running_service, settings_for
+from tests.running import Client, running_service, settings_for
 
 TEXT = """\
 version 1.0
@@ -270,23 +267,12 @@ def test_a_reader_that_has_seen_enough_does_not_stop_a_plan_or_an_apply(
     options: list[str], client: Client, file: Path
 ) -> None:
     file.write_text(WIDER)
-    runs = []
+    magistrate = Magistrate(str(client.base_url))
 
-    for command in (["plan"], ["apply", "--yes"], ["plan"], ["apply"]):
-        reader, writer = os.pipe()
-        os.close(reader)
-        runs.append(
-            subprocess.run(
-                [sys.executable, "-m", "magistrate", "model", *command, str(file), *options],
-                env={"MAGISTRATE_SERVER": str(client.base_url), "MAGISTRATE_API_KEY": KEY},
-                stdout=writer,
-                stderr=subprocess.PIPE,
-                check=False,
-            )
-        )
-        os.close(writer)
+    commands = (["plan"], ["apply", "--yes"], ["plan"], ["apply"])
+    ran = [magistrate.run_unread("model", *command, str(file), *options) for command in commands]
 
-    assert [(ran.returncode, ran.stderr) for ran in runs] == [(2, b""), (0, b""), (0, b""), (0, b"")]
+    assert ran == [(2, b""), (0, b""), (0, b""), (0, b"")]
     assert read_model(client) == WIDER
 
 

@@ -299,3 +299,17 @@ def test_descriptions_stand_above_the_relations(clean: Magistrate) -> None:
     shown = clean.done("types", "show", "file").splitlines()
 
     assert shown[:4] == ["A file.", "a: May read it.", "   And nothing else.", ""]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_what_nobody_reads_is_applied_and_no_failure(
+    magistrate: Magistrate, tmp_path: Path, options: list[str]
+) -> None:
+    (tmp_path / "types.json").write_text('{"sheet": {"viewer": {}}, "cell": {}}')
+    (tmp_path / "policies.json").write_text('[{"name": "early", "expression": "true"}]')
+
+    for kind in ("types", "policies"):
+        assert magistrate.run_unread(kind, "apply", str(tmp_path / f"{kind}.json"), *options) == (0, b"")
+
+    assert {"sheet", "cell"} <= {one["type"] for one in magistrate.json("types", "list")["results"]}
+    assert "early" in {one["name"] for one in magistrate.json("policies", "list")["results"]}

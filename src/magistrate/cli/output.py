@@ -32,6 +32,18 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def print_outcomes(applied: Iterable[tuple[str, Row]], name: str, as_json: bool) -> None:
+    """Prints whether each of the rows that are applied was created, changed or unchanged, with the member that names
+    it. All of them are applied before the first one is printed."""
+    outcomes = [*applied]
+    with tolerate_closed_output():
+        if as_json:
+            words = ("created", "changed", "unchanged")
+            print_json({word: [row for outcome, row in outcomes if outcome == word] for word in words})
+        else:
+            print_table([[f"{outcome:<9}", row[name]] for outcome, row in outcomes])
+
+
 def print_json(value: object) -> None:
     click.echo(json.dumps(value, indent=2, ensure_ascii=False))
 

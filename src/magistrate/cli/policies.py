@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.input import as_of_option, read_as_of, read_json
-from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table, printable
+from magistrate.cli.output import Columns, print_done, print_json, print_list, print_outcomes, printable
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
 from magistrate.cli.whole_model import write_into_model
 from magistrate.errors import InvalidRequest
@@ -50,13 +50,7 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
 
     Policies that are new or differ are written in one request, all or none."""
     wanted = read_policies(file.read())
-    done: dict[str, list[Definition]] = {"created": [], "changed": [], "unchanged": []}
-    for word, definition in _apply_policies(client, wanted):
-        done[word].append(definition)
-        if not as_json:
-            print_table([[f"{word:<9}", definition["name"]]])
-    if as_json:
-        print_json(done)
+    print_outcomes(_apply_policies(client, wanted), "name", as_json)
 
 
 def read_policies(text: str) -> list[Definition]:

@@ -8,7 +8,7 @@ import click
 from magistrate.cli.completion import complete_types
 from magistrate.cli.definitions import Definition, describe_relations, describe_texts, is_same, read_definitions
 from magistrate.cli.input import as_of_option, read_as_of, read_type
-from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
+from magistrate.cli.output import Columns, print_done, print_json, print_list, print_outcomes, print_table
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
 from magistrate.cli.whole_model import write_into_model
 
@@ -40,13 +40,7 @@ def apply(client: "Client", as_json: bool, file: IO[str], keep_existing: bool) -
 
     Types that are new or differ are written in one request, all or none."""
     wanted = read_definitions(file.read())
-    done: dict[str, list[Definition]] = {"created": [], "changed": [], "unchanged": []}
-    for word, definition in _apply_types(client, wanted, keep_existing):
-        done[word].append(definition)
-        if not as_json:
-            print_table([[f"{word:<9}", definition["type"]]])
-    if as_json:
-        print_json(done)
+    print_outcomes(_apply_types(client, wanted, keep_existing), "type", as_json)
 
 
 def _apply_types(client: "Client", wanted: list[Definition], keep_existing: bool) -> Iterator[tuple[str, Definition]]:
