@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from magistrate.api import render
@@ -9,6 +10,15 @@ from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.fga.lists import FgaListAnswer, FgaListMetadata
 from magistrate.api.render import ELEMENTS_AT_ONCE, render_in_steps, render_json
 from tests.running import Client
+
+
+class Misleading(msgspec.Struct):
+    """Has what a caller wrote before the long array, which has its name."""
+
+    context: dict[str, Any]
+    results: list[Any]
+    others: list[Any] = []
+
 
 MANY = 3 * ELEMENTS_AT_ONCE + 7
 ROWS = [{"a": '"results":[]', "b": [number, "ü"]} for number in range(MANY)]
@@ -22,6 +32,8 @@ def list_answers(rows: list[Any]) -> list[object]:
         ListAnswer(rows, '"results":[]', "after"),
         FgaListAnswer(object="list", data=rows, list_metadata=METADATA),
         {"rows": rows},
+        Misleading({"results": []}, rows),
+        Misleading({"results": ["a"]}, rows, rows[:3]),
     ]
 
 

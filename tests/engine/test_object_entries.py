@@ -10,6 +10,7 @@ from pyroaring import BitMap
 
 from magistrate.engine.dismantling import Container
 from magistrate.engine.graph.object_entries import (
+    BATCHES_AT_ONCE,
     AdjacentObjects,
     EntryBatch,
     EntrySegment,
@@ -119,6 +120,27 @@ def test_a_batch_without_some_subjects_has_all_others(entries: Mapping[int, list
     expected = {subject: entry_of(numbers) for subject, numbers in entries.items() if subject not in excluded}
     assert dict(remaining.list_each()) == expected
     assert remaining.weight == sum(weigh_objects(entry) for entry in expected.values() if entry != b"")
+
+
+def test_what_a_search_has_read_is_looked_into_in_small_portions() -> None:
+    entries = ReadEntries()
+
+    for number in range(3 * BATCHES_AT_ONCE):
+        entries.add(batch_of({number: [number]}))
+        assert len(entries._waiting) < BATCHES_AT_ONCE
+
+    assert not entries.collect(BitMap(range(3 * BATCHES_AT_ONCE)), ReachedObjects())
+
+
+def test_the_places_of_evicted_entries_are_used_again() -> None:
+    segment = EntrySegment(Capacity(ENOUGH))
+
+    for _ in range(100):
+        segment.keep_each(batch_of({1: [1, 2], 2: [3, 4]}))
+        segment.evict(1)
+        segment.evict(2)
+
+    assert len(segment._young._entries) == 2
 
 
 def test_many_entries_that_are_evicted_together_are_passed_on() -> None:

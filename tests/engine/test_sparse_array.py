@@ -70,7 +70,10 @@ def test_a_page_of_which_most_was_deleted_takes_little_memory() -> None:
 
     for number in range(PAGE_SIZE - 20):
         packed.delete(number)
+    packed.set(0, 7)
 
+    assert packed.read(0) == 7
+    packed.delete(0)
     assert packed.read(PAGE_SIZE - 1) == PAGE_SIZE - 1
     assert sum(sys.getsizeof(page.values) for page in packed._pages.values()) < PAGE_SIZE
     for number in range(PAGE_SIZE - 20, PAGE_SIZE):

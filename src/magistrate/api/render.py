@@ -1,5 +1,6 @@
 """Renders values as bytes: JSON bodies that end with a newline, and timestamps."""
 
+import secrets
 from collections.abc import Sequence
 
 import msgspec
@@ -24,12 +25,11 @@ async def render_in_steps(value: object) -> bytes | bytearray:
     member, elements = _find_elements(value)
     if len(elements) <= ELEMENTS_AT_ONCE:
         return render_json(value)
+    before, after = b"[", b"]\n"
     if isinstance(value, msgspec.Struct):
-        frame, opening = render_json(msgspec.structs.replace(value, **{member: []})), f'"{_name(value, member)}":['
-    else:
-        frame, opening = render_json([]), "["
-    at = frame.index(opening.encode()) + len(opening)
-    body = bytearray(frame[:at] + b"]")
+        mark = secrets.token_hex(16)  # what callers wrote may have an array of the same name
+        before, after = render_json(msgspec.structs.replace(value, **{member: [mark]})).split(f'"{mark}"'.encode())
+    body = bytearray(before + b"]")
     for start in range(0, len(elements), ELEMENTS_AT_ONCE):
         if start and is_time_up():
             await checkpoint()
@@ -39,7 +39,7 @@ async def render_in_steps(value: object) -> bytes | bytearray:
             body[end] = ord(",")
         else:
             del body[end]
-    body += frame[at + 1 :]
+    body += after[1:]
     return body
 
 
@@ -52,8 +52,3 @@ def _find_elements(value: object) -> tuple[str, Sequence[object]]:
         members = ((name, getattr(value, name)) for name in value.__struct_fields__)
         arrays |= {name: member for name, member in members if isinstance(member, list)}
     return max(arrays.items(), key=lambda item: len(item[1]))
-
-
-def _name(value: msgspec.Struct, member: str) -> str:
-    """Returns the name that a member has in JSON."""
-    return value.__struct_encode_fields__[value.__struct_fields__.index(member)]

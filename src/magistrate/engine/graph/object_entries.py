@@ -22,6 +22,10 @@ FEW_NUMBERS = 256
 """Limits the numbers that are held packed, four bytes each. A bitmap of so few may take more."""
 
 
+BATCHES_AT_ONCE = 10
+"""Limits the batches that a search has read and not looked into: of small searches, most are found in the cache."""
+
+
 class ConditionalObjects(msgspec.Struct, frozen=True, gc=False):
     """Holds the packed numbers of the objects that unconditional warrants are on, and the conditional warrants."""
 
@@ -217,9 +221,7 @@ class _Generation:
             self._values.set_each(batch.singles, batch.objects)
         if batch.others:
             self._others.update(batch.others)
-            end = len(self._entries)
-            self._entries += batch.entries
-            self._values.set_each(batch.others, range(end, len(self._entries)))
+            self._values.set_each(batch.others, [*map(self._place, batch.entries)])
 
     def _place(self, entry: AdjacentObjects) -> int:
         if self._free:
@@ -249,6 +251,7 @@ class _Generation:
     def containers(self) -> Iterator[Container]:
         """Yields what may take long to free."""
         yield self._entries
+        yield self._free
         yield from self._values.dicts
 
 
@@ -363,14 +366,19 @@ class ReadEntries:
     def add(self, batch: EntryBatch) -> None:
         """Adds entries of subjects that have none."""
         self._waiting.append(batch)
+        if len(self._waiting) == BATCHES_AT_ONCE:
+            self._add_waiting()
 
     def collect(self, numbers: BitMap, reached: ReachedObjects) -> BitMap:
         """Adds the entries of these subjects to `reached`, and returns the subjects that have none."""
-        for batch in self._waiting:  # seldom: most entries are found in the cache
+        self._add_waiting()
+        return self._entries.collect(numbers - self._empty, reached)
+
+    def _add_waiting(self) -> None:
+        for batch in self._waiting:
             self._entries.add_each(batch)
             self._empty.update(batch.empty)
         self._waiting.clear()
-        return self._entries.collect(numbers - self._empty, reached)
 
 
 class EntryDrafts:

@@ -113,12 +113,13 @@ class _NumberPage:
             self.values[offset] = value
 
     def delete(self, offset: int) -> None:
+        """Deletes a value. An array stays one until the next value is set, because all pages of a generation may be
+        emptied evenly, and would become dicts together."""
         self.count -= 1
         if isinstance(self.values, dict):
             del self.values[offset]
         else:
             self.values[offset] = _ABSENT
-            self._unpack_rare()
 
     def _pack(self, values: dict[int, int]) -> "array[int]":
         packed = array("I", repeat(_ABSENT, self.end))
