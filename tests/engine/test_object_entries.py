@@ -9,15 +9,9 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from magistrate.engine.dismantling import Container
-from magistrate.engine.graph.object_entries import (
-    BATCHES_AT_ONCE,
-    AdjacentObjects,
-    EntryBatch,
-    EntrySegment,
-    ReachedObjects,
-    ReadEntries,
-    weigh_objects,
-)
+from magistrate.engine.graph.adjacent_objects import AdjacentObjects, ReachedObjects, weigh_objects
+from magistrate.engine.graph.entry_drafts import EntryBatch
+from magistrate.engine.graph.object_entries import BATCHES_AT_ONCE, EntrySegment, ReadEntries
 from magistrate.engine.graph.segments import FEW_ITEMS, Capacity
 from magistrate.engine.graph.sparse_array import PAGE_SIZE
 

@@ -11,8 +11,8 @@ from pyroaring import BitMap
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
+from magistrate.engine.graph.adjacent_objects import FEW_NUMBERS
 from magistrate.engine.graph.id_table import MOST_IN_A_BLOCK, MOST_RECENT, IdTable
-from magistrate.engine.graph.object_entries import FEW_NUMBERS
 from magistrate.engine.query import ObjectsQuery, read_query
 from magistrate.engine.query.connected_graph import MOST_NODES
 from magistrate.engine.terms import ObjectId

@@ -15,7 +15,7 @@ ATTEMPTS = 4
 """Limits how often a migration is tried while others migrate the same database."""
 
 LOCK_TIMEOUT_MS = 1_000
-"""Limits how long a migration waits for a lock at a time: whoever wants to read the table meanwhile waits behind it."""
+"""Limits each wait of a migration for a lock: reads of the table queue behind it."""
 
 HAS_MIGRATIONS = "SELECT to_regclass(quote_ident(current_schema()) || '.migration') IS NOT NULL"
 """Looks where the table would be created: IF NOT EXISTS alone demands the privilege to create it even if it exists.

@@ -2,7 +2,7 @@
 
 All workers append to one file, and each line follows the last one, whichever worker wrote that: so there is one chain.
 The file `audit.log` may be moved away or emptied at any time. Therefore `audit.log.chain`, which stays, has the link of
-the next line, and whoever appends has the lock on it."""
+the next line, and a process holds the lock on it while it appends."""
 
 import fcntl
 import os

@@ -11,9 +11,9 @@ with warrants that are not stored, which `overlaid_views.py` merges into the ent
 closure of the subject. `cached_walk.py` caches decisions as well (`decision_cache.py`). `ahead_walk.py` decides a check
 from rows that are read for it alone. What no walk can decide, an Evaluation does. For lists, `adjacency.py` caches the
 objects of the warrants to one subject, as numbers that `id_table.py` assigns and keeps in order, in blocks
-(`id_block.py`); `object_entries.py` holds them in a few bytes each, with the help of `sparse_array.py`, and
-`adjacency_fetch.py` caches what was read for it. `subject_adjacency.py` and `subject_fetch.py` do the same for the
-subjects of the warrants on one object.
+(`id_block.py`); `adjacent_objects.py` defines the entries, `entry_drafts.py` builds them, `object_entries.py` holds
+them in a few bytes each, in a `sparse_array.py`, and `adjacency_fetch.py` caches what was read for it.
+`subject_adjacency.py` and `subject_fetch.py` do the same for the subjects of the warrants on one object.
 """
 
 from magistrate.engine.graph.cached_walk import CachedWalk

@@ -11,9 +11,10 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pyroaring import BitMap
 
+from magistrate.engine.graph.adjacent_objects import ReachedObjects
 from magistrate.engine.graph.former_lists import FormerLists
 from magistrate.engine.graph.id_table import IdTable
-from magistrate.engine.graph.object_entries import EntrySegment, ReachedObjects, ReadEntries
+from magistrate.engine.graph.object_entries import EntrySegment, ReadEntries
 from magistrate.engine.graph.segments import Capacity, Removable
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import ObjectId, RelationName, TypeName

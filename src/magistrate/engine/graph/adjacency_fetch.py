@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Protocol
 
 from magistrate.engine.graph.adjacency import Adjacency, AdjacencyIndex, AdjacencyKey, read_key
-from magistrate.engine.graph.object_entries import EntryDrafts, ReadEntries
+from magistrate.engine.graph.entry_drafts import EntryDrafts
+from magistrate.engine.graph.object_entries import ReadEntries
 from magistrate.engine.graph.subject_adjacency import SubjectAdjacency
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model

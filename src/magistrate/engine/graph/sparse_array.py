@@ -16,9 +16,9 @@ PAGE_BITS = 16
 PAGE_SIZE = 1 << PAGE_BITS
 LEAST_PACKED = 64
 NUMBERS_FOR_A_VALUE = 16
-"""A page becomes an array when it has a value for one number of so many, and LEAST_PACKED at least."""
+"""Divides the greatest number of a page: with at least that many values, and LEAST_PACKED, it becomes an array."""
 NUMBERS_FOR_A_RARE_VALUE = 64
-"""An array becomes a dict when it has fewer values than one for so many numbers."""
+"""Divides it likewise: with fewer values, an array becomes a dict again."""
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)

@@ -12,8 +12,8 @@ import msgspec
 from pyroaring import BitMap
 
 from magistrate.engine.graph.adjacency import Adjacency, AdjacencyKey, Indexes
+from magistrate.engine.graph.adjacent_objects import FEW_NUMBERS, ReachedEntries, unpack_numbers
 from magistrate.engine.graph.id_table import IdTable
-from magistrate.engine.graph.object_entries import FEW_NUMBERS, ReachedEntries, unpack_numbers
 from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import ObjectId

@@ -19,8 +19,9 @@ from magistrate.engine.expansion import Operation
 from magistrate.engine.facts import WARRANTS_FOR_A_NODE
 from magistrate.engine.graph.adjacency import AdjacencyIndex
 from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
+from magistrate.engine.graph.adjacent_objects import ReachedObjects
 from magistrate.engine.graph.id_table import WILDCARD_NUMBER
-from magistrate.engine.graph.object_entries import ReachedObjects, ReadEntries
+from magistrate.engine.graph.object_entries import ReadEntries
 from magistrate.engine.graph.walk_reads import GivenUp
 from magistrate.engine.query.connected_graph import ConnectedGraph, OutgoingEdges, SetNode
 from magistrate.engine.query.object_sets import ObjectSet, ObjectSets

@@ -12,8 +12,8 @@ from pyroaring import BitMap
 
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.graph.adjacency import AdjacencyKey
+from magistrate.engine.graph.adjacent_objects import unpack_numbers
 from magistrate.engine.graph.id_table import WILDCARD_NUMBER
-from magistrate.engine.graph.object_entries import unpack_numbers
 from magistrate.engine.graph.subject_adjacency import (
     NUMBERS_AT_ONCE,
     AdjacentSubjects,
