@@ -207,7 +207,7 @@ def test_a_boolean_flag_may_stand_alone(
     started: list[Settings] = []
     monkeypatch.setattr(wiring, "serve", lambda settings, *_: started.append(settings))
 
-    ran = CliRunner().invoke(main, ["serve", *arguments], env={"MAGISTRATE_API_KEY": "k" * 16})
+    ran = CliRunner().invoke(main, ["serve", *arguments], env={"MAGISTRATE_API_KEYS": "k" * 16})
 
     assert ran.exit_code == 0, ran.output
     assert [(settings.fast_path, settings.access_log) for settings in started] == [expected]
@@ -259,7 +259,7 @@ def test_keys_are_fetched_from_the_web_only(url: str) -> None:
 @pytest.mark.parametrize(("text", "named"), [("k" * 15, "the API key has 15"), (f"{'k' * 16},short", "2 of 2 has 5")])
 def test_keys_shorter_than_16_characters_are_refused(text: str, named: str) -> None:
     with pytest.raises(InvalidSetting, match=f"{named} characters; it must have 16 or more") as caught:
-        read_settings({}, {"MAGISTRATE_API_KEY": text})
+        read_settings({}, {"MAGISTRATE_API_KEYS": text})
 
     assert "kkk" not in caught.value.message
     assert "short" not in caught.value.message

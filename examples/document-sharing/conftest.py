@@ -101,7 +101,7 @@ def magistrate(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("magistrate")
     command = ("magistrate", "serve", "--port", "0", "--workers", "1")
     database = f"sqlite:///{folder}/magistrate.db"
-    with running(folder / "log", *command, "--database-url", database, MAGISTRATE_API_KEY=KEY) as url:
+    with running(folder / "log", *command, "--database-url", database, MAGISTRATE_API_KEYS=KEY) as url:
         define = [sys.executable, "-m", "magistrate", "model", "apply", "--yes", str(HERE / "model.txt")]
         asked = os.environ | {"MAGISTRATE_SERVER": url, "MAGISTRATE_API_KEY": KEY}
         subprocess.run(define, env=asked, check=True, capture_output=True)

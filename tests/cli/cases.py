@@ -34,6 +34,10 @@ class Magistrate:
     def json(self, *arguments: str) -> Any:
         return json.loads(self.done(*arguments, "--json"))
 
+    def json_of(self, *arguments: str) -> Any:
+        """What a command prints with --json, whatever its exit code."""
+        return json.loads(self(*arguments, "--json").stdout)
+
     def failed(self, *arguments: str, typed: str | None = None, **environment: str | None) -> str:
         """What a command that must fail says on stderr: the text after `Error: `, or JSON with --json."""
         result = self(*arguments, typed=typed, **environment)

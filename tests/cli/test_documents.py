@@ -43,7 +43,8 @@ def shell(tmp_path: Path) -> dict[str, str]:
     """The environment of a reader with `magistrate` installed."""
     (tmp_path / "magistrate").write_text(f'#!/bin/sh\nexec {sys.executable} -m magistrate "$@"\n')
     (tmp_path / "magistrate").chmod(0o755)
-    return os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAGISTRATE_API_KEY": KEY}
+    keys = {"MAGISTRATE_API_KEY": KEY, "MAGISTRATE_API_KEYS": KEY}
+    return os.environ | keys | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
 
 
 def test_commands_answer_what_is_shown(shell: dict[str, str], tmp_path: Path) -> None:

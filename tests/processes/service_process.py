@@ -11,10 +11,12 @@ from types import TracebackType
 import httpx
 
 from magistrate.client_tls import trust_for
+from magistrate.config import SETTINGS
 from tests.processes.starting import start_process
 from tests.running import KEY, Client
 
 STARTED_WITHIN_SECONDS = 30
+VARIABLES = {setting.name: setting.variable for setting in SETTINGS}
 ROOT = Path(__file__).parents[2]
 
 
@@ -29,7 +31,7 @@ class ServiceProcess:
         """`program` is a module and its arguments to run instead."""
         flags = flags if "--workers" in flags or "workers" in settings else ("--workers", "1", *flags)
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("MAGISTRATE_")}
-        given = {f"MAGISTRATE_{name.upper()}": value for name, value in settings.items()}
+        given = {VARIABLES.get(name, f"MAGISTRATE_{name.upper()}"): value for name, value in settings.items()}
         self.process = start_process(
             [sys.executable, "-m", *(program or ("magistrate", "serve", "--port", "0", *flags))],
             folder=folder,

@@ -31,7 +31,7 @@ from magistrate.cli.sessions import sessions
 from magistrate.cli.types import types
 from magistrate.cli.warrants import warrants
 from magistrate.cli.write import write
-from magistrate.config import SETTINGS, read_settings
+from magistrate.config import SETTINGS, adopt_client_key, find_service_links, read_settings
 from magistrate.errors import MagistrateError
 
 
@@ -53,14 +53,14 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
     SQLite file that is created if it does not exist. If no API key is configured, the first start creates one and
     prints it once."""
     try:
-        settings = read_settings(flags, os.environ)
+        settings = adopt_client_key(read_settings(flags, os.environ), os.environ)
         # Importing the server takes a moment, which `--help` and a wrong setting need not wait for. It leaves no
         # garbage, and looking for some again and again would take an eighth of that moment.
         gc.disable()
         from magistrate import wiring
 
         gc.enable()
-        sys.exit(wiring.serve(settings, example, fix_permissions))
+        sys.exit(wiring.serve(settings, example, fix_permissions, find_service_links(os.environ)))
     except MagistrateError as error:
         raise click.ClickException(error.message) from error
 

@@ -8,7 +8,7 @@ import click
 
 from magistrate.cli.output import print_json
 from magistrate.cli.service import FAILED, report_failures, with_settings
-from magistrate.config import SETTINGS, read_settings
+from magistrate.config import SETTINGS, adopt_client_key, read_settings
 from magistrate.errors import InvalidSetting
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _find(flags: dict[str, Any]) -> "list[DoctorFinding]":
     from magistrate.wiring.diagnosis import ERROR, DoctorFinding, diagnose  # importing the server takes a moment
 
     try:
-        settings = read_settings(flags, os.environ)
+        settings = adopt_client_key(read_settings(flags, os.environ), os.environ)
     except InvalidSetting as error:
         return [DoctorFinding(ERROR, "settings", error.message, "`magistrate serve --help` lists all settings")]
     return diagnose(settings)

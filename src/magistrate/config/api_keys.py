@@ -13,6 +13,12 @@ MIN_KEY_LENGTH = 16
 MAX_FILE_BYTES = 65_536
 """Limits the size of a key file (64 KiB): every request is compared with every key."""
 
+DOCUMENTED_KEYS = frozenset({"magistrate_Vd3..."})
+"""Lists the keys that README and documents show, and everybody knows; a test collects them."""
+PLACEHOLDER = "..."
+"""Is in texts that stand for a key in documents, and in no key that is generated."""
+
+_HOW_TO_MAKE_ONE = "`openssl rand -hex 32` makes one"
 _NO_WORD = "must be one word of printable ASCII characters"
 
 
@@ -52,8 +58,8 @@ def read_long_api_keys(text: str) -> tuple[str, ...]:
     """Returns the keys in a text, like `split_api_keys`. Raises InvalidSetting for a key that can be guessed, too."""
     keys = split_api_keys(text)
     for place, key in enumerate(keys, 1):
-        if len(key) < MIN_KEY_LENGTH:
-            raise InvalidSetting(_too_short(f"API key {place} of {len(keys)}" if len(keys) > 1 else "the API key", key))
+        if fault := _find_fault(f"API key {place} of {len(keys)}" if len(keys) > 1 else "the API key", key):
+            raise InvalidSetting(fault)
     return keys
 
 
@@ -90,11 +96,11 @@ def _read_lines(path: str, content: bytes) -> tuple[str, ...]:
             continue
         if not _is_word(key):
             raise InvalidSetting(f"api_key_file: line {number} of {path} {_NO_WORD}")
-        if len(key) < MIN_KEY_LENGTH:
-            raise InvalidSetting(f"api_key_file: {_too_short(f'the key in line {number} of {path}', key)}")
+        if fault := _find_fault(f"the key in line {number} of {path}", key):
+            raise InvalidSetting(f"api_key_file: {fault}")
         keys.append(key)
     if not keys:
-        raise InvalidSetting(f"api_key_file: {path} must hold a key or some; `openssl rand -hex 32` makes one")
+        raise InvalidSetting(f"api_key_file: {path} must hold a key or some; {_HOW_TO_MAKE_ONE}")
     return tuple(keys)
 
 
@@ -102,8 +108,13 @@ def _is_word(key: str) -> bool:
     return bool(key) and key.isascii() and key.isprintable() and " " not in key
 
 
-def _too_short(name: str, key: str) -> str:
-    return f"{name} has {len(key)} characters; it must have {MIN_KEY_LENGTH} or more; `openssl rand -hex 32` makes one"
+def _find_fault(name: str, key: str) -> str | None:
+    """Returns why others may know a key, or None. The message does not contain the key."""
+    if len(key) < MIN_KEY_LENGTH:
+        return f"{name} has {len(key)} characters; it must have {MIN_KEY_LENGTH} or more; {_HOW_TO_MAKE_ONE}"
+    if key in DOCUMENTED_KEYS or PLACEHOLDER in key:
+        return f"{name} is an example of the documentation, which everybody knows; {_HOW_TO_MAKE_ONE}"
+    return None
 
 
 def _state_of(found: os.stat_result) -> FileState:

@@ -4,16 +4,20 @@ A flag takes precedence over its environment variable. Anything that is not unde
 an unknown MAGISTRATE_ variable, an empty value, a number out of range, a database URL with an unknown scheme."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from magistrate.config.api_keys import read_long_api_keys, split_api_keys
 from magistrate.config.cors_origins import read_cors_origins
 from magistrate.config.database_url import DatabaseUrl, read_database_url
 from magistrate.config.public_url import read_public_url
-from magistrate.config.setting import PREFIX, Setting, Value, name_flag, name_variable
+from magistrate.config.service_links import find_service_links
+from magistrate.config.setting import PREFIX, Setting, Value, name_flag
 from magistrate.config.settings_table import CLIENT_SETTINGS, MOVING_SETTINGS, SETTINGS
 from magistrate.errors import InvalidSetting
+
+[SERVICE_KEYS] = [setting for setting in SETTINGS if setting.name == "api_key"]
+[CLIENT_KEY] = [setting for setting in CLIENT_SETTINGS if setting.name == "api_key"]
 
 AUDIT_FORMAT_NAMES = ("json", "cloudevents")
 
@@ -75,6 +79,8 @@ class Settings:
     jwt_user_claim: str
     jwt_tenant_claim: str
     jwt_scopes_claim: str
+    has_client_key: bool = False
+    """Says whether `api_keys` were taken from the variable of clients; see `adopt_client_key`."""
 
     @property
     def configures_api_keys(self) -> bool:
@@ -103,7 +109,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     """Returns the settings given by flags (by setting name; None: not given) and environment variables.
 
     Raises InvalidSetting, naming the first flag or variable that is not valid."""
-    _refuse_unknown_variables(environment)
+    environment = _select_variables(environment)
     values = dict(_values(SETTINGS, flags, environment))
     database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
     origins = read_cors_origins(str(values.pop("cors_origin")))
@@ -125,7 +131,7 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
 
 def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> ClientSettings:
     """Returns the settings of the commands that call a service, like `read_settings`."""
-    _refuse_unknown_variables(environment)
+    environment = _select_variables(environment)
     values = dict(_values(CLIENT_SETTINGS, flags, environment))
     keys = split_api_keys(str(values.pop("api_key")))
     if bool(values["client_cert"]) != bool(values["client_key"]):
@@ -136,6 +142,7 @@ def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[s
 
 def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> str | None:
     """Returns the key of the source server, or None if there is none. Raises InvalidSetting."""
+    environment = _select_variables(environment)
     [(_, key)] = _values(MOVING_SETTINGS, {"warrant_api_key": flag}, environment)
     keys = split_api_keys(str(key))
     if len(keys) > 1:
@@ -143,12 +150,31 @@ def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> st
     return keys[0] if keys else None
 
 
-def _refuse_unknown_variables(environment: Mapping[str, str]) -> None:
-    settings = (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS)
-    known = {name_variable(name) for setting in settings for name in setting.names}
-    for variable in environment:
-        if variable.startswith(PREFIX) and variable not in known:
+def adopt_client_key(settings: Settings, environment: Mapping[str, str]) -> Settings:
+    """Returns the settings with the keys of the variable that clients read, if none are configured for the service:
+    releases before this one read it. Raises InvalidSetting."""
+    if settings.configures_api_keys or CLIENT_KEY.variable not in environment:
+        return settings
+    text = str(CLIENT_KEY.read(environment[CLIENT_KEY.variable], CLIENT_KEY.variable))
+    try:
+        return replace(settings, api_keys=read_long_api_keys(text), has_client_key=True)
+    except InvalidSetting as error:
+        raise InvalidSetting(
+            f"{CLIENT_KEY.variable}: {error.message}; it is the key of clients: unset it, or give the keys of the "
+            f"service with {SERVICE_KEYS.variable}"
+        ) from error
+
+
+def _select_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns our variables, without those that a container platform makes. Raises InvalidSetting for one that is not a
+    setting."""
+    ignored = find_service_links(environment)
+    ours = {name: text for name, text in environment.items() if name.startswith(PREFIX) and name not in ignored}
+    known = {variable for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS) for variable in setting.variables}
+    for variable in ours:
+        if variable not in known:
             raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")
+    return ours
 
 
 def _values(
@@ -169,7 +195,7 @@ def _texts(
     for name in setting.names:
         if (given := flags.get(name)) is not None:
             yield given, name_flag(name)
-    for variable in map(name_variable, setting.names):
+    for variable in setting.variables:
         if variable in environment:
             yield environment[variable], variable
 

@@ -30,6 +30,8 @@ class Setting:
     maximum: int = 0
     former_name: str | None = None
     is_repeatable: bool = False
+    variable_name: str = ""
+    """Names the environment variable, if it is not made from the name."""
 
     @property
     def is_boolean(self) -> bool:
@@ -51,7 +53,12 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        return name_variable(self.name)
+        return self.variable_name or _name_variable(self.name)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Returns the environment variables from which the setting is read; the first that is given counts."""
+        return (self.variable, *map(_name_variable, self.names[1:]))
 
     def read(self, text: str, origin: str) -> Value:
         """Returns the value that a text stands for; `origin` is the flag or variable to name in an InvalidSetting."""
@@ -72,7 +79,7 @@ def name_flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def name_variable(name: str) -> str:
+def _name_variable(name: str) -> str:
     return PREFIX + name.upper()
 
 

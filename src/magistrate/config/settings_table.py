@@ -30,6 +30,7 @@ SETTINGS = (
         "",
         "the API keys that clients may use, of 16 characters or more, separated by commas; "
         "if there is none, the service creates one when it first starts",
+        variable_name="MAGISTRATE_API_KEYS",
     ),
     Setting(
         "api_key_file",

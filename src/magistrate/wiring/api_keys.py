@@ -19,6 +19,11 @@ from magistrate.store.contract import Store
 
 log = structlog.get_logger()
 
+CLIENT_KEY_REMEDY = (
+    "give the keys of the service with MAGISTRATE_API_KEYS, --api-key or --api-key-file; the next release ignores "
+    "MAGISTRATE_API_KEY, which is the key that clients send"
+)
+
 LOOK_EVERY_SECONDS = 1.0
 FOLLOW_EVERY_SECONDS = 0.25
 """Sets how often the version of the stored keys is read, so that a change is in force within a second."""

@@ -24,6 +24,7 @@ from magistrate.store.inspection import StoreReport
 from magistrate.store.keys import StoredKey
 from magistrate.store.sealing import read_sealing
 from magistrate.store.sqlite_file import find_exposed_files
+from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY
 from magistrate.wiring.serving import tls_files
 from magistrate.wiring.stores import inspect_store, open_store
 
@@ -88,6 +89,8 @@ def _check_settings(settings: Settings) -> Findings:
         )
     if settings.tls_cert and settings.public_url.startswith("http:"):
         yield WARNING, "public_url begins with http:, but connections are encrypted", "write https: in --public-url"
+    if settings.has_client_key:
+        yield WARNING, "MAGISTRATE_API_KEY, the key of clients, is used as a key of the service", CLIENT_KEY_REMEDY
     if settings.jwt_keys.startswith("http:"):
         yield (
             WARNING,

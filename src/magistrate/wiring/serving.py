@@ -6,10 +6,13 @@ import signal
 import socket
 import sys
 import tempfile
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+import structlog
 
 from magistrate.api.app import Application
 from magistrate.api.auth.provider_keys import read_key_file
@@ -30,12 +33,14 @@ from magistrate.config import Settings
 from magistrate.errors import InvalidSetting
 from magistrate.log import log_to_stderr
 from magistrate.wiring.announcing import announce_example, announce_service
-from magistrate.wiring.api_keys import Hangup, SharedDigests, check_key_file
+from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, Hangup, SharedDigests, check_key_file
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.garbage import SURVIVORS
 from magistrate.wiring.preparing import prepare_store
 from magistrate.wiring.service import open_service
 from magistrate.wiring.stores import migrate_store, secure_store
+
+log = structlog.get_logger()
 
 SWITCH_SECONDS = 0.0005
 """Limits how long the event loop waits for the interpreter while a thread is running Python. It waits after each system
@@ -90,9 +95,15 @@ def server_config(settings: Settings, shared_folder: Path | None = None, hangup:
     )
 
 
-def serve(settings: Settings, example_name: str | None = None, fix_permissions: bool = False) -> int:
+def serve(
+    settings: Settings,
+    example_name: str | None = None,
+    fix_permissions: bool = False,
+    ignored_variables: Sequence[str] = (),
+) -> int:
     """Runs the service until SIGTERM or SIGINT and returns the exit code. The example must exist. With
     `fix_permissions`, database files that other users can read are first restricted to their owner.
+    `ignored_variables` are logged.
 
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting before anything is served, and InvalidRequest if the
     content of the store is incompatible with the example."""
@@ -101,6 +112,10 @@ def serve(settings: Settings, example_name: str | None = None, fix_permissions: 
     if settings.jwt_keys and not settings.jwt_keys_have_url:
         read_key_file(settings.jwt_keys)  # workers would continue without the keys
     log_to_stderr()
+    if ignored_variables:
+        log.debug("variables that a container platform makes of services are ignored", variables=ignored_variables)
+    if settings.has_client_key:
+        log.warning("the key of clients is used as a key of the service", remedy=CLIENT_KEY_REMEDY)
     check_key_file(settings)
     if (files := tls_files(settings)) is not None:
         load_context(files)  # workers would wait for a certificate that can be used

@@ -1,0 +1,83 @@
+"""Every command of the command line, with arguments that make it do its work on a service or in a folder."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+
+from magistrate.cli.commands import main
+
+Words = tuple[str, ...]
+
+MODEL = "type document\n  relation viewer\n\ntype user\n"
+FILES = {
+    "model.txt": MODEL,
+    "types.json": '{"document": ["viewer"], "user": []}',
+    "policies.json": '{"name": "office", "policy": "network == \\"office\\""}',
+    "write.json": '{"create": {"warrants": ["document:plan#viewer@user:zoe"]}}',
+    "lines.json": '{"objectType": "user", "objectId": "ann"}\n',
+    "tests.yaml": "tests:\n  - name: own\n    check:\n      document:plan#viewer@user:ann: denied\n",
+    "audit.log": "",
+}
+"""The files that the arguments name."""
+
+ARGUMENTS: Mapping[Words, Words] = {
+    ("serve",): (),
+    ("audit", "verify"): ("audit.log",),
+    ("check",): ("document:plan#viewer@user:ann",),
+    ("explain",): ("document:plan#viewer@user:ann",),
+    ("query",): ("select document where user:ann is viewer",),
+    ("diff",): ("--create", "document:plan#viewer@user:bob"),
+    ("write",): ("write.json",),
+    ("warrants", "create"): ("document:plan#viewer@user:kim",),
+    ("warrants", "delete"): ("document:plan#viewer@user:kim",),
+    ("warrants", "list"): (),
+    ("types", "apply"): ("types.json",),
+    ("types", "list"): (),
+    ("types", "show"): ("document",),
+    ("types", "delete"): ("spare",),
+    ("policies", "apply"): ("policies.json",),
+    ("policies", "list"): (),
+    ("policies", "show"): ("office",),
+    ("policies", "delete"): ("spare",),
+    ("model", "fmt"): ("model.txt",),
+    ("model", "lint"): ("model.txt",),
+    ("model", "convert"): ("model.txt",),
+    ("model", "show"): (),
+    ("model", "test"): ("tests.yaml",),
+    ("model", "plan"): ("model.txt",),
+    ("model", "apply"): ("model.txt",),
+    ("objects", "create"): ("document:new",),
+    ("objects", "get"): ("document:plan",),
+    ("objects", "update"): ("document:plan", "--meta", "{}"),
+    ("objects", "delete"): ("document:new",),
+    ("objects", "list"): (),
+    ("events", "resources"): (),
+    ("events", "access"): (),
+    ("replay",): ("unknown",),
+    ("import",): ("lines.json", "--database-url", "sqlite:///new.db"),
+    ("sessions", "create"): ("ann",),
+    ("sessions", "revoke"): ("--database-url", "sqlite:///new.db"),
+    ("keys", "create"): ("reader", "--scope", "check"),
+    ("keys", "list"): (),
+    ("keys", "revoke"): ("spare",),
+    ("keys", "rotate"): ("spare",),
+    ("keys", "reset"): ("--database-url", "sqlite:///new.db"),
+    ("playground",): (),
+    ("doctor",): ("--database-url", "sqlite:///new.db"),
+    ("completion",): ("bash",),
+}
+
+
+def list_commands(command: click.Command = main, words: Words = ()) -> Iterator[Words]:
+    """The words of each command that is not a group."""
+    if not isinstance(command, click.Group):
+        yield words
+        return
+    for name, inner in command.commands.items():
+        yield from list_commands(inner, (*words, name))
+
+
+def write_files(folder: Path) -> None:
+    for name, text in FILES.items():
+        (folder / name).write_text(text)
