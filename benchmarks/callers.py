@@ -91,7 +91,7 @@ async def count_instructions_of_limits(database_url: str) -> tuple[int, int]:
     """How many instructions a connection executes for a cached check, and how many of them are in the code of limits.
     The ratio of the latter in the table is to the former."""
     async with open_service(database_url) as service:
-        await _write_checked_warrant(service)
+        await write_checked_warrant(service)
         return await count_limit_steps(service, BODY, OPERATOR_KEY)
 
 
@@ -129,7 +129,7 @@ async def count_instructions(database_url: str) -> dict[str, int]:
     """How many instructions a cached check takes, by the kind of the key."""
     async with open_service(database_url) as service:
         context, operator = service.context, Caller("bench", ALL_SCOPES)
-        await _write_checked_warrant(service)
+        await write_checked_warrant(service)
         counts = {}
         for kind, draft in KINDS.items():
             secret = OPERATOR_KEY
@@ -143,7 +143,7 @@ async def count_instructions(database_url: str) -> dict[str, int]:
         return counts
 
 
-async def _write_checked_warrant(service: Service) -> None:
+async def write_checked_warrant(service: Service) -> None:
     """Writes what the check is about, and makes the check, so that it is cached."""
     context = service.context
     warrant = NewWarrant(ObjectRef(DOCUMENT, ObjectId("plan")), VIEWER, Subject(USER, ObjectId("ann")))

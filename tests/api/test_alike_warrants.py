@@ -12,6 +12,7 @@ from magistrate.api.endpoints.alike_warrants import MOST_CHARACTERS, read_alike_
 from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
 from magistrate.api.endpoints.contextual_warrants import ContextualMember
 from magistrate.api.parse import decode_body
+from magistrate.api.server.fast_path import MOST_KEPT_BYTES
 from magistrate.api.server.known_bodies import KnownBodies
 from magistrate.engine.plain_warrants import PlainRuns
 from magistrate.errors import InvalidRequest
@@ -142,7 +143,7 @@ def test_the_array_may_nest_as_deep_as_is_allowed(depth: int, is_read: bool) -> 
 
 
 def test_a_body_with_a_few_new_warrants_is_not_decoded_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    known, decoder = KnownBodies(), msgspec.json.Decoder(CheckBody)
+    known, decoder = KnownBodies(MOST_KEPT_BYTES), msgspec.json.Decoder(CheckBody)
     checked = b'{"warrants":[{"objectType":"document","objectId":"plan","relation":"viewer",' + SUBJECT.encode() + b"}]"
     decoded: list[bytes] = []
 

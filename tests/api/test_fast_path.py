@@ -13,7 +13,6 @@ import pytest
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.fast_path import (
     MOST_HEAD_BYTES,
-    MOST_HEADS,
     FastPath,
     PendingRefusal,
     PendingRequest,
@@ -457,16 +456,6 @@ def test_a_head_is_kept_only_if_it_is_certain_where_it_ends(received: bytes, len
     fast_path.remember(received, begun)
 
     assert [*fast_path.known_heads] == ([received[: len(received) - length]] if is_kept else [])
-
-
-def test_known_heads_and_bodies_are_bounded(services: Services) -> None:
-    fast_path = FastPath(lambda: pytest.fail("not asked"), ROUTES, Ledger())
-    begun = ReadHead(next(iter(fast_path.routes.values())), b"", None, 0, {}, None)
-
-    for number in range(3 * MOST_HEADS):
-        fast_path.remember(KNOWN.replace(b"x", b"%d" % number), begun)
-
-    assert 0 < len(fast_path.known_heads) <= MOST_HEADS
 
 
 def test_a_client_that_does_not_read_the_answers_to_a_known_head_is_left(

@@ -13,13 +13,8 @@ from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
 from magistrate.api.endpoints.contextual_warrants import ContextualMember
 from magistrate.api.endpoints.last_member import LastMember
 from magistrate.api.parse import decode_body
-from magistrate.api.server.known_bodies import (
-    MOST_BODIES,
-    MOST_BODY_BYTES,
-    MOST_MEMBER_BYTES,
-    MOST_MEMBERS_BYTES,
-    KnownBodies,
-)
+from magistrate.api.server.fast_path import MOST_KEPT_BYTES
+from magistrate.api.server.known_bodies import MOST_BODY_BYTES, MOST_MEMBER_BYTES, KnownBodies
 from magistrate.errors import InvalidRequest
 
 DECODER = msgspec.json.Decoder(CheckBody)
@@ -94,7 +89,7 @@ SEPARATORS = (b",", b" ,\n ", b"", b",,", b"}{")
 def test_a_body_means_the_same_whether_its_last_member_is_known_or_not(
     members: Sequence[bytes], separator: bytes, opening: bytes, closing: bytes
 ) -> None:
-    known, body = KnownBodies(), opening + separator.join(members) + closing
+    known, body = KnownBodies(MOST_KEPT_BYTES), opening + separator.join(members) + closing
 
     first, again, known_now = (read_known(known, body) for _ in range(3))
 
@@ -127,7 +122,7 @@ def test_a_last_member_is_taken_off_if_it_is_certain_that_it_is_one(
 
 @pytest.mark.parametrize("members", [*permutations((CHECKED, list_groups(8), b'"op":"anyOf"'))])
 def test_members_may_have_any_order(members: Sequence[bytes]) -> None:
-    known, body = KnownBodies(), b"{" + b",".join(members) + b"}"
+    known, body = KnownBodies(MOST_KEPT_BYTES), b"{" + b",".join(members) + b"}"
 
     assert read_known(known, body) == read_known(known, body) == read_whole(body)
 
@@ -147,7 +142,7 @@ class Reading:
 
 
 def test_the_groups_of_a_user_are_read_once_more_and_then_kept_for_many_checks() -> None:
-    known, reading = KnownBodies(), Reading()
+    known, reading = KnownBodies(MOST_KEPT_BYTES), Reading()
 
     for number in range(20):
         checked = CHECKED.replace(b"plan", b"plan-%d" % number)
@@ -160,7 +155,7 @@ def test_the_groups_of_a_user_are_read_once_more_and_then_kept_for_many_checks()
 
 
 def test_groups_that_come_once_are_not_kept() -> None:
-    known = KnownBodies()
+    known = KnownBodies(MOST_KEPT_BYTES)
 
     for number in range(20):
         known.decode(
@@ -171,7 +166,7 @@ def test_groups_that_come_once_are_not_kept() -> None:
 
 
 def test_members_with_the_same_ends_are_not_mistaken_for_each_other() -> None:
-    known = KnownBodies()
+    known = KnownBodies(MOST_KEPT_BYTES)
     bodies = [
         b"{" + CHECKED + b"," + list_groups(90).replace(b'"team-47"', b'"team-%s"' % name) + b"}"
         for name in (b"ab", b"cd", b"ab", b"ab")
@@ -181,24 +176,9 @@ def test_members_with_the_same_ends_are_not_mistaken_for_each_other() -> None:
     assert len(known.members) == 1
 
 
-def test_what_is_kept_is_bounded() -> None:
-    known, reading = KnownBodies(), Reading()
-
-    for number in range(2 * MOST_BODIES):
-        known.decode(b'{"op":"%d"}' % number, DECODER, DEPTH, None)
-    for number in range(3 * MOST_MEMBERS_BYTES // MOST_MEMBER_BYTES):
-        member = list_groups(90, first=100 * number)
-        other = member.replace(b'"member"', b'"viewer"', 45)
-        for one in (member, member, other, other):
-            known.decode(b"{" + CHECKED + b"," + one + b"}", DECODER, DEPTH, reading.member)
-
-    assert 0 < len(known.bodies) <= MOST_BODIES
-    assert 0 < sum(len(member) for member, _ in known.members.values()) <= MOST_MEMBERS_BYTES
-
-
 @pytest.mark.parametrize(("blanks", "is_kept"), [(0, True), (MOST_MEMBER_BYTES, False)])
 def test_a_very_large_member_is_not_kept(blanks: int, is_kept: bool) -> None:
-    known = KnownBodies()
+    known = KnownBodies(MOST_KEPT_BYTES)
 
     for _ in range(2):
         known.decode(b"{" + CHECKED + b"," + list_groups(90) + b" " * blanks + b"}", DECODER, DEPTH, CONTEXTUAL_LAST)

@@ -1,15 +1,23 @@
 """Keys that are limited to object types (docs/security.md#object-types): what each route lets them do."""
 
+import gc
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from magistrate.api.endpoints.check import CheckBody
+from benchmarks.callers import BODY, count_steps, open_service, write_checked_warrant
+from magistrate.api.auth.callers import list_secrets
 from magistrate.api.routes import ROUTES
+from magistrate.api.server.fast_path import FastPath, PendingRequest
+from magistrate.api.server.ledger import Ledger
 from magistrate.api.used_types import list_all, list_none
+from magistrate.engine.terms import TypeName
+from magistrate.operations.callers import ALL_SCOPES, Caller, Scope
+from magistrate.operations.keys import KeyDraft, create_key
 from tests.issuing import issue_key
 from tests.running import Client
 from tests.scenario_files import warrant_body
@@ -234,22 +242,50 @@ def test_lists_of_its_types_are_answered(limited: Client, shared_client: Client)
         assert mine["results"] == all_of_them["results"]
 
 
-def test_the_bodies_of_limited_keys_have_the_members_of_others_in_their_order() -> None:
-    """Otherwise a body would not equal its decoded value, and be read again to find repeated members."""
-    narrow = msgspec.json.Decoder(CheckBody.narrow(["document"]))
-    check = {
-        "objectType": "document",
-        "objectId": "x",
-        "relation": "viewer",
-        "subject": {"objectType": "user", "objectId": "a"},
-    }
-    body = msgspec.json.encode(
-        {"op": "anyOf", "warrants": [check], "debug": True, "context": {"a": 1}, "strict": False}
-    )
+MOST_SETS = 300
 
-    assert msgspec.json.encode(narrow.decode(body)) == body
-    for refused in (check | {"objectType": "folder"}, {name: check[name] for name in check if name != "objectType"}):
-        with pytest.raises(msgspec.ValidationError):
-            narrow.decode(msgspec.json.encode({"warrants": [refused]}))
-    with pytest.raises(msgspec.ValidationError):
-        narrow.decode(msgspec.json.encode({"warrants": [check], "contextualWarrants": [check]}))
+
+@pytest.mark.anyio
+async def test_a_check_with_one_of_many_sets_of_object_types_takes_as_long_as_with_one(tmp_path: Path) -> None:
+    """Counted in instructions. No class is made for a set of object types, and nothing more is kept."""
+    async with open_service(f"sqlite:///{tmp_path}/m.db") as service:
+        await write_checked_warrant(service)
+        context, operator = service.context, Caller("bench", ALL_SCOPES)
+        secrets = []
+        for number in range(MOST_SETS):
+            draft = KeyDraft(f"key-{number}", (Scope.CHECK,), (TypeName("document"), TypeName(f"type-{number}")), None)
+            secrets.append((await create_key(context, operator, draft)).value.secret)
+        service.keys.replace((), list_secrets((await context.store.list_keys()).keys))
+        fast_path = FastPath(lambda: service, ROUTES, Ledger())
+        length = (b"content-length", str(len(BODY)).encode())
+
+        def check(secret: str) -> None:
+            headers = [(b"authorization", f"ApiKey {secret}".encode()), length]
+            pending = fast_path.begin_request(b"POST", b"/v2/check", headers)
+            assert isinstance(pending, PendingRequest)
+            assert fast_path.answer(pending, BODY, []) is not None
+
+        def check_with_two_keys() -> bool:
+            check(secrets[0])
+            check(secrets[1])
+            return True
+
+        alone = count_steps(check_with_two_keys)
+        with unchanged_classes():
+            for secret in secrets:
+                check(secret)
+        among_many = count_steps(check_with_two_keys)
+        kept = fast_path.measure_kept()
+        for secret in secrets:
+            check(secret)
+
+    assert among_many == alone
+    assert fast_path.measure_kept() == kept
+
+
+@contextmanager
+def unchanged_classes() -> Iterator[None]:
+    """Fails if classes were made meanwhile that are still there."""
+    before = sum(isinstance(one, type) for one in gc.get_objects())
+    yield
+    assert sum(isinstance(one, type) for one in gc.get_objects()) == before

@@ -39,8 +39,9 @@ from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, render_pat
 from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.fast_path import FastPath
+from magistrate.api.server.fast_path import MOST_KEPT_BYTES, FastPath
 from magistrate.api.server.ledger import Ledger
+from magistrate.api.server.metrics import Readings
 from magistrate.api.server.rate_limit import COUNTED
 from magistrate.api.service import Call, Service, answer_call, render_body
 from magistrate.api.written_body import read_written_body
@@ -132,11 +133,14 @@ class Application:
         cors: CorsPolicy | None = None,
         has_console: bool = True,
         public_url: str = "",
+        request_cache_bytes: int = MOST_KEPT_BYTES,
     ) -> None:
         self._running = Running(opened)
         self._ledger = ledger or Ledger()
         self._cors = cors
-        self.fast_path = FastPath(lambda: self._running.service, ROUTES, self._ledger, has_cors=cors is not None)
+        self.fast_path = FastPath(
+            lambda: self._running.service, ROUTES, self._ledger, cors is not None, request_cache_bytes
+        )
         self._refusable = RefusableRoutes(ROUTES)
         public_pages = public.list_pages(public_url, CONSOLE_HEADERS if has_console else None)
         console_files = [*list_console_pages(), *list_reference_files()] if has_console else []
@@ -146,6 +150,10 @@ class Application:
         responders += _preflight_responders(cors) if cors is not None else []
         self._app = self._build_app(responders)
         self._admin_app = self._build_app(self._respond_to([page for page in public_pages if page.is_on_admin_port]))
+
+    def read_metrics(self) -> Readings:
+        """Returns the values that /metrics reports of this application."""
+        return {"request_cache_bytes": self.fast_path.measure_kept()}
 
     def _respond_to(self, pages: Sequence[public.PublicPage]) -> list[tuple[str, str, Responder]]:
         return respond_to_pages(lambda: self._running.service, _identify, pages)

@@ -4,7 +4,7 @@ Each route of the table has one of these functions. They return the names as the
 validated, and None if the request uses all object types, or types that it does not name. A type of subjects is not
 used by a request: a warrant on a document may name any user or group."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from magistrate.api.service import Call
@@ -12,17 +12,17 @@ from magistrate.api.v1.query import CLAUSES, read_clause
 from magistrate.engine.query import ObjectsQuery, read_query
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
 
-ListTypes = Callable[[Call[Any]], Sequence[str | None]]
+ListTypes = Callable[[Call[Any]], Collection[str | None]]
 
 ALL_TYPES = (None,)
 
 
-def list_none(call: Call[Any]) -> Sequence[str | None]:
+def list_none(call: Call[Any]) -> Collection[str | None]:
     """Returns nothing, because the request has nothing to do with objects."""
     return ()
 
 
-def list_all(call: Call[Any]) -> Sequence[str | None]:
+def list_all(call: Call[Any]) -> Collection[str | None]:
     return ALL_TYPES
 
 
@@ -52,20 +52,18 @@ def list_in_elements(array: str, member: str) -> ListTypes:
     return lambda call: _list_members(getattr(call.body, array) or (), member)
 
 
-def list_in_model(call: Call[Any]) -> Sequence[str | None]:
+def list_in_model(call: Call[Any]) -> Collection[str | None]:
     """Returns the object types that are written; with `replace`, all others are deleted."""
     return ALL_TYPES if "replace" in call.parameters else _list_members(call.body, "type")
 
 
-def list_in_check(call: Call[Any]) -> Sequence[str | None]:
-    """Returns the types of the objects. With contextual warrants, the answer can be made to depend on any object."""
-    body = call.body
-    if body.is_contextual:
-        return ALL_TYPES
-    return [check.object_type for check in body.warrants or () if check.object_type]
+def list_in_check(call: Call[Any]) -> Collection[str | None]:
+    """Returns the types of the objects, which the body of a check knows."""
+    used: frozenset[str | None] = call.body.types_of_objects
+    return used
 
 
-def list_in_write(call: Call[Any]) -> Sequence[str | None]:
+def list_in_write(call: Call[Any]) -> Collection[str | None]:
     used = [ref for one in call.body.preconditions or () for ref in (one.exists, one.absent) if ref is not None]
     for changes in (call.body.delete, call.body.create):
         if changes is not None:
@@ -73,28 +71,28 @@ def list_in_write(call: Call[Any]) -> Sequence[str | None]:
     return _list_members(used, "object_type")
 
 
-def list_in_filter(call: Call[Any]) -> Sequence[str | None]:
+def list_in_filter(call: Call[Any]) -> Collection[str | None]:
     return ALL_TYPES if call.body.filter is None else (call.body.filter.object_type or None,)
 
 
-def list_in_query(call: Call[Any]) -> Sequence[str | None]:
+def list_in_query(call: Call[Any]) -> Collection[str | None]:
     """Returns the types of the objects that a query selects, or of the object whose subjects it selects. Raises
     InvalidParameter for a query that cannot be read."""
     return ALL_TYPES if call.parameters.get(CONTEXTUAL_WARRANTS) else _list_in_text(call.parameters.get("q", ""))
 
 
-def list_in_query_body(call: Call[Any]) -> Sequence[str | None]:
+def list_in_query_body(call: Call[Any]) -> Collection[str | None]:
     return ALL_TYPES if call.body.contextual_warrants else _list_in_text(call.body.q or "")
 
 
-def list_in_v1_query(call: Call[Any]) -> Sequence[str | None]:
+def list_in_v1_query(call: Call[Any]) -> Collection[str | None]:
     if "q" in call.parameters or "select" not in call.parameters:
         return _list_in_text(call.parameters.get("q", ""))
     clauses = [read_clause(clause, call.parameters.get(clause, "")) for clause in CLAUSES]
     return [clause["object_type"] for clause in clauses if "object_type" in clause] or ALL_TYPES
 
 
-def _list_in_text(text: str) -> Sequence[str | None]:
+def _list_in_text(text: str) -> Collection[str | None]:
     parsed = read_query(text)
     return parsed.types or ALL_TYPES if isinstance(parsed, ObjectsQuery) else (parsed.object.type,)
 

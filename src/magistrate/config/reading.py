@@ -61,6 +61,7 @@ class Settings:
     max_running_requests: int
     max_waiting_requests: int
     max_waiting_bytes: int
+    request_cache_bytes: int
     wait_timeout_ms: int
     body_timeout_ms: int
     stop_timeout_ms: int

@@ -105,6 +105,14 @@ SETTINGS = (
         1_000_000_000,
     ),
     Setting(
+        "request_cache_bytes",
+        33_554_432,
+        "the size of the cache of request heads, small bodies and contextual warrants that are likely to come again, "
+        "in bytes per worker (32 MiB)",
+        0,
+        17_179_869_184,
+    ),
+    Setting(
         "fast_path",
         True,
         "whether checks whose warrants are all cached are answered before the web framework sees them",

@@ -12,7 +12,7 @@ subjects another link includes. If every editor is a viewer, the editors of a fo
 are.
 """
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 
@@ -66,7 +66,7 @@ class Model:
         for pattern in sorted(self.patterns):
             self._patterns[pattern.object_type, pattern.relation].append(pattern)
         self.plans: dict[tuple[str, str], Plan] = {}
-        self._strange_plans: dict[tuple[str, str], Plan] = {}
+        self._strange_plans: OrderedDict[tuple[str, str], Plan] = OrderedDict()
         self._compiling: dict[tuple[str, str], Compiling[Plan]] = {}
         """Holds compilations that were interrupted at the end of a time slice; only of relations that are known."""
         self._followed: set[Plan | Operation] = set()
@@ -83,10 +83,16 @@ class Model:
         lead nowhere and are cached up to a limit only, because callers may name any number of them.
         """
         key = (of_type, relation)
-        plan = self.plans.get(key) or self._strange_plans.get(key)
+        plan = self.plans.get(key) or self._find_strange_plan(key)
         if plan is None:
             plan = _last(self._compiling.get(key) or self._compile(of_type, relation))
             self._compiling.pop(key, None)
+        return plan
+
+    def _find_strange_plan(self, key: tuple[TypeName, RelationName]) -> Plan | None:
+        plan = self._strange_plans.get(key)
+        if plan is not None:
+            self._strange_plans.move_to_end(key)
         return plan
 
     def prepare(self, of_type: TypeName, relation: RelationName, work: Work) -> bool:
@@ -224,7 +230,7 @@ class Model:
             self.plans[key] = plan
         else:
             if len(self._strange_plans) >= MOST_STRANGE_PLANS:
-                self._strange_plans.clear()
+                self._strange_plans.popitem(last=False)
             self._strange_plans[key] = plan
         return plan
 

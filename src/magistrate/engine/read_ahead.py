@@ -6,7 +6,7 @@ these lead to themselves again. A reader that knows this reads level after level
 what the evaluation requests later, or nothing that the evaluation needs; it never decides anything.
 """
 
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -147,20 +147,21 @@ class AheadReader(Protocol):
         ...
 
 
-_OUTLINES: WeakKeyDictionary[Model, dict[tuple[object, ...], ReadOutline]] = WeakKeyDictionary()
+_OUTLINES: WeakKeyDictionary[Model, OrderedDict[tuple[object, ...], ReadOutline]] = WeakKeyDictionary()
 
 
 def outline_reads(model: Model, plan: Plan, subject: Subject) -> ReadOutline:
     """Returns the outline of the checks of a plan. It is kept until other plans have been compiled."""
     outlines = _OUTLINES.get(model)
     if outlines is None:
-        outlines = _OUTLINES[model] = {}
+        outlines = _OUTLINES[model] = OrderedDict()
     key = (plan, subject.type, subject.relation, subject.id == WILDCARD)
     known = outlines.get(key)
     if known is None or known.known_plans != len(model.plans):
-        if len(outlines) >= MOST_OUTLINES:
-            outlines.clear()
         known = outlines[key] = _Outlining(model, subject).outline(plan)
+        if len(outlines) > MOST_OUTLINES:
+            outlines.popitem(last=False)
+    outlines.move_to_end(key)
     return known
 
 

@@ -1,6 +1,6 @@
 """Defines who makes requests, and what they may do (docs/security.md#keys)."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -40,7 +40,7 @@ class Caller(msgspec.Struct, frozen=True):
         if scope not in self.scopes:
             raise Forbidden(f"this request needs the scope {scope}, which {self.actor} does not have")
 
-    def require_types(self, object_types: Sequence[str | None]) -> None:
+    def require_types(self, object_types: Collection[str | None]) -> None:
         """Raises Forbidden unless the caller may use all of these object types; None stands for all there are."""
         if self.object_types is None or self.object_types.issuperset(object_types):
             return

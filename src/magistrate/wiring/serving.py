@@ -69,7 +69,11 @@ def create_application(
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
     rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
     opened = partial(open_service, settings, hangup, shared, rate_limit)
-    return Application(opened, Ledger(access_log, audit_log), cors, settings.console, settings.public_url)
+    ledger = Ledger(access_log, audit_log)
+    given = (settings.console, settings.public_url, settings.request_cache_bytes)
+    application = Application(opened, ledger, cors, *given)
+    METRICS.read_server = application.read_metrics
+    return application
 
 
 def server_config(settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None) -> BoundedConfig:

@@ -1,10 +1,10 @@
 """Defines the bodies and the handler of /v2/check and its alias /v2/authorize (docs/compatibility.md#check)."""
 
-from collections.abc import Collection, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any
 
 import msgspec
 from msgspec.structs import astuple, replace
@@ -66,9 +66,6 @@ ALLOWED, DENIED = (200, "Authorized"), (403, "Not Authorized")
 _IS_IMPLICIT = attrgetter("is_implicit")
 
 
-Body = TypeVar("Body", bound=msgspec.Struct)
-
-
 class SingleCheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
     """Represents a warrant to check. Its `context` is merged over the context of the whole check. With a bearer token,
     `subject` may be omitted."""
@@ -103,6 +100,14 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True,
         op, check_bodies = _read_operator(self, MAX_CHECKS)
         return (op, [*map(_build_plain_check, check_bodies)]) if _are_plain(check_bodies) else None
 
+    @cached_property
+    def types_of_objects(self) -> frozenset[str | None]:
+        """Holds the types of the objects that are checked, and None for all types: with contextual warrants, the answer
+        can be made to depend on any object."""
+        if self.is_contextual:
+            return frozenset({None})
+        return frozenset(check.object_type for check in self.warrants or () if check.object_type)
+
     @property
     def is_contextual(self) -> bool:
         return bool(self.contextual_warrants)
@@ -111,13 +116,6 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True,
     def plain_contextual(self) -> PlainRuns | None:
         """Holds the contextual warrants, if all are plain."""
         return read_plain_warrants(self.contextual_warrants or ())
-
-    @classmethod
-    def narrow(cls, object_types: Collection[str]) -> type["CheckBody"]:
-        """Returns a body that can only be decoded if it checks objects of these types, and depends on no other: the
-        decoder is faster than any test of the body afterwards."""
-        single = _redefine(SingleCheckBody, object_type=(Literal[tuple(object_types)],))
-        return _redefine(cls, warrants=(list[single],), contextual_warrants=(None, None))  # type: ignore[valid-type]  # known at run time only
 
 
 class JoinedCheckBody(CheckBody, frozen=True, dict=True):
@@ -146,17 +144,6 @@ CONTEXTUAL_LAST = LastMember(
     CONTEXTUAL_WARRANTS, ContextualMember, ContextualMember.read_plain, _join_contextual, read_contextual_text
 )
 """Describes how a check ends whose contextual warrants are likely to come again."""
-
-
-def _redefine(kind: type[Body], **redefined: tuple[Any, ...]) -> type[Body]:
-    """Returns a body with other types, and perhaps defaults, of some members. Members keep their order, in which a body
-    is encoded again to find out whether it repeats one."""
-    fields: list[Any] = []
-    for field in msgspec.structs.fields(kind):
-        default = () if field.required else (field.default,)
-        fields.append((field.name, *redefined.get(field.name, (field.type, *default))))
-    options: dict[str, Any] = {"rename": "camel", "frozen": True, "kw_only": True, "omit_defaults": True, "dict": True}
-    return msgspec.defstruct(f"Narrow{kind.__name__}", fields, bases=(kind,), **options)  # type: ignore[return-value]  # it derives from `kind`
 
 
 class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):

@@ -21,6 +21,7 @@ from magistrate.api.parse import read_parameters, require_json_type
 from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.render import render_json
 from magistrate.api.route import Route
+from magistrate.api.server.bounded_cache import BoundedCache
 from magistrate.api.server.known_bodies import KnownBodies
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Answer, Call, Service
@@ -36,8 +37,14 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 MOST_BYTES = 65_536
 """Limits the size of a body that the fast path waits for (64 KiB)."""
 
-MOST_HEADS, MOST_HEAD_BYTES = 1_000, 2_048
-"""Limit the heads that are kept, and the size of each (2 KiB)."""
+MOST_HEAD_BYTES = 2_048
+"""Limits the size of a head that is kept (2 KiB)."""
+BYTES_OF_A_HEAD, HEAD_FACTOR = 1_200, 2
+"""Estimate what a head takes: what was read in it, as measured, and its bytes, which that repeats in part."""
+HEADS_PART = 0.1
+"""Sets the part of the bytes for what is kept of requests that heads may take."""
+MOST_KEPT_BYTES = 33_554_432
+"""Sets the bytes for what is kept of requests unless the operator does (32 MiB)."""
 END_OF_HEAD = b"\r\n\r\n"
 
 _TOKENS: Mapping[bytes, str | None] = {header.lower().encode(): header for header in TOKEN_HEADERS}
@@ -46,31 +53,14 @@ ECHOED_HEADER, TYPE_HEADER = "X-Request-ID", "Content-Type"
 _OVERLOADED = render_json(error_body(Overloaded()))
 
 
-MOST_NARROWED = 100
-"""Limits the sets of object types for which a route keeps decoders."""
-
-
 class FastRoute(NamedTuple):
-    """Holds a route of the fast path, the decoder of its bodies, and the headers that are read. `narrowed` holds the
-    same for callers that are limited to object types, by their types: if `is_narrow`, the decoder refuses others. A
-    body that is none of the `typed_body` of the route is left to the web framework."""
+    """Holds a route of the fast path, the decoder of its bodies, and the headers that are read. A body that is none of
+    the `typed_body` of the route is left to the web framework. Some bodies know the object types that they use."""
 
     route: Route
     decoder: msgspec.json.Decoder[Any]
     watched: Mapping[bytes, str | None]
-    narrowed: dict[frozenset[str], "FastRoute"]
-    is_narrow: bool = False
-
-    def restrict(self, object_types: frozenset[str]) -> "FastRoute":
-        """Returns the route for callers that are limited to these types, and keeps it."""
-        if len(self.narrowed) >= MOST_NARROWED:
-            self.narrowed.clear()
-        found = self
-        if hasattr(self.route.body, "narrow"):
-            decoder = build_decoder(self.route.body.narrow(object_types))
-            found = FastRoute(self.route, decoder, self.watched, {}, is_narrow=True)
-        self.narrowed[object_types] = found
-        return found
+    knows_types: bool
 
 
 class ReadHead(NamedTuple):
@@ -87,10 +77,16 @@ class ReadHead(NamedTuple):
 
 class FastPath:
     """Answers requests to the routes that are fast. `service` raises StoreUnavailable while it is not open. If
-    `has_cors`, requests of pages of other origins are left to the web framework."""
+    `has_cors`, requests of pages of other origins are left to the web framework. What is kept of requests takes up to
+    `most_kept_bytes`."""
 
     def __init__(
-        self, service: Callable[[], Service], routes: Sequence[Route], ledger: Ledger, has_cors: bool = False
+        self,
+        service: Callable[[], Service],
+        routes: Sequence[Route],
+        ledger: Ledger,
+        has_cors: bool = False,
+        most_kept_bytes: int = MOST_KEPT_BYTES,
     ) -> None:
         self._service = service
         self._ledger = ledger
@@ -100,7 +96,7 @@ class FastPath:
                 route,
                 build_decoder(route.typed_body or route.body or Any),
                 {**watched, **_list_headers(route)},
-                {},
+                hasattr(route.body, "types_of_objects"),
             )
             for route in routes
             if route.is_fast
@@ -110,9 +106,14 @@ class FastPath:
         self._default_headers: RawHeaders | None = None
         self._revision = Revision(-1)
         self._common = b""
-        self.known_heads: dict[bytes, ReadHead] = {}
+        heads_bytes = int(HEADS_PART * most_kept_bytes)
+        self.known_heads: BoundedCache[bytes, ReadHead] = BoundedCache(heads_bytes, _measure_head)
         """Holds heads of requests that were answered, by their bytes up to and with the empty line."""
-        self._bodies = KnownBodies()
+        self._bodies = KnownBodies(most_kept_bytes - heads_bytes)
+
+    def measure_kept(self) -> int:
+        """Returns an estimate of the bytes that what is kept of requests takes."""
+        return self.known_heads.bytes + self._bodies.measure()
 
     def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingRequest | PendingRefusal | None":
         """Returns a pending request if a head qualifies for the fast path: the key is valid for the route and the
@@ -142,9 +143,7 @@ class FastPath:
         rate_limit = service.rate_limit
         if rate_limit is not None and not rate_limit.admit(caller):
             return None
-        if caller.object_types is not None:
-            fast = fast.narrowed.get(caller.object_types) or fast.restrict(caller.object_types)
-        return PendingRequest(head, fast, service, caller)
+        return PendingRequest(head, service, caller)
 
     def _is_answerable(self, service: Service, route: Route) -> bool:
         """Returns whether lists are not refused now, and one, which is at the newest revision, need not wait to know
@@ -175,9 +174,7 @@ class FastPath:
             return
         known = received[:end]
         if known.count(b"\r") == known.count(b"\n") == known.count(b"\r\n"):
-            if len(self.known_heads) >= MOST_HEADS:
-                self.known_heads.clear()
-            self.known_heads[known] = head
+            self.known_heads.keep(known, head)
 
     def answer(self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders) -> bytes | None:
         """Returns the whole response, beginning with the status line and these headers, or None if the web framework
@@ -191,18 +188,19 @@ class FastPath:
     def _answer(
         self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders, started: float
     ) -> bytes | None:
-        head, (route, decoder, _, _, is_narrow), service, caller = pending
+        head, service, caller = pending
+        route, decoder, _, knows_types = head.fast
         context = service.context
         identity = context.store.identity
         freshness = read_freshness(identity, head.given) if head.given else NO_DEMAND
-        value = None
+        value: Any = None
         if route.body is not None:
-            last_member = None if is_narrow else route.last_member
-            value = self._bodies.decode(body, decoder, service.limits.max_json_depth, last_member)
+            value = self._bodies.decode(body, decoder, service.limits.max_json_depth, route.last_member)
         parameters = read_parameters(head.query) if head.query else {}
         request_id = self._ledger.make_request_id()
         call = Call(context, {}, parameters, value, caller, freshness, None, request_id=request_id)
-        if not is_narrow and caller.object_types is not None:
+        types = caller.object_types
+        if types is not None and not (knows_types and value.types_of_objects <= types):
             caller.require_types(route.list_types(call))
         if parameters:
             route.check_parameters(call)
@@ -242,10 +240,9 @@ class FastPath:
 
 
 class PendingRequest(NamedTuple):
-    """Represents a request that waits for its body. `fast` is the route for its caller."""
+    """Represents a request that waits for its body."""
 
     head: ReadHead
-    fast: FastRoute
     service: Service
     caller: Caller
 
@@ -293,6 +290,10 @@ def _list_headers(route: Route) -> dict[bytes, str | None]:
     names = [TYPE_HEADER] if route.needs_json_type else []
     names += [ECHOED_HEADER] if route.echoes_id else []
     return {name.lower().encode(): name for name in names}
+
+
+def _measure_head(known: bytes, head: ReadHead) -> int:
+    return BYTES_OF_A_HEAD + HEAD_FACTOR * len(known)
 
 
 def _render_echo(echoed: str | None) -> str:

@@ -100,9 +100,11 @@ class FastPathProtocol(BoundedProtocol):
         did. The connection waits for a request."""
         fast_path = self._fast_path
         end = data.find(END_OF_HEAD) + 4
-        head = fast_path.known_heads.get(data[:end])
+        known = data[:end]
+        head = fast_path.known_heads.get(known)
         if head is None or len(data) - end != head.length or (pending := fast_path.begin(head)) is None:
             return False
+        fast_path.known_heads.move_to_end(known)
         answer = fast_path.answer(pending, data[end:], self.server_state.default_headers)
         if answer is None:
             self._is_counted = True

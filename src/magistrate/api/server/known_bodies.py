@@ -11,43 +11,71 @@ import msgspec
 
 from magistrate.api.endpoints.last_member import AnyLastMember
 from magistrate.api.parse import decode_body
+from magistrate.api.server.bounded_cache import BoundedCache
+from magistrate.engine.plain_warrants import PlainRuns
 from magistrate.errors import InvalidRequest
 
-MOST_BODIES, MOST_BODY_BYTES = 4_000, 512
-"""Limit the bodies whose values are kept, and the size of each: at most some 10 MB for all."""
-MOST_MEMBER_BYTES, MOST_MEMBERS_BYTES = 16_384, 8_388_608
-"""Limit the size of a member whose value is kept (16 KiB), and of all that are kept (8 MiB): the groups of 700 users
-who have a hundred each, or of 7,000 who have ten. The values take up to as much again."""
+MOST_BODY_BYTES = 512
+"""Limits the size of a body whose value is kept."""
+MOST_MEMBER_BYTES = 16_384
+"""Limits the size of a member whose value is kept (16 KiB)."""
+BYTES_OF_A_BODY, BYTES_FOR_A_BYTE, BYTES_FOR_AN_OBJECT = 900, 14, 170
+"""Estimate what a body and its value take, above what was measured for the worst bodies: those with many short texts,
+and those with many objects in objects."""
+MEMBER_FACTOR, BYTES_OF_A_RUN = 3, 800
+"""Estimate what a member and its value take: a multiple of the bytes of the member, and what each run of alike warrants
+adds."""
+BODIES_PART, MEMBERS_PART, KEYS_PART = 0.4, 0.5, 0.1
+"""Divide the bytes between bodies, members, and the keys of members that came once."""
 
 
 MEMBER_ENDS = 96
 """Counts the bytes at both ends of a member that it is found by. To hash all of them would take longer than to compare
 them with those of the only member that is kept with these ends. The subject of the groups in a token is at the end."""
 
+BYTES_OF_A_KEY = 700
+"""Estimates what the key of a member takes: as measured, in a cache."""
+
 MemberKey = tuple[msgspec.json.Decoder[Any], int, bytes, bytes]
 """Holds the decoder, the length and both ends of a member."""
 
 
-class KnownBodies:
-    """Keeps the values of `bodies`, and of last `members`, by their decoder and their bytes. The values are frozen."""
+BodyKey = tuple[msgspec.json.Decoder[Any], bytes]
+"""Holds the decoder and the bytes of a body."""
 
-    def __init__(self) -> None:
-        self.bodies: dict[tuple[msgspec.json.Decoder[Any], bytes], Any] = {}
-        self.members: dict[MemberKey, tuple[bytes, Any]] = {}
-        self._member_bytes = 0
-        self._member_keys: set[MemberKey] = set()
-        """Holds the keys of members that came, at most MOST_BODIES."""
+
+class KnownBodies:
+    """Keeps the values of `bodies`, and of last `members`, by their decoder and their bytes, up to a number of bytes in
+    all. The values are frozen."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.bodies: BoundedCache[BodyKey, Any] = BoundedCache(int(BODIES_PART * most_bytes), _measure_body)
+        self.members: BoundedCache[MemberKey, tuple[bytes, PlainRuns]] = BoundedCache(
+            int(MEMBERS_PART * most_bytes), _measure_member
+        )
+        self._member_keys: BoundedCache[MemberKey, bool] = BoundedCache(int(KEYS_PART * most_bytes), _measure_key)
+        """Holds the keys of members that came."""
+
+    def measure(self) -> int:
+        """Returns an estimate of the bytes that all of it takes."""
+        return self.bodies.bytes + self.members.bytes + self._member_keys.bytes
 
     def decode(
         self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, last_member: AnyLastMember | None
     ) -> Any:
         """Returns the value of a body. Raises like `decode_body`."""
-        value = self.bodies.get((decoder, body)) if len(body) <= MOST_BODY_BYTES else None
-        if value is None and last_member is not None:
+        if len(body) <= MOST_BODY_BYTES:
+            key, bodies = (decoder, body), self.bodies
+            value = bodies.get(key)
+            if value is not None:
+                bodies.move_to_end(key)
+                return value
+        if last_member is not None:
             value = self._join(body, decoder, max_depth, last_member)
             if value is not None:
                 self._keep(body, decoder, value)
-        return self._decode_whole(body, decoder, max_depth) if value is None else value
+                return value
+        return self._decode_whole(body, decoder, max_depth)
 
     def _decode_whole(self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int) -> Any:
         value = self.bodies.get((decoder, body)) if len(body) <= MOST_BODY_BYTES else None
@@ -58,9 +86,7 @@ class KnownBodies:
 
     def _keep(self, body: bytes, decoder: msgspec.json.Decoder[Any], value: Any) -> None:
         if len(body) <= MOST_BODY_BYTES:
-            if len(self.bodies) >= MOST_BODIES:
-                self.bodies.clear()
-            self.bodies[decoder, body] = value
+            self.bodies.keep((decoder, body), value)
 
     def _join(
         self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, last_member: AnyLastMember
@@ -82,22 +108,31 @@ class KnownBodies:
         key = (last_member.decoder, len(member), member[:MEMBER_ENDS], member[-MEMBER_ENDS:])
         known = self.members.get(key)
         if known is not None and known[0] == member:
+            self.members.move_to_end(key)
             return known[1]
         value = last_member.read(member, max_depth)
         if value is not None and self._has_come_before(key):
-            if known is None:
-                if self._member_bytes + len(member) > MOST_MEMBERS_BYTES:
-                    self.members.clear()
-                    self._member_bytes = 0
-                self._member_bytes += len(member)
-            self.members[key] = (member, value)
+            self.members.keep(key, (member, value))
         return value
 
     def _has_come_before(self, key: MemberKey) -> bool:
         """Returns whether a member was found by this key before, and remembers that one was now."""
         if key in self._member_keys:
+            self._member_keys.move_to_end(key)
             return True
-        if len(self._member_keys) >= MOST_BODIES:
-            self._member_keys.clear()
-        self._member_keys.add(key)
+        self._member_keys.keep(key, True)
         return False
+
+
+def _measure_body(key: BodyKey, value: object) -> int:
+    body = key[1]
+    return BYTES_OF_A_BODY + BYTES_FOR_A_BYTE * len(body) + BYTES_FOR_AN_OBJECT * body.count(b"{")
+
+
+def _measure_member(key: MemberKey, kept: tuple[bytes, PlainRuns]) -> int:
+    member, value = kept
+    return BYTES_OF_A_BODY + MEMBER_FACTOR * len(member) + BYTES_OF_A_RUN * len(value.runs)
+
+
+def _measure_key(key: MemberKey, value: bool) -> int:
+    return BYTES_OF_A_KEY

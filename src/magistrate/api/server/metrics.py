@@ -42,6 +42,7 @@ GAUGES = {
     "requests_waiting": "Requests that wait to run.",
     "graph_warrants": "Warrants in the graph cache; an entry without any counts as one.",
     "graph_revision": "Revision of the graph cache.",
+    "request_cache_bytes": "Bytes of the cache of heads, bodies and contextual warrants that come again.",
     "graph_lag_seconds": "Seconds since the graph cache was last at the newest revision; 0 if it is now.",
 }
 Readings = Mapping[str, float]
@@ -81,6 +82,8 @@ class Metrics:
         self.board: Board | None = None
         """Holds the shared folder, or None if this process is the only one."""
         self.read: Callable[[], Readings] = dict
+        self.read_server: Callable[[], Readings] = dict
+        """Returns the values that are counted without a service, such as those of connections."""
         self.count_audit_dropped: Callable[[], int] = int
         self._timings: dict[Key, Timings] = {}
 
@@ -102,7 +105,7 @@ class Metrics:
 
     def collect_values(self) -> ProcessCounts:
         own = {"unknown_tokens": self.unknown_tokens, "audit_dropped": self.count_audit_dropped()}
-        return ProcessCounts(os.getpid(), list(self._timings.items()), {**own, **self.read()})
+        return ProcessCounts(os.getpid(), list(self._timings.items()), {**own, **self.read_server(), **self.read()})
 
 
 class Board:
