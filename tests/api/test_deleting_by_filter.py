@@ -1,6 +1,7 @@
 """POST /v2/warrants/delete (docs/api.md#deleting-by-filter)."""
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -152,6 +153,20 @@ def test_two_that_delete_the_same_delete_each_warrant_once(client: Client) -> No
         thread.join()
 
     assert sum(deleted) == 1_500
+    assert listed(client) == []
+
+
+@pytest.mark.parametrize("client", STORES, indirect=True)
+def test_each_of_four_at_once_deletes_warrants_of_its_own(client: Client) -> None:
+    client.define(TYPES)
+    client.grant(*(f"document:{number}#viewer@user:ann" for number in range(100)))
+
+    with ThreadPoolExecutor(4) as threads:
+        wanted = [threads.submit(delete, client, {"objectType": "document"}, limit=40) for _ in range(4)]
+    answers = sorted((one.result().json() for one in wanted), key=lambda answer: -answer["deleted"])
+
+    assert [answer["deleted"] for answer in answers] == [40, 40, 20, 0]
+    assert [answer["more"] for answer in answers[2:]] == [False, False]
     assert listed(client) == []
 
 

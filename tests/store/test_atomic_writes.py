@@ -293,6 +293,15 @@ async def test_no_more_match_than_are_wanted(store: Store) -> None:
     assert len((await store.match_warrants({"object_type": "document"}, 3, NOW)).value) == 3
 
 
+async def test_what_was_written_after_a_revision_does_not_match_up_to_it(store: Store) -> None:
+    await put(store, "document:a#viewer@user:ann")
+    await put(store, "document:a#viewer@user:bob")
+
+    found = await store.match_warrants({"object_id": "a"}, 10, NOW, up_to=Revision(1))
+
+    assert [one.subject_id for one in found.value] == ["ann"]
+
+
 async def test_more_match_than_are_built_at_once(store: Store) -> None:
     await put(store, *[f"document:a#viewer@user:{number}" for number in range(4_321)])
 
@@ -325,4 +334,5 @@ async def test_a_match_that_was_deleted_since_is_skipped_and_its_successor_stays
 
     assert deleted.value.deleted == 1
     assert await relation_results(store) == [*(MATCHED[place] for place in (2, 4, 5)), MATCHED[0]]
-    assert (await store.delete_matches(found, stamp())).value.deleted == 0
+    again = await store.delete_matches(found, stamp())
+    assert (again.revision, again.value.deleted) == (deleted.revision, 0)

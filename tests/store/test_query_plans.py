@@ -185,11 +185,12 @@ MATCHED: dict[str, dict[str, str]] = {
 }
 
 
-def matched(equal: dict[str, str]) -> Spoken:
-    return lambda dialect: match_statement(equal, 1_000, 5, dialect)
+def matched(equal: dict[str, str], up_to: Revision | None = None) -> Spoken:
+    return lambda dialect: match_statement(equal, 1_000, 5, dialect, up_to)
 
 
 MATCHES = [pytest.param(matched(equal), id=f"match-{name}") for name, equal in MATCHED.items()]
+MATCHES += [pytest.param(matched(equal, Revision(9)), id=f"match-{name}-up-to") for name, equal in MATCHED.items()]
 KEY = ("type-3", "id-10", "viewer", "user", "id-3", "", "")
 PATTERNS = frozenset(
     WarrantPattern(warrant_names(*names))

@@ -1,6 +1,7 @@
 """Creates, deletes and lists warrants (docs/compatibility.md#warrants)."""
 
 import asyncio
+import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -127,17 +128,28 @@ async def delete_matching(
     """Deletes up to `most` of the warrants whose columns have these values now, in several writes, between which others
     can write; those that match from now on stay. A dry run only counts them.
 
-    If it is broken off, some are deleted, and repeating it continues."""
+    If it is broken off, some are deleted, and repeating it continues. Warrants that another request deletes at the same
+    time are skipped, and others that matched are deleted in their place."""
     found = await ctx.store.match_warrants(equal, most + 1, ctx.now())
     matches, has_more = found.value[:most], len(found.value) > most
     if is_dry_run:
         return Snapshot(found.revision, DeletedMatches(len(matches), has_more))
-    size, revision, deleted, start = ChunkSize(), found.revision, 0, 0
-    while chunk := matches[start : start + size.rows]:
+    size, began_at, revision, deleted = ChunkSize(), found.revision, found.revision, 0
+    while matches:
+        chunk = matches[: size.rows]
         written = await ctx.store.delete_matches(chunk, stamp())
-        revision, deleted, start = written.revision, deleted + written.value.deleted, start + len(chunk)
+        revision, deleted = written.revision, deleted + written.value.deleted
         size.adapt(len(chunk), written.value.hold_seconds)
-        if start < len(matches):
+        matches = matches[len(chunk) :]
+        if written.value.deleted < len(chunk):
+            remaining = most - deleted
+            found = await ctx.store.match_warrants(equal, remaining + 1, ctx.now(), up_to=began_at)
+            matches, has_more = found.value[:remaining], len(found.value) > remaining
+            if len(matches) > size.rows:
+                # In the same order, the two would find each other's chunks again and again.
+                first = random.randrange(len(matches))
+                matches = matches[first:] + matches[:first]
+        if matches:
             await asyncio.sleep(pause_seconds(written.value.hold_seconds))
     return Snapshot(revision, DeletedMatches(deleted, has_more))
 

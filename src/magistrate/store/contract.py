@@ -235,9 +235,12 @@ class Store(WarrantReader, AheadReader, PolicyStore, KeyStore, SessionKeyStore, 
         longer does, when it is named twice), and deletes none."""
         ...
 
-    async def match_warrants(self, equal: Mapping[str, str], most: int, at: int) -> Snapshot[tuple[Warrant, ...]]:
-        """Returns up to `most` warrants whose columns have these values and that have not expired by the time `at`, in
-        no particular order. At least one column must be given, of the first six.
+    async def match_warrants(
+        self, equal: Mapping[str, str], most: int, at: int, up_to: Revision | None = None
+    ) -> Snapshot[tuple[Warrant, ...]]:
+        """Returns up to `most` warrants whose columns have these values, that have not expired by the time `at` and
+        were written by the revision `up_to`, if it is given, in no particular order. At least one column must be given,
+        of the first six.
 
         Cost: with object_id or subject_id, or with object_type and relation, the warrants that have these, those that
         ended and are not collected included; otherwise the rows looked at until enough are found."""
@@ -245,7 +248,8 @@ class Store(WarrantReader, AheadReader, PolicyStore, KeyStore, SessionKeyStore, 
 
     async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
         """Deletes those of these warrants that still exist, as they were read, and have not expired by the time of the
-        stamp. One that was deleted and created again since is another warrant, and stays."""
+        stamp. One that was deleted and created again since is another warrant, and stays. Makes no revision if none
+        is left."""
         ...
 
     async def list_warrants(

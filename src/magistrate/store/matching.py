@@ -4,6 +4,7 @@ It reads one range of an index, in its order, so that it can stop as soon as it 
 
 from collections.abc import Mapping
 
+from magistrate.engine.terms import Revision
 from magistrate.store.contract import ALIVE
 from magistrate.store.sql import UNEXPIRED, Clause, Dialect, Parameter
 
@@ -14,14 +15,18 @@ _COLUMNS = (
 _TYPE_AND_RELATION = "object_type || '#' || relation"
 
 
-def match_statement(equal: Mapping[str, str], most: int, at: int, dialect: Dialect) -> Clause:
-    """Returns a statement that selects (revision, *columns of Warrant) for up to `most` warrants whose columns have
-    these values and that have not expired by the time `at`, or one row whose columns are NULL if there is none."""
+def match_statement(
+    equal: Mapping[str, str], most: int, at: int, dialect: Dialect, up_to: Revision | None = None
+) -> Clause:
+    """Returns a statement that selects (revision, *columns of Warrant) for up to `most` warrants as of
+    `Store.match_warrants`, or one row whose columns are NULL if there is none."""
     index, order = _choose_index(equal)
     conditions: dict[str, Parameter] = {f"{column} = ?": value for column, value in equal.items()}
     if index == "warrant_by_type":
         conditions[f"{_TYPE_AND_RELATION} = ?"] = f"{equal['object_type']}#{equal['relation']}"
     conditions[UNEXPIRED] = at
+    if up_to is not None:
+        conditions["created_revision <= ?"] = up_to
     holds = " AND ".join([*conditions, f"deleted_revision = {ALIVE}"])
     rows = f"SELECT * FROM warrant{dialect.index_hint.format(index)} WHERE {holds}{order} LIMIT ?"
     statement = (

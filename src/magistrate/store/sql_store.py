@@ -171,8 +171,10 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
         return (await self.database.transact(warrants.delete_warrants(named, stamp))).revision
 
-    async def match_warrants(self, equal: Mapping[str, str], most: int, at: int) -> Snapshot[tuple[Warrant, ...]]:
-        statement = match_statement(equal, most, at, self.database.dialect)
+    async def match_warrants(
+        self, equal: Mapping[str, str], most: int, at: int, up_to: Revision | None = None
+    ) -> Snapshot[tuple[Warrant, ...]]:
+        statement = match_statement(equal, most, at, self.database.dialect, up_to)
         # There may be many other rows between those that match.
         rows = await self.database.read(statement.sql, statement.values, long=True)
         found = await _build_warrants(row[1:] for row in rows if row[1] is not None)

@@ -244,20 +244,31 @@ def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> 
 
 
 def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision], Script[Snapshot[tuple[int, ...]]]]:
-    def work(revision: Revision) -> Script[WriteOutcome[int]]:
-        keys = [(*warrant.names, policy_digest(warrant.policy)) for warrant in found]
-        matched = [(revision, warrant.number, stamp.at) for warrant in found]
-        yield Execute(sql.END_MATCHED_WARRANT, matched, {sql.FIND_WARRANT: keys})
-        [rows] = yield Select(sql.NUMBERS_ENDED, [(revision,)])
-        ended = {number for (number,) in rows}
-        effects = [
-            Effect("deleted", "warrant", key, warrant.policy or None, None)
-            for key, warrant in zip(keys, found, strict=True)
-            if warrant.number in ended
-        ]
-        return WriteOutcome((len(ended),), effects)
+    def script(head: Revision) -> Script[Snapshot[tuple[int, ...]]]:
+        effects = yield from _end_matches(found, stamp, Revision(head + 1))
+        if not effects:
+            return Snapshot(head, (0,))
 
-    return lambda head: write(head, stamp, tuple[int, ...], work)
+        def work(revision: Revision) -> Script[WriteOutcome[int]]:
+            yield from ()
+            return WriteOutcome((len(effects),), effects)
+
+        return (yield from write(head, stamp, tuple[int, ...], work))
+
+    return script
+
+
+def _end_matches(found: Sequence[Warrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
+    keys = [(*warrant.names, policy_digest(warrant.policy)) for warrant in found]
+    matched = [(revision, warrant.number, stamp.at) for warrant in found]
+    yield Execute(sql.END_MATCHED_WARRANT, matched, {sql.FIND_WARRANT: keys})
+    [rows] = yield Select(sql.NUMBERS_ENDED, [(revision,)])
+    ended = {number for (number,) in rows}
+    return [
+        Effect("deleted", "warrant", key, warrant.policy or None, None)
+        for key, warrant in zip(keys, found, strict=True)
+        if warrant.number in ended
+    ]
 
 
 def keep_policies(texts: Mapping[str, str]) -> Script[None]:
