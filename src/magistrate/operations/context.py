@@ -1,6 +1,6 @@
 """Defines the dependencies that every operation needs."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from magistrate.operations.checks.decision_log import DecisionLog
@@ -12,6 +12,10 @@ from magistrate.operations.object_listings import ObjectLists
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.operations.subject_listings import SubjectLists
 from magistrate.store.contract import Once, Stamp, Store
+
+
+async def _take_over_nothing() -> None:
+    """Is for processes that identify no callers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,8 @@ class Context:
     shared_reads: SharedReads = field(default_factory=SharedReads)
     decisions: DecisionLog | None = None
     is_strict: bool = False
+    take_over_keys: Callable[[], Awaitable[None]] = _take_over_nothing
+    """Puts a change of the stored keys in force in this process. Raises nothing."""
 
     def stamp(self, actor: str, once: Once | None = None, request_id: str | None = None) -> Stamp:
         return Stamp(actor, self.now(), once, request_id)

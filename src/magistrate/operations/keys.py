@@ -80,7 +80,9 @@ async def create_key(ctx: Context, caller: Caller, draft: KeyDraft) -> Snapshot[
         caller.actor,
         expires_at=draft.expires_at,
     )
-    return Snapshot(await ctx.store.create_key(new, MAX_KEYS), IssuedKey(new, secret))
+    revision = await ctx.store.create_key(new, MAX_KEYS)
+    await ctx.take_over_keys()
+    return Snapshot(revision, IssuedKey(new, secret))
 
 
 async def get_key(ctx: Context, id: str, freshness: Freshness) -> Snapshot[StoredKey]:
@@ -110,13 +112,16 @@ async def rotate_key(ctx: Context, caller: Caller, id: str, grace_seconds: int) 
     previous_until = ctx.now() + grace_seconds * MICROSECONDS_PER_SECOND
     new = NewSecret(secret[:SHOWN_CHARACTERS], key_digest(secret), previous_until)
     rotated = await ctx.store.rotate_key(id, new)
+    await ctx.take_over_keys()
     return Snapshot(rotated.revision, IssuedKey(rotated.value, secret))
 
 
 async def delete_key(ctx: Context, id: str) -> Revision:
     """Deletes the key with this id. Raises NotFound."""
     await get_key(ctx, id, NO_DEMAND)  # an id that no database accepts is unknown, too
-    return await ctx.store.delete_key(id)
+    revision = await ctx.store.delete_key(id)
+    await ctx.take_over_keys()
+    return revision
 
 
 def _cut(keys: tuple[StoredKey, ...], wanted: Slice) -> PageSlice[StoredKey]:

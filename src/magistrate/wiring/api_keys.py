@@ -6,11 +6,13 @@ import math
 import os
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import structlog
 
 from magistrate.api.auth.callers import KeyRing, KnownSecret, list_secrets
+from magistrate.api.auth.unknown_keys import UnknownKeys
 from magistrate.config import FileState, Settings, find_file_state, read_api_key_file
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.background import attempt_work
@@ -27,6 +29,8 @@ CLIENT_KEY_REMEDY = (
 LOOK_EVERY_SECONDS = 1.0
 FOLLOW_EVERY_SECONDS = 0.25
 """Sets how often the version of the stored keys is read, so that a change is in force within a second."""
+TAKE_OVER_SECONDS = 0.5
+"""Limits how long a request waits for a change of the stored keys to be in force in its worker."""
 KEYS_AT_ONCE = 100
 """Limits the stored keys that are prepared before others may run; some milliseconds, if each has many object types."""
 NOTE_EVERY_SECONDS = 60.0
@@ -112,6 +116,7 @@ class ServiceKeys:
                     raise
                 log.error("the API key file is invalid, the previous keys stay valid", error=error.message)
         await self._fill_ring()
+        self.ring.look_up = UnknownKeys(self.take_over).look_up
         return self.ring
 
     async def keep_fresh(self) -> None:
@@ -126,7 +131,13 @@ class ServiceKeys:
         """Takes over changes of the stored keys. It must run once, as a background task."""
         while True:
             await asyncio.sleep(FOLLOW_EVERY_SECONDS)
-            await attempt_work(self._follow(), "changes of the stored keys could not be taken over")
+            await self._attempt_to_follow()
+
+    async def take_over(self) -> None:
+        """Takes over the changes of the stored keys that were made before the call, unless that takes
+        TAKE_OVER_SECONDS. Raises nothing."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._attempt_to_follow(), TAKE_OVER_SECONDS)
 
     async def end_expired(self) -> None:
         """Ends the stored keys that have expired, whatever the store is doing. It must run once, as a background
@@ -142,6 +153,9 @@ class ServiceKeys:
             await asyncio.sleep(FOLLOW_EVERY_SECONDS)
             if time.monotonic() - self._noted_at >= NOTE_EVERY_SECONDS:
                 await attempt_work(self._note_uses(), "uses of the stored keys could not be noted")
+
+    async def _attempt_to_follow(self) -> None:
+        await attempt_work(self._follow(), "changes of the stored keys could not be taken over")
 
     async def _follow(self) -> None:
         if await self._store.keys_version() != self._version:

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from magistrate.api.auth.callers import KEYS_AND_TOKENS, USER, Holder, KeyRing, bearer_token, holder
+from magistrate.api.auth.callers import KEYS_AND_TOKENS, ONLY_KEYS, USER, Holder, KeyRing, bearer_token, holder
 from magistrate.api.auth.provider import Provider
 from magistrate.api.auth.provider_keys import ALGORITHMS
 from magistrate.errors import Forbidden, InvalidToken
@@ -57,7 +57,7 @@ async def identify_caller(keys: KeyRing, bearers: Bearers, header: str | None, t
     Unauthenticated, Forbidden, ProviderUnavailable or StoreUnavailable."""
     token = bearer_token(header) if takes_bearer or bearers.has_services else None
     if token is None:
-        return Identified(keys.identify(header, KEYS_AND_TOKENS) if takes_bearer else keys.identify(header))
+        return Identified(await keys.authenticate(header, KEYS_AND_TOKENS if takes_bearer else ONLY_KEYS))
     found = await bearers.identify(token)
     if found.holder is not None and not takes_bearer:
         raise Forbidden("the token of a user can only be used for checks")

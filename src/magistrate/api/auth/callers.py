@@ -2,7 +2,7 @@
 `Authorization: Bearer <token>` (docs/compatibility.md#sessions)."""
 
 import hmac
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -22,6 +22,7 @@ DOTS_OF_TOKEN = 2
 OPERATOR = "key-"
 """Begins the actors of the keys that an operator configures, which 8 hex digits of the digest follow. No stored key may
 have such a name."""
+INVALID_KEY = "Invalid API key"
 TENANT = "tenant"
 """Names the policy variable that holds the tenant."""
 
@@ -95,6 +96,8 @@ class KeyRing:
     _last_caller: Caller | None = None
     """Hold the header that was accepted last and its caller: most requests of a service come with the same key."""
     _memo_until = ALWAYS
+    look_up: Callable[[], Awaitable[None]] | None = None
+    """Looks up the keys that are not known here. Raises nothing."""
 
     def __init__(self, now: Callable[[], int], digests: Iterable[str] = (), stored: KnownSecrets = _NO_SECRETS) -> None:
         self._now = now
@@ -112,7 +115,24 @@ class KeyRing:
         route: a bearer token is refused here, a bearer key is taken like any other.
 
         Compares digests in constant time. Raises Unauthenticated."""
-        header = header or ""
+        found = self._search(header or "", schemes)
+        if isinstance(found, Unauthenticated):
+            raise found
+        return found
+
+    async def authenticate(self, header: str | None, schemes: Sequence[str] = ONLY_KEYS) -> Caller:
+        """Returns what `identify` does, but looks up a key that is not known here before it is refused. Raises
+        Unauthenticated."""
+        found = self._search(header or "", schemes)
+        if isinstance(found, Caller):
+            return found
+        if self.look_up is not None:
+            await self.look_up()
+        return self.identify(header, schemes)
+
+    def _search(self, header: str, schemes: Sequence[str]) -> Caller | Unauthenticated:
+        """Returns the holder of the key, or the error if nobody holds it. Raises Unauthenticated for what is no
+        key."""
         if self._last_caller is not None and header.isascii() and hmac.compare_digest(header, self._last_header):
             return self._last_caller
         scheme, _, key = header.partition(" ")
@@ -126,7 +146,7 @@ class KeyRing:
         caller = self._find(key_digest(key))
         if caller is None:
             # A browser library compares the message that a route for tokens answers to whatever is no token.
-            raise InvalidToken if scheme in schemes and scheme == BEARER_SCHEME else Unauthenticated("Invalid API key")
+            return InvalidToken() if scheme in schemes and scheme == BEARER_SCHEME else Unauthenticated(INVALID_KEY)
         if header.isascii():
             self._last_header, self._last_caller = header, caller
         return caller
