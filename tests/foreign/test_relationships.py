@@ -113,7 +113,6 @@ def test_a_tuple_that_is_wrong_is_refused(row: str, code: str) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        [],
         ["user,ann"],
         [HEADINGS + ",more"],
         [HEADINGS + ",relation"],

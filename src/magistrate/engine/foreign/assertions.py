@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.engine.check import Check
+from magistrate.engine.foreign.names import convert_name
 from magistrate.engine.foreign.relationships import ForeignRelationship
 from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, QueryAssertion
 from magistrate.engine.model_tests.values import read_list, read_object
@@ -55,7 +56,7 @@ class AssertionReader:
         """Yields the assertions of the member `tests`. Raises InvalidRequest."""
         for number, value in enumerate(read_list(tests, "tests")):
             place = f"tests[{number}]"
-            test = read_object(value, place)
+            test = {name: one for name, one in read_object(value, place).items() if one is not None}
             unknown = [name for name in test if name not in _OPENFGA_TEST]
             if unknown or "tuple_file" in test or "tuple_files" in test:
                 raise InvalidRequest(f"{place}: {unknown[0] if unknown else 'tuple_file'} is not supported in a test")
@@ -159,7 +160,7 @@ class AssertionReader:
         if not isinstance(text, str) or not colon:
             raise InvalidRequest(f"{place}: {text!r} is not the name of an object, such as document:plan")
         ref = ObjectRef(self._convert_type(of_type, place), object_id_or_wildcard(id, place))
-        return _End(ref, relation_name(relation, place) if relation not in ("", _ITSELF) else None)
+        return _End(ref, _read_relation(relation, place) if relation not in ("", _ITSELF) else None)
 
     def _convert_type(self, name: str, place: str) -> TypeName:
         if name not in self._type_names:
@@ -206,7 +207,7 @@ def _read_answer(value: object, place: str) -> bool:
 def _read_relation(name: object, place: str) -> RelationName:
     if not isinstance(name, str):
         raise InvalidRequest(f"{place}: {name!r} is not the name of a relation")
-    return relation_name(name, place)
+    return relation_name(convert_name(name), place)
 
 
 def _split_check(text: str, place: str) -> tuple[str, str, str]:

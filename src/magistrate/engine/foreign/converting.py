@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from magistrate.engine.foreign.conditions import ConditionConverter, convert_condition
 from magistrate.engine.foreign.left_out import find_dependents
-from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, Faults, ForeignName, show_name
+from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, Faults, ForeignName, convert_name, convert_type, show_name
 from magistrate.engine.foreign.rewriting import RuleBuilder
 from magistrate.engine.foreign.schema import (
     ForeignModel,
@@ -30,11 +30,11 @@ from magistrate.engine.model_text.document import (
     RelationDeclaration,
     TypeDeclaration,
 )
-from magistrate.engine.terms import policy_name, relation_name, type_name
-from magistrate.errors import InvalidParameter, MissingParameter
 
 _LONGEST_DESCRIPTION = 2_000
 _CONTROL = re.compile(r"[\0\r]")
+_REASON_OF_TYPE = "types have names of lower-case letters, digits, - and _"
+_REASON_OF_RELATION = "relations have names of letters, digits, - and _"
 
 
 class Renaming(NamedTuple):
@@ -57,6 +57,7 @@ class ConvertedModel:
 
     document: ModelDocument = field(default_factory=ModelDocument)
     type_names: dict[str, str] = field(default_factory=dict)
+    relation_names: dict[str, str] = field(default_factory=dict)
     direct: dict[RelationKey, str] = field(default_factory=dict)
     allowed: dict[RelationKey, list[Restriction]] = field(default_factory=dict)
     conditions: dict[str, ConditionConverter] = field(default_factory=dict)
@@ -79,6 +80,8 @@ class _ModelConverter:
 
     def convert(self) -> ConvertedModel:
         self._name_types()
+        for declared in self._model.types.values():
+            self._name_relations(declared)
         self._convert_conditions()
         for declared in self._model.types.values():
             for relation in declared.relations.values():
@@ -92,27 +95,30 @@ class _ModelConverter:
     def _name_types(self) -> None:
         taken: dict[str, str] = {}
         for name, declared in self._model.types.items():
-            here = name.replace("/", "--").lower()
-            try:
-                type_name(here, "type")
-            except (InvalidParameter, MissingParameter) as fault:
-                self._report(declared.name, "invalid_name", f"type {show_name(name)}: {fault.message}")
+            here = convert_type(name)
             if here in taken:
                 message = f"types {show_name(taken[here])} and {show_name(name)} would both become {show_name(here)}"
                 self._report(declared.name, "name_collision", message)
             taken[here] = name
             self._converted.type_names[name] = here
             if here != name:
-                self._converted.renamings.append(Renaming(name, here, "types have lower-case names without /"))
+                self._converted.renamings.append(Renaming(name, here, _REASON_OF_TYPE))
+
+    def _name_relations(self, declared: ForeignType) -> None:
+        taken: dict[str, str] = {}
+        for name, relation in declared.relations.items():
+            here = convert_name(name)
+            if here in taken:
+                both = f"relations {show_name(taken[here])} and {show_name(name)}"
+                self._report(relation.name, "name_collision", f"{both} would both become {show_name(here)}")
+            taken[here] = name
+            if here != name and name not in self._converted.relation_names:
+                self._converted.renamings.append(Renaming(name, here, _REASON_OF_RELATION))
+            self._converted.relation_names[name] = here
 
     def _convert_conditions(self) -> None:
         for name, condition in self._model.conditions.items():
-            here = name.replace("/", "--")
-            try:
-                policy_name(here, "name")
-            except InvalidParameter as fault:
-                self._report(condition.name, "invalid_name", f"condition {show_name(name)}: {fault.message}")
-                continue
+            here = convert_name(name)
             converter = convert_condition(condition, here, self._faults)
             if converter is not None:
                 self._converted.conditions[name] = converter
@@ -120,10 +126,6 @@ class _ModelConverter:
 
     def _check_relation(self, declared: ForeignType, relation: ForeignRelation) -> None:
         name = relation.name.text
-        try:
-            relation_name(name, "relation")
-        except InvalidParameter as fault:
-            self._report(relation.name, "invalid_name", f"relation {show_name(name)}: {fault.message}")
         for restriction in relation.allowed:
             self._check_restriction(restriction)
         if not self._builder.check(declared, relation):
@@ -174,7 +176,8 @@ class _ModelConverter:
     ) -> list[RelationDeclaration]:
         """Returns the relation, and before it the one that its direct subjects get of their own if it needs one."""
         name, key = relation.name.text, (declared.name.text, relation.name.text)
-        here = RelationDeclaration(NameAt(name), description=_tidy(relation.description))
+        name_here = self._converted.relation_names[name]
+        here = RelationDeclaration(NameAt(name_here), description=_tidy(relation.description))
         operands = [one for one in _list_union(relation.rewrite) if one.kind != "direct"]
         is_direct = any(one.kind == "direct" for one in relation.rewrite.walk())
         if is_direct:
@@ -182,15 +185,16 @@ class _ModelConverter:
         if not any(one.kind == "direct" for operand in operands for one in operand.walk()):
             here.allowed = self._allow(relation) if is_direct else []
             here.rule = self._builder.build(declared, operands, "") if operands else None
-            self._converted.direct[key] = name
+            self._converted.direct[key] = name_here
             return [here]
-        direct = _choose_name(f"direct_{name}", {*declared.relations, *relations})
+        taken = {*map(convert_name, declared.relations), *relations}
+        direct = _choose_name(f"direct_{name_here}", taken)
         here.allowed = []
         here.rule = self._builder.build(declared, [relation.rewrite], direct)
         self._converted.direct[key] = direct
         type_here = self._converted.type_names[declared.name.text]
         reason = "warrants give this, and a rule computes the relation"
-        renaming = Renaming(f"{type_here}#{name} of relationships", f"{type_here}#{direct}", reason)
+        renaming = Renaming(f"{type_here}#{name_here} of relationships", f"{type_here}#{direct}", reason)
         self._converted.renamings.append(renaming)
         return [RelationDeclaration(NameAt(direct), self._allow(relation)), here]
 
@@ -202,7 +206,7 @@ class _ModelConverter:
             if is_left_out or not self._can_express(restriction):
                 continue
             clause = AllowedClause(NameAt(self._converted.type_names[restriction.type.text]), restriction.is_wildcard)
-            clause.relation = NameAt(userset.text) if userset is not None else None
+            clause.relation = NameAt(convert_name(userset.text)) if userset is not None else None
             clauses[clause.text] = clause
         return [*clauses.values()]
 

@@ -1,10 +1,13 @@
 """Defines names as they were written in a file of another product, and what is wrong there."""
 
+import re
 from collections.abc import Iterable
+from hashlib import sha256
 from typing import NamedTuple
 
 from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.suggestions import suggest_name
+from magistrate.engine.terms import KEYWORDS, MAX_NAME_LENGTH
 
 NOT_EXPRESSIBLE = "not_expressible"
 """Marks what has no meaning here, and may be left out; all other faults are mistakes."""
@@ -71,6 +74,32 @@ class ForeignRefusal(Exception):
         self.at = at
         self.code = code
         self.message = message
+
+
+_REPLACEMENTS = {"/": "--", ".": "__"}
+_OTHER_CHARACTER = re.compile(r"[^A-Za-z0-9_-]")
+_DIGEST_LENGTH = 8
+
+
+def convert_type(name: str) -> str:
+    """Returns what a type is called here, where types have lower-case names: `acme/Team` becomes `acme--team`."""
+    return convert_name(name.lower())
+
+
+def convert_name(name: str) -> str:
+    """Returns what a relation, or a condition, is called here: `role.approver` becomes `role__approver`, and other
+    characters that no name has here become their number, as in `-u00e9-`. A name that is then too long ends with a
+    digest of the original."""
+    here = _OTHER_CHARACTER.sub(_replace_character, name)
+    here = f"relation_{here}" if here in KEYWORDS else here
+    if len(here) <= MAX_NAME_LENGTH:
+        return here
+    digest = sha256(name.encode()).hexdigest()[:_DIGEST_LENGTH]
+    return f"{here[: MAX_NAME_LENGTH - _DIGEST_LENGTH - 1]}-{digest}"
+
+
+def _replace_character(found: re.Match[str]) -> str:
+    return _REPLACEMENTS.get(found[0]) or f"-u{ord(found[0]):04x}-"
 
 
 def show_name(text: str) -> str:

@@ -3,6 +3,7 @@
 Each reader yields places and relationships, or what is wrong with one of them."""
 
 import csv
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -13,7 +14,10 @@ from magistrate.engine.foreign.names import ForeignName, ForeignRefusal, show_na
 from magistrate.engine.foreign.relationships import ForeignRelationship, Placed, RelationshipRefusal
 from magistrate.engine.foreign.yaml_nodes import YamlNode
 from magistrate.engine.model_text.json_positions import JsonPositions
+from magistrate.engine.terms import WILDCARD
 
+_ID = re.compile(r"[^\s:#\x00-\x1f\x7f-\x9f]+")
+"""Matches every id that OpenFGA has."""
 _COLUMNS = ("user_type", "user_id", "relation", "object_type", "object_id")
 _FURTHER_COLUMNS = ("user_relation", "condition_name", "condition_context")
 _UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
@@ -50,9 +54,22 @@ def read_written(user: str, relation: str, object: str, condition: str, context:
         raise RelationshipRefusal("invalid_tuple", f"{given}: expected user:ann, viewer and document:plan")
     if context is not None and not isinstance(context, Mapping):
         raise RelationshipRefusal("invalid_tuple", "the context of a condition must be an object")
-    return ForeignRelationship(
-        object_type, object_id, relation, subject_type, subject_id, subject_relation, condition, context or {}
+    return _build(
+        ForeignRelationship(
+            object_type, object_id, relation, subject_type, subject_id, subject_relation, condition, context or {}
+        )
     )
+
+
+def _build(written: ForeignRelationship) -> ForeignRelationship:
+    """Returns a relationship whose ids OpenFGA can have. Raises RelationshipRefusal."""
+    for id in (written.object_id, written.subject_id):
+        if not _ID.fullmatch(id):
+            message = f"id {show_name(id)}: OpenFGA has ids without white space, : and #"
+            raise RelationshipRefusal("invalid_id", message)
+    if written.object_id == WILDCARD:
+        raise RelationshipRefusal("invalid_id", "id *: OpenFGA has no wildcard for objects")
+    return written
 
 
 def read_csv(lines: Iterable[str], file: str) -> Iterator[Placed]:
@@ -61,7 +78,10 @@ def read_csv(lines: Iterable[str], file: str) -> Iterator[Placed]:
     reader = csv.reader(lines, strict=True)
     line = 1
     try:
-        columns = _read_headings(next(reader, []), file)
+        headings = next((values for values in reader if values), None)
+        if headings is None:  # there is nothing but blank lines
+            return
+        columns = _read_headings(headings, file)
         line = reader.line_num + 1
         for values in reader:
             if values:
@@ -76,7 +96,7 @@ def read_csv(lines: Iterable[str], file: str) -> Iterator[Placed]:
 
 
 def _read_headings(headings: list[str], file: str) -> dict[str, int]:
-    columns = {heading.strip().removeprefix("\ufeff"): place for place, heading in enumerate(headings)}
+    columns = {heading.strip(): place for place, heading in enumerate(headings)}
     missing = [name for name in _COLUMNS if name not in columns]
     unknown = [name for name in columns if name not in (*_COLUMNS, *_FURTHER_COLUMNS)]
     if missing or unknown or len(columns) < len(headings):
@@ -94,7 +114,9 @@ def _read_values(values: list[str], columns: Mapping[str, int]) -> ForeignRelati
     further = [values[columns[name]] if name in columns else "" for name in _FURTHER_COLUMNS]
     user_relation, condition, written = further
     context = _read_context(written) if written else {}
-    return ForeignRelationship(object_type, object_id, relation, user_type, user_id, user_relation, condition, context)
+    return _build(
+        ForeignRelationship(object_type, object_id, relation, user_type, user_id, user_relation, condition, context)
+    )
 
 
 def _read_context(text: str) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS
 
 _TOKENS = re.compile(
-    r"(?P<blank>[\s\ufeff]+)|(?P<comment>(?<!\S)#[^\n]*)|(?P<word>[^\s\[\](),:#*{}<>]+)|(?P<sign>[\[\](),:#*{}<>])"
+    r"(?P<blank>\s+)|(?P<comment>(?<!\S)#[^\n]*)|(?P<word>[^\s\[\](),:#*{}<>]+)|(?P<sign>[\[\](),:#*{}<>])"
 )
 _SCHEMAS = ("1.1", "1.2")
 _STATEMENTS = frozenset({"model", "module", "type", "extend", "relations", "define", "condition"})

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.engine.foreign.converting import ConvertedModel
-from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, ForeignName, show_name
+from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, ForeignName, convert_name, show_name
 from magistrate.engine.foreign.schema import ForeignModel, Restriction
 from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.suggestions import suggest_name
@@ -69,6 +69,7 @@ class _ResolvedNames(NamedTuple):
     object_type: str
     relation: str
     subject_type: str
+    subject_relation: str | None
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -96,7 +97,7 @@ class RelationshipConverter:
             _check_id(given.object_id)
         if not wildcard and not _PLAIN_ID.fullmatch(given.subject_id):
             _check_id(given.subject_id)
-        subject = _SubjectLine(names.subject_type, given.subject_id, given.subject_relation or None)
+        subject = _SubjectLine(names.subject_type, given.subject_id, names.subject_relation)
         line = _WarrantLine(names.object_type, given.object_id, names.relation, subject)
         if given.condition:
             line.policy = self._render_policy(given)
@@ -124,7 +125,8 @@ class RelationshipConverter:
         if subject in self._converted.left_out:
             raise RelationshipRefusal(NOT_EXPRESSIBLE, f"{'#'.join(subject)} cannot be expressed")
         object_type, subject_type = type_names[given.object_type], type_names[given.subject_type]
-        return _ResolvedNames(object_type, self._converted.direct[key], subject_type)
+        subject_relation = convert_name(given.subject_relation) or None
+        return _ResolvedNames(object_type, self._converted.direct[key], subject_type, subject_relation)
 
     def _check_restrictions(self, given: ForeignRelationship, described: str) -> None:
         """Raises RelationshipRefusal unless one of the restrictions of the relation fits exactly."""

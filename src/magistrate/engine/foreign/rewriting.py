@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, Faults, ForeignName, show_name
+from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, Faults, ForeignName, convert_name, show_name
 from magistrate.engine.foreign.schema import ForeignModel, ForeignRelation, ForeignType, Rewrite
 from magistrate.engine.model_text.document import NameAt, RuleClause, RuleKind
 from magistrate.engine.nesting import fold
@@ -79,7 +79,7 @@ class RuleBuilder:
                 case "direct":
                     return RuleClause("computed", (NameAt(direct),))
                 case "computed":
-                    return RuleClause("computed", (NameAt(rewrite.names[0].text),))
+                    return RuleClause("computed", (NameAt(convert_name(rewrite.names[0].text)),))
                 case "arrow" | "for_all":
                     return self._build_link(declared, rewrite)
                 case "exclusion":
@@ -97,7 +97,8 @@ class RuleBuilder:
     def _build_link(self, declared: ForeignType, rewrite: Rewrite) -> RuleClause:
         wanted, link = rewrite.names
         types = self._find_types(declared.relations[link.text], wanted.text)
-        names = (NameAt(wanted.text), NameAt(link.text), *(NameAt(self._type_names[one]) for one in types))
+        relations = (NameAt(convert_name(wanted.text)), NameAt(convert_name(link.text)))
+        names = (*relations, *(NameAt(self._type_names[one]) for one in types))
         return RuleClause("for_all" if rewrite.kind == "for_all" else "arrow", names)
 
 

@@ -9,11 +9,14 @@ import msgspec
 
 from magistrate.engine.foreign.names import ForeignName, show_name
 from magistrate.engine.foreign.relationships import ForeignRelationship, Placed, RelationshipRefusal
+from magistrate.engine.terms import WILDCARD
 
 _RELATIONSHIP = re.compile(
     r"([^:#@\s]+):([^#@\s]+)#([^#@\s]+)@([^:#@\s]+):([^#\[\s]+)(?:#([^\[\s]+))?"
     r"(?:\[(?!expiration:)([^:\]\s]+)(?::(\{.*\}))?\])?(?:\[expiration:([^\]\s]+)\])?"
 )
+_ID = re.compile(r"[A-Za-z0-9/_|=+-]{1,1024}")
+"""Matches every id that SpiceDB has, apart from the wildcard."""
 _ITSELF = "..."
 _UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
@@ -39,6 +42,10 @@ def _read_relationship(text: str) -> ForeignRelationship | RelationshipRefusal:
         return RelationshipRefusal("invalid_relationship", message)
     object_type, object_id, relation, subject_type, subject_id, userset, caveat, context, expires_at = found.groups("")
     userset = "" if userset == _ITSELF else userset
+    for id in (object_id, subject_id):
+        if not _ID.fullmatch(id) and not (id == WILDCARD and id is subject_id):
+            message = f"id {show_name(id)}: SpiceDB has ids of 1 to 1,024 letters, digits, and / _ | - = +"
+            return RelationshipRefusal("invalid_id", message)
     try:
         values = _read_context(context) if context else {}
     except RelationshipRefusal as refusal:

@@ -18,7 +18,7 @@ from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS
 
 _TOKENS = re.compile(
-    r"(?P<blank>[\s;\ufeff]+)|(?P<remark>/\*\*[\s\S]*?\*/)|(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)"
+    r"(?P<blank>[\s;]+)|(?P<remark>/\*\*[\s\S]*?\*/)|(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)"
     r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z0-9_]+)*)|(?P<sign>->|\.\.\.|[^\s])"
 )
 _FEATURES = ("expiration", "typechecking", "self")
