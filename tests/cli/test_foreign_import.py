@@ -70,7 +70,7 @@ def test_a_store_file_of_openfga_answers_as_it_says(url: str) -> None:
 
     assert (imported.exit_code, imported.stderr) == (0, ""), imported.output
     assert imported.stdout.splitlines()[:3] == [
-        "acme/Team becomes acme--team: types have lower-case names without /",
+        "acme/Team becomes acme--team: types have names of lower-case letters, digits, - and _",
         "document#viewer of relationships becomes document#direct_viewer: "
         "warrants give this, and a rule computes the relation",
         "document#editor of relationships becomes document#direct_editor: "
@@ -323,7 +323,7 @@ def test_a_model_is_converted_by_its_content(tmp_path: Path) -> None:
     from_json = run("model", "convert", tmp_path / "m.json", "--from", "openfga")
 
     assert (openfga.stdout, openfga.exit_code) == ("version 1.0\n\ntype doc\n", 0)
-    assert openfga.stderr == "Doc becomes doc: types have lower-case names without /\n"
+    assert openfga.stderr == "Doc becomes doc: types have names of lower-case letters, digits, - and _\n"
     assert json.loads(spicedb.stdout)["objectTypes"] == [{"type": "user", "relations": {}, "description": "All."}]
     assert from_json.stdout == "version 1.0\n\ntype user\n"
 
@@ -344,3 +344,228 @@ def test_a_model_that_cannot_be_expressed_is_converted_only_without_it(tmp_path:
     assert "relation c" not in converted.stdout
     assert "relation x [a]" in converted.stdout
     assert unnamed.exit_code == 2
+
+
+@pytest.mark.parametrize("section", ["tuples:", "tuple_file:", "tuple_files:", "tests:", "tuples: null", "tuples: ~"])
+def test_a_section_of_a_store_file_without_a_value_is_empty(url: str, tmp_path: Path, section: str) -> None:
+    model = "".join(f"  {line}\n" for line in MODEL.splitlines())
+    (tmp_path / "s.fga.yaml").write_text(f"model: |\n{model}{section}\n")
+
+    imported = import_files(url, "--from-openfga", tmp_path / "s.fga.yaml")
+    tested = run("model", "test", tmp_path / "s.fga.yaml")
+
+    assert imported.stdout.endswith("2 object types, 0 objects, 0 warrants\n"), imported.output
+    assert (tested.stdout, tested.exit_code) == ("0 passed, 0 failed\n", 0), tested.output
+
+
+@pytest.mark.parametrize("section", ["relationships:", "assertions:", "validation:", "schemaFile:", "assertions: {}"])
+def test_a_section_of_a_validation_file_without_a_value_is_empty(url: str, tmp_path: Path, section: str) -> None:
+    (tmp_path / "s.yaml").write_text(f"schema: 'definition user {{}}'\n{section}\n")
+
+    imported = import_files(url, "--from-spicedb", tmp_path / "s.yaml")
+    tested = run("model", "test", tmp_path / "s.yaml")
+
+    assert imported.stdout.endswith("1 object types, 0 objects, 0 warrants\n"), imported.output
+    assert (tested.stdout, tested.exit_code) == ("0 passed, 0 failed\n", 0), tested.output
+
+
+EMPTY_FILES = {
+    "--from-openfga": {
+        "a.fga": "# nothing yet\n",
+        "a.csv": "\n\n",
+        "a.json": " ",
+        "a.jsonl": "",
+        "a.yaml": "# later\n",
+        "a.txt": "",
+    },
+    "--from-spicedb": {
+        "a.zed": "// nothing yet\n/* nor here\n */\n",
+        "a.txt": "",
+        "b.txt": "\ufeff\n",
+        "a.yaml": "# later\n",
+    },
+}
+
+
+@pytest.mark.parametrize(("option", "name"), [(option, name) for option in EMPTY_FILES for name in EMPTY_FILES[option]])
+def test_an_empty_file_is_nothing_to_import(url: str, tmp_path: Path, option: str, name: str) -> None:
+    (tmp_path / name).write_text(EMPTY_FILES[option][name])
+    model = tmp_path / "model"
+    model.write_text("definition user {}\n" if option == "--from-spicedb" else "type user\n")
+
+    alone = import_files(url, option, tmp_path / name)
+    assert (alone.exit_code, alone.stdout) == (0, f"nothing to import: {tmp_path / name} is empty\n"), alone.output
+    assert not (tmp_path / "m.db").exists()
+
+    beside = import_files(url, option, tmp_path / name, model)
+    assert beside.stdout.endswith("1 object types, 0 objects, 0 warrants\n"), beside.output
+    assert beside.stderr == f"{tmp_path / name}: nothing to import\n"
+
+
+SCHEMA = "definition user {}\ndefinition doc { relation r: user }\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("# comment\ndoc:a#r@user:ann\n", "1:1: invalid_relationship: '# comment'"),
+        ("doc:1 viewer user:a\n", "1:1: invalid_relationship: 'doc:1 viewer user:a'"),
+        ("doc:1 viewer user:a\ndoc:a#r@user:ann\n", "1:1: invalid_relationship: "),
+        ("- doc:a#r@user:ann\n", "1:1: invalid_relationship: '- doc:a#r@user:ann'"),
+        ("// all\n/* of\n them */\n- doc:a#r@user:ann\n", "2:1: invalid_relationship: '/* of'"),
+        ("doc:a#r@user:ann\ndoc:a#r@user:ann,\n", "2:1: invalid_id: id ann,: SpiceDB has ids of"),
+        ("doc:a.b#r@user:ann\n", "1:1: invalid_id: id a.b: SpiceDB has ids of"),
+        ("doc:*#r@user:ann\n", "1:1: invalid_id: id *: SpiceDB has ids of"),
+        ("doc:a#r@user:ann@x\n", "1:1: invalid_id: id ann@x: SpiceDB has ids of"),
+    ],
+)
+def test_a_faulty_line_of_relationships_is_named(url: str, tmp_path: Path, text: str, fault: str) -> None:
+    (tmp_path / "s.zed").write_text(SCHEMA)
+    (tmp_path / "r.txt").write_text(text)
+
+    refused = import_files(url, "--from-spicedb", tmp_path / "s.zed", tmp_path / "r.txt")
+
+    assert refused.exit_code == 2
+    assert f"r.txt:{fault}" in refused.stderr
+    assert not (tmp_path / "m.db").exists()
+
+
+@pytest.mark.parametrize(
+    "begin",
+    ["\n\n", "// c\n", "/* doc:a#r@user:ann\n*/", "/** d */ ", "use expiration\n", "caveat c(x int) { x > 1 }\n"],
+)
+def test_a_schema_is_recognized_whatever_it_begins_with(url: str, tmp_path: Path, begin: str) -> None:
+    (tmp_path / "s.txt").write_text(begin + SCHEMA)
+
+    imported = import_files(url, "--from-spicedb", tmp_path / "s.txt")
+
+    assert "2 object types, 0 objects, 0 warrants" in imported.stdout, imported.output
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("- doc:a#r@user:ann\n", "is not a validation file of SpiceDB"),
+        ("relation: x\n", "is not a validation file of SpiceDB"),
+        ("relationships:\n  - doc:a#r@user:ann\n", "r.yaml:2:3: expected relationships as a text"),
+        ("schema: {a: b}\n", "r.yaml:1:9: expected a schema as a text"),
+    ],
+)
+def test_a_validation_file_of_another_form_is_refused_with_its_place(
+    url: str, tmp_path: Path, text: str, fault: str
+) -> None:
+    (tmp_path / "s.zed").write_text(SCHEMA)
+    (tmp_path / "r.yaml").write_text(text)
+
+    refused = import_files(url, "--from-spicedb", tmp_path / "s.zed", tmp_path / "r.yaml")
+
+    assert refused.exit_code == 2
+    assert fault in refused.stderr
+
+
+def test_ids_that_openfga_cannot_have_are_refused_with_the_line(url: str, tmp_path: Path) -> None:
+    (tmp_path / "a.fga").write_text(MODEL)
+    (tmp_path / "a.csv").write_text(
+        HEADINGS + "user,a:b,,lead,Team,a\nuser,ann,,lead,Team,a#b\nuser,ann,,lead,Team,*\n"
+    )
+
+    refused = import_files(url, "--from-openfga", tmp_path / "a.fga", tmp_path / "a.csv")
+
+    assert [line.partition("a.csv:")[2] for line in refused.stderr.splitlines()[:3]] == [
+        "2:1: invalid_id: id a:b: OpenFGA has ids without white space, : and #",
+        "3:1: invalid_id: id a#b: OpenFGA has ids without white space, : and #",
+        "4:1: invalid_id: id *: OpenFGA has no wildcard for objects",
+    ]
+
+
+NAMES = """model
+  schema 1.1
+type iam.identity
+type app/role
+  relations
+    define role.approver: [iam.identity, app/role#role.approver]
+    define can/approve: role.approver
+    define anyOf: [iam.identity] and can/approve
+    define übersicht: role.approver
+type doc
+  relations
+    define app.role: [app/role]
+    define reader: role.approver from app.role
+"""
+
+
+def test_names_that_ours_cannot_hold_are_mapped_and_printed(url: str, tmp_path: Path) -> None:
+    (tmp_path / "a.fga").write_text(NAMES)
+    (tmp_path / "a.csv").write_text(
+        HEADINGS + "iam.identity,ann,,role.approver,app/role,r\napp/role,r,role.approver,role.approver,app/role,s\n"
+        "app/role,s,,app.role,doc,d\niam.identity,ann,,anyOf,app/role,r\n"
+    )
+    (tmp_path / "a.fga.yaml").write_text(
+        "model_file: a.fga\ntuple_file: a.csv\ntests:\n  - check:\n"
+        "    - {user: 'iam.identity:ann', object: 'doc:d', assertions: {reader: true, app.role: true}}\n"
+        "    - {user: 'app/role:r#role.approver', object: 'app/role:s', assertions: {übersicht: true, anyOf: false}}\n"
+    )
+
+    imported = import_files(url, "--from-openfga", tmp_path / "a.fga", tmp_path / "a.csv")
+    tested = run("model", "test", tmp_path / "a.fga.yaml")
+
+    assert imported.exit_code == 0, imported.output
+    renamed = [line.partition(":")[0] for line in imported.stdout.splitlines()[:-1]]
+    assert renamed == [
+        "iam.identity becomes iam__identity",
+        "app/role becomes app--role",
+        "role.approver becomes role__approver",
+        "can/approve becomes can--approve",
+        "anyOf becomes relation_anyOf",
+        "übersicht becomes -u00fc-bersicht",
+        "app.role becomes app__role",
+        "app--role#relation_anyOf of relationships becomes app--role#direct_relation_anyOf",
+    ]
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        for check in ("doc:d#reader@iam__identity:ann", "app--role:s#can--approve@iam__identity:ann"):
+            assert client.ask(check).json()["code"] == 200, check
+    assert (tested.exit_code, tested.stdout.splitlines()) == (
+        1,
+        [
+            f"FAILED {tmp_path}/a.fga.yaml: doc:d#app.role@iam.identity:ann: expected allowed, is denied",
+            *tested.stdout.splitlines()[1:-1],
+            "3 passed, 1 failed",
+        ],
+    ), tested.output
+    assert "__" not in tested.stdout
+    assert "app--role" not in tested.stdout
+
+
+def test_a_long_name_ends_with_a_digest_of_the_original(url: str, tmp_path: Path) -> None:
+    names = [f"{'relation/' * 10}{letter}" for letter in "ab"]
+    long = "type." * 40
+    (tmp_path / "a.fga").write_text(
+        f"type {long}a\ntype {long}b\n  relations\n" + "".join(f"    define {name}: [{long}a]\n" for name in names)
+    )
+
+    converted = run("model", "convert", tmp_path / "a.fga", "--from", "openfga", "--to", "json")
+
+    model = json.loads(converted.stdout)
+    found = [*(one["type"] for one in model["objectTypes"]), *model["objectTypes"][1]["relations"]]
+    assert len(set(found)) == 4
+    assert max(map(len, found)) == 64
+
+
+def test_files_outside_the_folder_are_read_below_the_root_only(url: str, tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "tests" / "deep").mkdir(parents=True)
+    (tmp_path / "src" / "model.fga").write_text(MODEL)
+    (tmp_path / "src" / "t.yaml").write_text("- {user: 'user:ann', relation: lead, object: 'Team:a'}\n")
+    store = tmp_path / "tests" / "deep" / "s.fga.yaml"
+    store.write_text("model_file: ../../src/model.fga\ntuple_file: ../../src/t.yaml\n")
+
+    refused = import_files(url, "--from-openfga", store)
+    elsewhere = import_files(url, "--from-openfga", store, "--root", tmp_path / "tests")
+    imported = import_files(url, "--from-openfga", store, "--root", tmp_path)
+    tested = run("model", "test", store, "--root", tmp_path)
+
+    fault = "s.fga.yaml:1:13: invalid_reference: '../../src/model.fga' is not in the folder of s.fga.yaml"
+    assert f"{fault}; --root DIR allows files below DIR" in refused.stderr
+    assert f"{fault}, nor in {tmp_path}/tests; --root DIR allows" in elsewhere.stderr
+    assert imported.stdout.endswith("2 object types, 2 objects, 1 warrants\n"), imported.output
+    assert tested.stdout == "0 passed, 0 failed\n", tested.output

@@ -229,3 +229,58 @@ def test_on_a_terminal_there_is_a_bar(tmp_path: Path) -> None:
     assert ran.returncode == 0
     assert b"Importing" in shown
     assert b"100%" in shown
+
+
+TEST_FILE = """model: |
+  version 1.0
+  type user
+  /// A text.
+  type document
+    relation viewer [user, user:*]
+    relation reader []
+    inherit reader if relation viewer
+  policy small(amount integer) {
+    amount < 10
+  }
+setup:
+  warrants:
+    - document:plan#viewer@user:ann[small]
+    - {warrant: "document:plan#viewer@user:bob", expires_at: "2099-01-01T00:00:00Z"}
+    - {subject: "user:*", relation: viewer, resource: "document:faq"}
+tests:
+  - {check: "document:plan#reader@user:bob", expect: true}
+"""
+
+
+def test_a_test_file_brings_its_model_and_its_warrants(database_url: str, tmp_path: Path) -> None:
+    (tmp_path / "a.test.yaml").write_text(TEST_FILE)
+
+    ran = magistrate(str(tmp_path / "a.test.yaml"), "--database-url", database_url)
+
+    assert ran.exit_code == 0, ran.output
+    assert ran.stdout.endswith("new or changed: 2 object types, 4 objects, 3 warrants, 1 policies\n")
+    with running_service(settings_for(database_url)) as url, Client(url) as client:
+        for check in ("document:plan#reader@user:bob", "document:faq#reader@user:ann"):
+            assert client.ask(check).json()["code"] == 200, check
+        [row] = [one for one in client.get("/v2/object-types").json()["results"] if one["type"] == "document"]
+        assert row["description"] == "A text."
+        assert row["allowedTypes"] == {"viewer": ["user", "user:*"], "reader": []}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (TEST_FILE.replace("plan#viewer", "plan#reader", 1), "document#reader"),
+        (TEST_FILE.replace("expect: true", "expect: maybe"), "tests[0].expect: must be true or false"),
+        ("model: 'type user'\ntuples:\n", "is a test file of another product; add --from-openfga"),
+        ("schema: definition user {}\n", "is a test file of another product; add --from-spicedb"),
+    ],
+)
+def test_a_test_file_with_a_fault_writes_nothing(tmp_path: Path, content: str, message: str) -> None:
+    (tmp_path / "a.test.yaml").write_text(content)
+
+    ran = magistrate(str(tmp_path / "a.test.yaml"), "--database-url", f"sqlite:///{tmp_path}/m.db")
+
+    assert ran.exit_code == 2
+    assert message in ran.stderr
+    assert not (tmp_path / "m.db").exists()

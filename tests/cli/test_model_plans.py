@@ -180,14 +180,14 @@ def test_a_model_is_applied_only_if_it_is_still_that_of_the_expected_plan(
     token = json.loads(magistrate("model", "plan", "--json", str(file)).stdout)["token"]
     client.put("/v2/policies", json=[{"name": "other", "expression": "true"}]).raise_for_status()
 
-    refused = magistrate("model", "apply", "--yes", "--expect", token, str(file))
+    refused = magistrate("model", "apply", "--yes", "--expected-revision", token, str(file))
 
     assert refused.exit_code == 1
     assert "the model has changed since that token" in refused.stderr
     assert read_model(client) != WIDER
     token = json.loads(magistrate("model", "plan", "--json", str(file)).stdout)["token"]
     client.grant("document:a#editor@user:eve")
-    assert magistrate("model", "apply", "--yes", "--expect", token, str(file)).exit_code == 0
+    assert magistrate("model", "apply", "--yes", "--expected-revision", token, str(file)).exit_code == 0
     assert read_model(client) == WIDER
 
 

@@ -105,7 +105,25 @@ def test_a_test_file_of_another_product_is_opened(tmp_path: Path) -> None:
 
     with playground(tmp_path, "store.fga.yaml") as (link, _), client_of(link) as client:
         assert client.ask("document:plan#viewer@user:ann").json()["result"] == "Authorized"
+        packed = parse_qs(urlsplit(link).fragment.partition("?")[2])["file"][0]
+        tests = zlib.decompress(base64.urlsafe_b64decode(packed)).decode()
+        assert client.post("/v2/model/test", content=tests).json() == {
+            "passed": 1,
+            "failed": 0,
+            "results": [{"name": "one: document:plan#viewer@user:ann", "passed": True}],
+        }
+
+
+def test_tests_that_are_too_long_for_a_link_are_in_a_file_while_the_playground_runs(tmp_path: Path) -> None:
+    checks = "".join(f'  - {{check: "document:d{n * n * n}#viewer@user:ann", expect: false}}\n' for n in range(900))
+    (tmp_path / "long.yaml").write_text(FILE + checks)
+
+    with playground(tmp_path, "long.yaml") as (link, lines), client_of(link) as client:
+        [named] = [found[1] for line in lines if (found := re.match(r"Open (\S+) on the page Tests", line))]
+        assert client.post("/v2/model/test", content=Path(named).read_bytes()).json()["passed"] == 901
         assert "file=" not in link
+
+    assert not Path(named).exists()
 
 
 def test_a_file_that_cannot_be_opened_is_refused_with_the_reason(tmp_path: Path) -> None:

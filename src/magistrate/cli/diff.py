@@ -38,7 +38,7 @@ COLUMNS: Columns = {
 @click.option("--to", "until", metavar="WHEN", help="compare this state, likewise; now by default")
 @click.option(
     "--proposal",
-    type=click.File(encoding="utf-8"),
+    type=click.File(encoding="utf-8-sig"),
     metavar="FILE",
     help="compare the state now with that after a proposal, in JSON or YAML (- for standard input)",
 )

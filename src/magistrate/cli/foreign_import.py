@@ -1,4 +1,4 @@
-"""Implements `magistrate import --from-openfga` and `--from-spicedb`.
+"""Implements `magistrate import --from-openfga` and `--from-spicedb`, and the import of test files.
 
 Everything is converted to lines in a temporary file first. Only if nothing is wrong, or what is wrong may be left out,
 the lines are imported like any others."""
@@ -6,6 +6,7 @@ the lines are imported like any others."""
 import tempfile
 from collections.abc import Callable
 from io import BufferedReader
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -40,6 +41,8 @@ def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: Import
     expressed and may not be left out."""
     faults = Faults()
     given = convert_files(read_files, faults)
+    for path in given.files.empty:
+        click.echo(f"{path}: nothing to import", err=True)
     with tempfile.TemporaryFile() as spool:
         _write_model(given.converted, spool)
         try:
@@ -52,6 +55,22 @@ def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: Import
         print_renamings(given.converted, to_errors=False)
         if faults.total + refused:
             click.echo(f"{count(faults.total + refused, 'fault')} above: left out", err=True)
+        return _import_spool(spool, import_lines)
+
+
+def import_setup(path: str, root: Path | None, import_lines: ImportLines) -> "Reached":
+    """Imports the model and the warrants of a test file of ours, which may name its model below `root`. Raises
+    CommandFailed, and writes nothing, if anything in the file is wrong."""
+    from magistrate.cli.model_tests import find_product, read_test_file, read_value
+    from magistrate.engine.model_tests.suite_rendering import list_setup_lines
+
+    product = find_product(read_value(path))
+    if product is not None:
+        raise CommandFailed(f"{path} is a test file of another product; add --from-{product}")
+    suite = read_test_file(path, root=root)
+    with tempfile.TemporaryFile() as spool:
+        encoder = msgspec.json.Encoder()
+        spool.writelines(encoder.encode(line) + b"\n" for line in list_setup_lines(suite))
         return _import_spool(spool, import_lines)
 
 

@@ -4,6 +4,7 @@ because it takes a moment."""
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import click
@@ -18,9 +19,13 @@ from magistrate.errors import InvalidRequest
 Product = Literal["openfga", "spicedb"]
 ReadFiles = Callable[[Faults], ForeignFiles]
 """Reads a model and relationships, and reports what is wrong with the model."""
-_FIRST_WORD = re.compile(r"(?:\s|\ufeff|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*\n|#[^\n]*\n)*([a-z]+)[ \t\r\n]")
+_FIRST_WORD = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*\n|#[^\n]*\n)*([a-z]+)[ \t\r\n]")
 _PRODUCTS: dict[str, Product] = {"model": "openfga", "module": "openfga", "definition": "spicedb", "caveat": "spicedb"}
 _PRODUCTS["use"] = "spicedb"
+
+
+class NothingToImport(CommandFailed):
+    """Reports that nothing but comments is in the files."""
 
 
 class GivenFiles(NamedTuple):
@@ -33,23 +38,26 @@ class GivenFiles(NamedTuple):
 
 def guess_product(text: str) -> Product | None:
     """Returns the product whose model a text is, or None if it is one of ours."""
-    if '"type_definitions"' in text and text.lstrip("\ufeff \t\r\n")[:1] == "{":
+    if '"type_definitions"' in text and text.lstrip(" \t\r\n")[:1] == "{":
         return "openfga"
     found = _FIRST_WORD.match(text[:65_536])
     return _PRODUCTS.get(found[1]) if found is not None else None
 
 
-def choose_reader(product: Product, paths: Sequence[str]) -> ReadFiles:
-    """Returns a function that reads these files."""
-    return partial(read_openfga_files if product == "openfga" else read_spicedb_files, paths)
+def choose_reader(product: Product, paths: Sequence[str], root: Path | None) -> ReadFiles:
+    """Returns a function that reads these files; `root` is the folder below which they may name others, besides their
+    own."""
+    return partial(read_openfga_files if product == "openfga" else read_spicedb_files, paths, root)
 
 
 def convert_files(read_files: ReadFiles, faults: Faults) -> GivenFiles:
     """Reads files and converts their model. What is wrong is reported at once, and what cannot be expressed. Raises
-    CommandFailed if anything is wrong."""
+    CommandFailed if anything is wrong, and NothingToImport if the files are empty."""
     try:
         files = read_files(faults)
         if files.model is None:
+            if files.empty and not files.relationships:
+                raise NothingToImport(f"nothing to import: {', '.join(map(str, files.empty))} is empty")
             raise CommandFailed("none of the files has the model; give it as well, because the names depend on it")
         converted = convert_model(files.model, faults)
     except ForeignRefusal as refusal:

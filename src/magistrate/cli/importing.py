@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import BufferedReader
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from magistrate.cli.named_files import root_option
 from magistrate.cli.output import NowAndThen
 from magistrate.cli.service import CommandFailed, report_failures, with_settings
 from magistrate.cli.warrant_migration import NAMED_ROWS, SAMPLE_SIZE, Move, move
@@ -86,6 +88,7 @@ ProgressCallback = Callable[["Reached"], None]
     help="with --from-openfga or --from-spicedb: leave out what is wrong or cannot be expressed",
 )
 @click.option("--json", "json", is_flag=True, help="with --verify-only: print the comparison as JSON")
+@root_option
 def import_command(
     paths: tuple[str, ...],
     database_url: str | None,
@@ -95,6 +98,7 @@ def import_command(
     openfga_url: str | None,
     openfga_token: str | None,
     leaves_out: bool,
+    root: Path | None,
     **moving: Any,
 ) -> None:
     """Load FILE (- for standard input) into the database: each line is an object type, a named policy, an object or a
@@ -103,6 +107,8 @@ def import_command(
     Rows that are stored already stay as they are; an object, object type or policy that differs is replaced, and so is
     a warrant with another creation time. An invalid line ends the import: its chunk is not written, the chunks before
     it are. Run the same command again to resume after the last chunk that was written.
+
+    Of a test file, whose name ends in .yaml or .yml, the model and the warrants of its setup are loaded.
 
     With --from-openfga or --from-spicedb, the FILEs are a model and relationships of that product; with
     --from-openfga-url, the newest model and all tuples are read from the API of OpenFGA. What is wrong or cannot be
@@ -125,7 +131,9 @@ def import_command(
             _import_openfga_store(openfga_url, openfga_token, partial(_import_lines, settings, chunk_lines), leaves_out)
         elif any(products):
             product: Product = "spicedb" if from_spicedb else "openfga"
-            _import_foreign(product, paths, partial(_import_lines, settings, chunk_lines), leaves_out)
+            _import_foreign(product, paths, root, partial(_import_lines, settings, chunk_lines), leaves_out)
+        elif paths and Path(paths[0]).suffix.lower() in (".yaml", ".yml"):
+            _import_test_file(paths[0], root, partial(_import_lines, settings, chunk_lines))
         elif paths:
             _import_file(paths[0], settings, chunk_lines)
         else:
@@ -177,12 +185,26 @@ def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
     click.echo(_summary(reached, time.monotonic() - started))
 
 
-def _import_foreign(product: "Product", paths: tuple[str, ...], import_lines: "ImportLines", leaves_out: bool) -> None:
+def _import_foreign(
+    product: "Product", paths: tuple[str, ...], root: Path | None, import_lines: "ImportLines", leaves_out: bool
+) -> None:
     from magistrate.cli.foreign_import import import_foreign
-    from magistrate.cli.foreign_models import choose_reader
+    from magistrate.cli.foreign_models import NothingToImport, choose_reader
 
     started = time.monotonic()
-    reached = import_foreign(choose_reader(product, paths), leaves_out, import_lines)
+    try:
+        reached = import_foreign(choose_reader(product, paths, root), leaves_out, import_lines)
+    except NothingToImport as nothing:
+        click.echo(nothing.message)
+    else:
+        click.echo(_summary(reached, time.monotonic() - started))
+
+
+def _import_test_file(path: str, root: Path | None, import_lines: "ImportLines") -> None:
+    from magistrate.cli.foreign_import import import_setup
+
+    started = time.monotonic()
+    reached = import_setup(path, root, import_lines)
     click.echo(_summary(reached, time.monotonic() - started))
 
 

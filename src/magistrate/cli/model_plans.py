@@ -99,7 +99,7 @@ def plan_command(client: "Client", as_json: bool, file: str, keep_existing: bool
 
 @click.command("apply", cls=PlanCommand, short_help="Replace the model of the service.")
 @click.option("--yes", is_flag=True, help="do not ask")
-@click.option("--expect", metavar="TOKEN", help="apply only if the model is still that of the plan at TOKEN")
+@click.option("--expected-revision", metavar="TOKEN", help="apply only if the model is still that of the plan at TOKEN")
 @_with_options
 @calls_service
 def apply_command(
@@ -109,7 +109,7 @@ def apply_command(
     keep_existing: bool,
     of: tuple[str, ...],
     yes: bool,
-    expect: str | None,
+    expected_revision: str | None,
 ) -> None:
     """Replace the model of the service, as a whole, by that in FILE (- for standard input), as text or JSON. What it
     changes is shown first, as by `model plan`, and confirmed.
@@ -126,7 +126,7 @@ def apply_command(
                 raise CommandFailed("the model was read from standard input, so nobody can be asked; add --yes")
             if not click.confirm("Apply this?", err=True):
                 raise CommandFailed("not applied")
-        client.put_model(plan.model, expect or plan.token, keep_existing)
+        client.put_model(plan.model, expected_revision or plan.token, keep_existing)
     with tolerate_closed_output():
         if as_json:
             print_json({**plan.names, "access": plan.access})
@@ -141,7 +141,7 @@ def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel
     text = read_file(file)
     report = report_model(file, text)
     # The service refuses what has no meaning, too, but it could only name a place in the JSON that it is sent.
-    demand_no_errors(file, text.removeprefix("\ufeff"), report.errors or find_meaningless(report.document))
+    demand_no_errors(file, text, report.errors or find_meaningless(report.document))
     model = _sort_model(render_json(report.document))
     names, token = client.plan_model(model)
     stored = client.get_model(token)

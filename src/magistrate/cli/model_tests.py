@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from magistrate.cli.junit import FileResults, write_junit
+from magistrate.cli.named_files import find_named_file, root_option
 from magistrate.cli.output import align_columns, printable
 from magistrate.cli.reasons import describe_denial, step
 from magistrate.cli.service import CommandFailed, report_failures
@@ -32,6 +33,8 @@ SUFFIXES = (".test.yaml", ".fga.yaml", ".validation.yaml")
 _MODEL = re.compile(r"^model(?:_file)?:.*\n(?:[ \t].*\n|[ \t]*\n)*", re.MULTILINE)
 """Matches the model of a test file in YAML, up to the next member."""
 
+_OPENFGA_MODEL = re.compile(r"\s*(?:#[^\n]*\n\s*)*model\s+schema\b")
+_OPENFGA_FILES = (".fga", "fga.mod")
 _OPENFGA_MEMBERS = ("list_objects", "list_users", "tuples")
 
 MAX_FILE_BYTES = 4_194_304
@@ -43,7 +46,8 @@ MAX_FILE_BYTES = 4_194_304
 @click.option("--junit", metavar="OUT", type=click.Path(), help="write the results to this file, too, as JUnit XML")
 @click.option("--model", metavar="MODEL", type=click.Path(), help="the file of the model, for test files without one")
 @click.option("--coverage", is_flag=True, help="print the relations and rules of the model that no test reached")
-def run_tests(files: Sequence[str], junit: str | None, model: str | None, coverage: bool) -> None:
+@root_option
+def run_tests(files: Sequence[str], junit: str | None, model: str | None, coverage: bool, root: Path | None) -> None:
     """Run the tests in each FILE (- for standard input): YAML with a model, warrants, and checks and queries with what
     they must come to. Store files of OpenFGA and validation files of SpiceDB are run, too. A folder stands for all
     files in it whose names end in .test.yaml, .fga.yaml or .validation.yaml. No service is needed, and nothing is
@@ -52,7 +56,7 @@ def run_tests(files: Sequence[str], junit: str | None, model: str | None, covera
     Each test that fails is printed with the reason. The exit code is 1 if one failed, and 2 if a file cannot be
     read."""
     with report_failures():
-        suites = [(file, read_test_file(file, model)) for file in _list_files(files)]
+        suites = [(file, read_test_file(file, model, root)) for file in _list_files(files)]
         tested = [_run_file(file, suite) for file, suite in suites]
         if junit is not None:
             Path(junit).write_bytes(write_junit(tested))
@@ -72,36 +76,43 @@ def _list_files(files: Sequence[str]) -> Iterator[str]:
             yield file
 
 
-def read_test_file(file: str, model: str | None = None) -> "ModelSuite":
-    """Returns the suite of a file, whatever its format. Raises CommandFailed or OSError."""
+def read_test_file(file: str, model: str | None = None, root: Path | None = None) -> "ModelSuite":
+    """Returns the suite of a file, whatever its format; it may name files below `root`, besides those in its own
+    folder. Raises CommandFailed or OSError."""
     from magistrate.engine.model_tests.parsing import GivenModel, read_suite
-    from magistrate.engine.model_tests.yaml_documents import read_long_yaml
 
     path = Path(file)
-    value = read_long_yaml(_read_text(path, file), file)
+    value = read_value(file)
     now = time.time_ns() // 1_000
-    product = _find_product(value)
+    product = find_product(value)
     try:
-        if product is not None:
+        if product is not None and isinstance(value, Mapping):
             from magistrate.cli.foreign_tests import read_foreign_suite
 
-            return read_foreign_suite(product, file, value, now)
+            return read_foreign_suite(product, file, value, now, root)
         given = None if model is None else GivenModel(model, _read_text(Path(model), model))
-        return read_suite(value, lambda name: _read_beside(path, name), now, given)
+        return read_suite(value, lambda name: _read_text(find_named_file(path, name, root), name), now, given)
     except InvalidRequest as fault:
         raise CommandFailed(f"{file}: {fault.message}") from fault
 
 
-def read_tests(file: str) -> str:
-    """Returns the text of a test file without its model, which the page Tests of the console edits; nothing for a file
-    of another product. Raises CommandFailed or OSError."""
+def read_tests(file: str, suite: "ModelSuite") -> str:
+    """Returns the text of a test file without its model, which the page Tests of the console edits; for a file of
+    another product the same in our format, with the names of the model here. Raises OSError."""
+    from magistrate.engine.model_tests.suite_rendering import render_tests
+
+    is_ours = find_product(read_value(file)) is None
+    return _MODEL.sub("", _read_text(Path(file), file)) if is_ours else render_tests(suite)
+
+
+def read_value(file: str) -> object:
+    """Returns what a test file says. Raises InvalidRequest or OSError."""
     from magistrate.engine.model_tests.yaml_documents import read_long_yaml
 
-    text = _read_text(Path(file), file)
-    return "" if _find_product(read_long_yaml(text, file)) is not None else _MODEL.sub("", text)
+    return read_long_yaml(_read_text(Path(file), file), file)
 
 
-def _find_product(value: object) -> "Product | None":
+def find_product(value: object) -> "Product | None":
     """Returns the product that a test file is for, as its members show, or None if it is one of ours."""
     if not isinstance(value, Mapping):
         return None
@@ -109,20 +120,10 @@ def _find_product(value: object) -> "Product | None":
         return "spicedb"
     tests = value.get("tests")
     one = tests[0] if isinstance(tests, list) and tests and isinstance(tests[0], Mapping) else {}
-    is_list = isinstance(one.get("check"), list) or any(name in one for name in _OPENFGA_MEMBERS)
-    return "openfga" if is_list or {"tuples", "tuple_file", "tuple_files"} & value.keys() else None
-
-
-def _read_beside(path: Path, name: str) -> str:
-    """Returns the text of a file that a test file names. Raises InvalidRequest unless it is in the same folder, or in
-    one below it, links included."""
-    folder = path.resolve().parent
-    if "\0" in name:
-        raise InvalidRequest(f"{name!r} is not the name of a file")
-    named = (folder / name).resolve()
-    if not named.is_relative_to(folder):
-        raise InvalidRequest(f"{name} is not in the folder of the test file")
-    return _read_text(named, name)
+    has_list = isinstance(one.get("check"), list) or any(name in one for name in _OPENFGA_MEMBERS)
+    has_tuples = bool({"tuples", "tuple_file", "tuple_files"} & value.keys())
+    has_model = _OPENFGA_MODEL.match(str(value.get("model"))) or str(value.get("model_file")).endswith(_OPENFGA_FILES)
+    return "openfga" if has_list or has_tuples or has_model else None
 
 
 def _read_text(path: Path, name: str) -> str:
@@ -134,7 +135,7 @@ def _read_text(path: Path, name: str) -> str:
     if len(content) > MAX_FILE_BYTES:
         raise InvalidRequest(f"{name} is larger than {MAX_FILE_BYTES} bytes")
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidRequest(f"{name} is not valid UTF-8") from None
 

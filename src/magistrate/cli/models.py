@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.input import as_of_option, read_as_of, read_json
+from magistrate.cli.named_files import root_option
 from magistrate.cli.output import print_json
 from magistrate.cli.service import CommandFailed, calls_service, report_failures
 from magistrate.errors import InvalidRequest
@@ -87,7 +88,7 @@ def lint(files: Sequence[str], strict: bool, as_json: bool) -> None:
             found += [(file, fault) for fault in faults]
             if not as_json:
                 for fault in faults:
-                    click.echo(describe_fault(_remove_mark(text), fault, file))
+                    click.echo(describe_fault(text, fault, file))
         errors = [_render_fault(file, fault) for file, fault in found if fault.is_error]
         warnings = [_render_fault(file, fault) for file, fault in found if not fault.is_error]
         if as_json:
@@ -111,7 +112,8 @@ def _render_fault(file: str, fault: "ModelFault") -> dict[str, Any]:
 @click.option("--from", "origin", type=click.Choice(ORIGINS), help="what FILE is; by default its content tells")
 @click.option("--to", "target", type=click.Choice(FORMATS), help="what to write; by default the other form, or text")
 @click.option("--leave-out", "leaves_out", is_flag=True, help="leave out what cannot be expressed in another product")
-def convert(file: str, origin: str | None, target: str | None, leaves_out: bool) -> None:
+@root_option
+def convert(file: str, origin: str | None, target: str | None, leaves_out: bool, root: Path | None) -> None:
     """Print the model in FILE (- for standard input) in the other form: text as JSON, JSON as text, and a model of
     OpenFGA or SpiceDB as text. What of such a model cannot be expressed is reported, a line each, and so is what gets
     another name."""
@@ -123,10 +125,10 @@ def convert(file: str, origin: str | None, target: str | None, leaves_out: bool)
         text = "" if origin in PRODUCTS else read_file(file)
         origin = origin or _guess_origin(file, text)
         if origin in PRODUCTS:
-            document = _convert_foreign(origin, file, leaves_out)
+            document = _convert_foreign(origin, file, leaves_out, root)
         else:
             report = report_model(file, text, origin == "json")
-            demand_no_errors(file, _remove_mark(text), report.errors)
+            demand_no_errors(file, text, report.errors)
             document = report.document
         if (target or {"text": "json"}.get(origin, "text")) == "json":
             print_json(render_json(document))
@@ -143,14 +145,14 @@ def _guess_origin(file: str, text: str) -> str:
     return guess_product(text) or ("json" if is_json(text) else "text")
 
 
-def _convert_foreign(origin: str, file: str, leaves_out: bool) -> "ModelDocument":
+def _convert_foreign(origin: str, file: str, leaves_out: bool, root: Path | None) -> "ModelDocument":
     from magistrate.cli.foreign_models import choose_reader, convert_files, demand_expressible, print_renamings
     from magistrate.engine.foreign.names import Faults
 
     if file == "-":
         raise CommandFailed("give a model of another product as a FILE, not on standard input")
     faults = Faults()
-    given = convert_files(choose_reader("openfga" if origin == "openfga" else "spicedb", [file]), faults)
+    given = convert_files(choose_reader("openfga" if origin == "openfga" else "spicedb", [file], root), faults)
     demand_expressible(faults.total, leaves_out)
     print_renamings(given.converted, to_errors=True)
     return given.converted.document
@@ -181,10 +183,11 @@ def render_stored_model(model: dict[str, Any]) -> str:
 
 
 def read_file(file: str) -> str:
-    """Returns the text of a file; line ends stay as they are. Raises InvalidRequest if it is not UTF-8."""
+    """Returns the text of a file without a byte order mark; line ends stay as they are. Raises InvalidRequest if it is
+    not UTF-8."""
     content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
     try:
-        return content.decode()
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"{_name_file(file)} is not valid UTF-8") from error
 
@@ -198,14 +201,8 @@ def report_model(file: str, text: str, as_json: bool | None = None) -> "ModelRep
     from magistrate.engine.model_text.reports import is_json, report_text, report_value
 
     if is_json(text) if as_json is None else as_json:
-        text = _remove_mark(text)
         return report_value(read_json(text, _name_file(file)), text)
     return report_text(text)
-
-
-def _remove_mark(text: str) -> str:
-    """Returns the text that positions refer to."""
-    return text.removeprefix("\ufeff")
 
 
 def demand_no_errors(file: str, text: str, errors: Sequence["ModelFault"]) -> None:

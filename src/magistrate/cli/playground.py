@@ -1,10 +1,12 @@
 """Implements `magistrate playground`, which runs a service that keeps nothing (docs/console.md#playground)."""
 
 import sys
+from pathlib import Path
 
 import click
 
 from magistrate.cli.model_tests import read_test_file, read_tests
+from magistrate.cli.named_files import root_option
 from magistrate.cli.service import report_failures
 
 EXAMPLES = ("authzen", "code-hosting", "document-sharing", "multi-tenant-rbac")
@@ -22,7 +24,8 @@ EXAMPLES = ("authzen", "code-hosting", "document-sharing", "multi-tenant-rbac")
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="the address to listen on")
 @click.option("--port", type=click.IntRange(0, 65_535), default=0, help="the port to listen on; by default a free one")
-def playground(file: str | None, example: str, host: str, port: int) -> None:
+@root_option
+def playground(file: str | None, example: str, host: str, port: int, root: Path | None) -> None:
     """Run a service with its console whose data is in memory and ends with it, and print the URL that opens the console
     signed in. The key in the URL is good for this service alone, and browsers send it to no server.
 
@@ -33,5 +36,6 @@ def playground(file: str | None, example: str, host: str, port: int) -> None:
     with report_failures():
         opened = None
         if file is not None:
-            opened = wiring.OpenedFile(file, read_test_file(file), read_tests(file))
+            suite = read_test_file(file, root=root)
+            opened = wiring.OpenedFile(file, suite, read_tests(file, suite))
         sys.exit(wiring.run_playground(host, port, example, opened))

@@ -42,7 +42,7 @@ def policies() -> None:
 
 
 @policies.command(short_help="Create or change policies from a file.")
-@click.argument("file", type=click.File(encoding="utf-8"))
+@click.argument("file", type=click.File(encoding="utf-8-sig"))
 @calls_service
 def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
     """Create or change named policies from FILE (- for standard input): one policy in JSON, an array of them, or what

@@ -31,7 +31,7 @@ def types() -> None:
 
 
 @types.command(short_help="Create or change object types from a file.")
-@click.argument("file", type=click.File(encoding="utf-8"))
+@click.argument("file", type=click.File(encoding="utf-8-sig"))
 @click.option("--keep-existing", is_flag=True, help="keep warrants that are not allowed any more, without effect")
 @calls_service
 def apply(client: "Client", as_json: bool, file: IO[str], keep_existing: bool) -> None:

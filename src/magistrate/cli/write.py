@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Delete and create warrants and objects, all or none.")
-@click.argument("file", type=click.File(encoding="utf-8"))
+@click.argument("file", type=click.File(encoding="utf-8-sig"))
 @calls_service
 def write(client: "Client", as_json: bool, file: IO[str]) -> None:
     """Make one atomic change of warrants and objects: if all preconditions in FILE (- for standard input) hold, what it

@@ -4,6 +4,7 @@ Messages name the place of a key, never the key."""
 
 import os
 import stat
+from codecs import BOM_UTF8
 from dataclasses import dataclass, field
 
 from magistrate.errors import InvalidSetting
@@ -90,7 +91,7 @@ def find_file_state(path: str) -> FileState | None:
 
 def _read_lines(path: str, content: bytes) -> tuple[str, ...]:
     keys = []
-    for number, line in enumerate(content.decode("latin-1").split("\n"), 1):
+    for number, line in enumerate(content.removeprefix(BOM_UTF8).decode("latin-1").split("\n"), 1):
         key = line.strip(" \t\r")
         if not key or key.startswith("#"):
             continue

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from base64 import b64decode, b64encode
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -67,7 +68,7 @@ def read_sealing(path: str) -> Sealing:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise InvalidSetting(f"secret_key_file: {path} cannot be read: {error.strerror}") from error
-    lines = [line.strip() for line in content.decode("latin-1").splitlines()]
+    lines = [line.strip() for line in content.removeprefix(BOM_UTF8).decode("latin-1").splitlines()]
     keys = tuple(_read_key(path, line) for line in lines if line and not line.startswith("#"))
     if not keys or len(content) > MAX_FILE_BYTES:
         raise InvalidSetting(f"secret_key_file: {path} must hold a key or some; `openssl rand -base64 32` makes one")

@@ -54,7 +54,7 @@ def run_playground(host: str, port: int, example: str, file: OpenedFile | None) 
             origin = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
             place = "memory" if in_memory else f"{folder}, which is removed at the end"
             print(f"This playground keeps its data in {place}: it forgets everything when you stop it (Ctrl+C)")
-            _announce(origin, key, example, file, left_out)
+            _announce(Path(folder), f"{origin}/console", key, example, file, left_out)
             return serve_alone(settings, [listening])
 
 
@@ -75,10 +75,10 @@ async def _fill_store(settings: Settings, example: str, file: OpenedFile | None)
         return await load_suite(context, file.suite)
 
 
-def _announce(origin: str, key: str, example: str, file: OpenedFile | None, left_out: int) -> None:
+def _announce(folder: Path, console: str, key: str, example: str, file: OpenedFile | None, left_out: int) -> None:
     if file is None:
         print(f"It begins with the example {example}: {read_example(example).about}")
-        print(f"\nOpen it, signed in:\n\n  {origin}/console#/why?{urlencode({'key': key})}\n", flush=True)
+        print(f"\nOpen it, signed in:\n\n  {console}#/why?{urlencode({'key': key})}\n", flush=True)
         return
     print(f"It begins with {file.name}: {len(file.suite.warrants) - left_out} warrants")
     if left_out:
@@ -86,7 +86,9 @@ def _announce(origin: str, key: str, example: str, file: OpenedFile | None, left
     parameters: Mapping[str, str] = {"key": key}
     packed = base64.urlsafe_b64encode(zlib.compress(file.tests.encode(), 9)).decode()
     if len(packed) > MOST_LINK_CHARACTERS:
-        print(f"Open {file.name} on the page Tests to run its {len(file.suite.assertions)} tests")
-    elif file.tests:
+        tests = folder / "tests.test.yaml"
+        tests.write_text(file.tests, encoding="utf-8")
+        print(f"Open {tests} on the page Tests to run the {len(file.suite.assertions)} tests of {file.name}")
+    else:
         parameters = {"key": key, "file": packed}
-    print(f"\nOpen it, signed in:\n\n  {origin}/console#/tests?{urlencode(parameters)}\n", flush=True)
+    print(f"\nOpen it, signed in:\n\n  {console}#/tests?{urlencode(parameters)}\n", flush=True)

@@ -3,6 +3,7 @@
 A key is used with one algorithm only, which follows from its type: RS256 for RSA, ES256 for the curve P-256. So no
 token can choose another algorithm, or have a public key taken for a secret."""
 
+from codecs import BOM_UTF8
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,7 @@ def read_keys(content: bytes) -> tuple[ProviderKey, ...]:
     """Returns every usable key; keys of other types and encryption keys are skipped.
 
     Raises ValueError if the content is neither PEM nor a key set."""
+    content = content.removeprefix(BOM_UTF8)
     if content.lstrip().startswith(_PEM):
         return _usable(None, _pem_key(content))
     keys = build_decoder(_KeySet).decode(content).keys

@@ -39,6 +39,8 @@ _SETUP_MEMBERS = ("warrants",)
 _CHECK_MEMBERS = ("subject", "relation", "resource")
 _WARRANT_MEMBERS = ("warrant", *_CHECK_MEMBERS, "policy", "starts_at", "expires_at")
 _TEST_MEMBERS = ("name", "check", "query", "checks", "context", "warrants", "expect", "denied_because")
+_LISTS_OF_ROWS = ("expect",)
+"""Lists members that must be there, but may be empty; all others that have no value are as if they were not there."""
 _ANSWERS = {True: True, False: False, "allowed": True, "denied": False, "authorized": True, "not_authorized": False}
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -58,7 +60,7 @@ def read_suite(value: object, read_file: ReadFile, now: int, given: GivenModel |
     content = _read_model(members, read_file, given)
     types = {one.name: one for one in content.types}
     at = _read_time(members["now"], "now") if "now" in members else now
-    setup = _read_members(members.get("setup") or {}, _SETUP_MEMBERS, "setup")
+    setup = _read_members(members.get("setup", {}), _SETUP_MEMBERS, "setup")
     warrants = _read_warrants(setup.get("warrants"), "setup.warrants", types, at)
     tests = read_list(members.get("tests"), "tests")
     assertions = [
@@ -75,7 +77,7 @@ def _read_members(value: object, known: Sequence[str], place: str) -> Json:
     for name in value:
         if name not in known:
             raise InvalidRequest(f"{place}: {name!r} is not a member{suggest_name(str(name)[:64], known)}")
-    return value
+    return {name: member for name, member in value.items() if member is not None or name in _LISTS_OF_ROWS}
 
 
 def _read_text(value: object, place: str) -> str:
@@ -105,14 +107,13 @@ def _read_model(members: Json, read_file: ReadFile, given: GivenModel | None) ->
         report = report_text(text)
     faults = report.errors or find_meaningless(report.document)
     if faults:
-        shown = text.removeprefix("\ufeff") if isinstance(text, str) else ""
-        raise InvalidRequest(describe_fault(shown, faults[0], name))
+        raise InvalidRequest(describe_fault(text if isinstance(text, str) else "", faults[0], name))
     return build_content(report.document)
 
 
 def _parse_json(text: str, name: str) -> Any:
     try:
-        return json.loads(text.removeprefix("\ufeff"))
+        return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidRequest(f"{name} is not valid JSON: {error}") from None
 

@@ -79,6 +79,19 @@ def read_query(text: str) -> Query:
         raise InvalidParameter("q", _describe_error(text, refusal.reason, refusal.offset)) from refusal
 
 
+def render_query(query: Query) -> str:
+    """Returns a text that `read_query` reads as this query."""
+    explicit = "explicit " if query.is_explicit else ""
+    relations, types = ("*" if names is None else ", ".join(names) for names in (query.relations, query.types))
+    if isinstance(query, ObjectsQuery):
+        return f"select {explicit}{types} where {_render_reference(query.subject)} is {relations}"
+    return f"select {explicit}{relations} of type {types} for {_render_reference(query.object)}"
+
+
+def _render_reference(ref: ObjectRef) -> str:
+    return f'{ref.type}:"{ref.id}"' if "," in ref.id else f"{ref.type}:{ref.id}"
+
+
 def read_grammar() -> None:
     """Loads the grammar. This takes a hundredth of a second, which the first query does not wait for if it was done
     before."""
