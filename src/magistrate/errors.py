@@ -213,12 +213,11 @@ class RevisionUnavailable(MagistrateError):
 
 class NotRetained(MagistrateError):
     """Reports that a read as of the past goes back further than what is kept: `oldest` is the oldest time that can be
-    asked for, in RFC 3339."""
+    asked for, in RFC 3339, and `is_first` says that nothing was stored before it."""
 
-    def __init__(self, oldest: str) -> None:
-        super().__init__(
-            f"what was stored then is not kept any more; the oldest time that can be asked for is {oldest}"
-        )
+    def __init__(self, oldest: str, is_first: bool = False) -> None:
+        reason = "nothing was stored yet" if is_first else "what was stored then is not kept any more"
+        super().__init__(f"{reason}; the oldest time that can be asked for is {oldest}")
         self.oldest = oldest
 
 

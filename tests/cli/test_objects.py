@@ -1,6 +1,7 @@
 """`magistrate objects`: create, get, update, delete and list."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -73,3 +74,13 @@ def test_several_are_deleted_all_or_none_with_their_warrants(magistrate: Magistr
 )
 def test_what_cannot_be_is_reported(magistrate: Magistrate, arguments: list[str], fault: str) -> None:
     assert fault in magistrate.failed("objects", *arguments)
+
+
+def test_lists_of_objects_and_of_warrants_filter_by_type_alike(magistrate: Magistrate, tmp_path: Path) -> None:
+    (tmp_path / "types.json").write_text('[{"type": "binder", "relations": {"reader": {}}}]')
+    magistrate.done("types", "apply", str(tmp_path / "types.json"))
+    magistrate.done("warrants", "create", "binder:b#reader@user:ann")
+
+    for flag in ("--object-type", "--type"):
+        assert magistrate.done("objects", "list", flag, "binder").splitlines()[1].startswith("binder:b")
+        assert magistrate.done("warrants", "list", flag, "binder").splitlines()[1].startswith("binder:b#reader")

@@ -169,7 +169,8 @@ def _policies_named(bodies: "Sequence[WarrantJson]") -> Iterator[None]:
 def _filters(command: Command) -> Command:
     for flag, parameter in reversed(FILTERS.items()):
         completes = complete_types if parameter.endswith("Type") else None
-        command = click.option(flag, parameter, metavar="TEXT", shell_complete=completes)(command)
+        names = (flag, "--type") if parameter == "objectType" else (flag,)
+        command = click.option(*names, parameter, metavar="TEXT", shell_complete=completes)(command)
     return command
 
 

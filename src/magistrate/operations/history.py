@@ -14,6 +14,10 @@ from magistrate.operations.times import render_time
 from magistrate.store.history import RevisionLookup
 
 
+FIRST_REVISION = 1
+"""Is the revision of the first write to a store. As long as it is kept, nothing was stored before."""
+
+
 class PointInTime(NamedTuple):
     """Represents a past state: its revision, the time at which policies are evaluated, in microseconds since 1970 UTC,
     and the revision that last changed the model, then or later."""
@@ -72,4 +76,6 @@ async def pin_page(ctx: Context, wanted: Wanted, as_of: AsOf | None, freshness: 
 
 
 def _build_not_retained(state: RevisionLookup, now: int) -> NotRetained:
-    return NotRetained(render_time(state.oldest.reached_at if state.oldest is not None else now))
+    if state.oldest is None:
+        return NotRetained(render_time(now), is_first=True)
+    return NotRetained(render_time(state.oldest.reached_at), is_first=state.oldest.revision <= FIRST_REVISION)
