@@ -19,7 +19,7 @@ from cryptography.x509.oid import NameOID
 from magistrate.api.server.tls import TlsFiles, load_context
 from magistrate.cli.commands import main
 from magistrate.client import Client
-from magistrate.config import CLIENT_SETTINGS
+from magistrate.config import CLIENT_SETTINGS, SETTINGS, STORE_SETTINGS, Setting
 from magistrate.errors import RequestRefused
 from tests.certificates import Authority
 from tests.cli.cases import Magistrate
@@ -96,6 +96,37 @@ def test_settings_that_cannot_stand_are_reported(
 
 def test_variables_of_the_service_do_not_disturb(magistrate: Magistrate) -> None:
     assert magistrate("types", "list", MAGISTRATE_PORT="9", MAGISTRATE_DATABASE_URL="sqlite:///x.db").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["CA_CERT", "CLIENT_CERT", "CLIENT_KEY", "DATABASE_URL", "PORT", "WARRANT_API_KEY"])
+def test_an_empty_variable_that_a_command_does_not_need_does_not_stop_it(magistrate: Magistrate, name: str) -> None:
+    assert magistrate("types", "list", **{f"MAGISTRATE_{name}": ""}).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "setting", [one for one in SETTINGS if one.name not in STORE_SETTINGS], ids=lambda one: one.name
+)
+@pytest.mark.parametrize("command", [["import", "lines.jsonl"], ["sessions", "revoke"], ["keys", "reset"]])
+def test_an_empty_variable_that_only_the_service_needs_stops_no_command_of_the_store(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str], setting: Setting
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lines.jsonl").write_text('{"type": "note", "relations": {}}\n')
+    magistrate = Magistrate("http://127.0.0.1:9")
+    magistrate.done("import", "lines.jsonl", "--database-url", sqlite_url)
+
+    ran = magistrate(*command, "--database-url", sqlite_url, **{setting.variable: ""})
+
+    assert ran.exit_code == 0, ran.output
+
+
+@pytest.mark.parametrize("name", sorted(STORE_SETTINGS - {"database_url"}))
+def test_an_empty_variable_that_the_store_needs_is_reported(sqlite_url: str, name: str) -> None:
+    variable = f"MAGISTRATE_{name.upper()}"
+
+    refused = Magistrate("http://127.0.0.1:9")("sessions", "revoke", "--database-url", sqlite_url, **{variable: ""})
+
+    assert (refused.exit_code, refused.stderr) == (2, f"Error: {variable} is empty\n")
 
 
 def test_a_store_that_is_away_is_reported_with_what_to_do(tmp_path: Path) -> None:

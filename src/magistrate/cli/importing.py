@@ -17,7 +17,7 @@ from magistrate.cli.named_files import root_option
 from magistrate.cli.output import NowAndThen
 from magistrate.cli.service import CommandFailed, report_failures, with_settings
 from magistrate.cli.warrant_migration import NAMED_ROWS, SAMPLE_SIZE, Move, move
-from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_settings
+from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_store_settings
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def import_command(
         raise click.UsageError("give either --from-openfga or --from-spicedb")
     _check_arguments([*paths, *([openfga_url] if openfga_url else [])], any(products), leaves_out, moving)
     with report_failures():
-        settings = read_settings({"database_url": database_url}, os.environ)
+        settings = read_store_settings(database_url, os.environ)
         if openfga_url is not None:
             _import_openfga_store(openfga_url, openfga_token, partial(_import_lines, settings, chunk_lines), leaves_out)
         elif any(products):

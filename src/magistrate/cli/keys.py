@@ -8,7 +8,7 @@ import click
 from magistrate.cli.input import read_limit
 from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
 from magistrate.cli.service import calls_service, limit_option, page_size, report_failures, with_settings
-from magistrate.config import SETTINGS, read_settings
+from magistrate.config import SETTINGS, read_store_settings
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def reset(database_url: str | None) -> None:
     lost or leaked. Running services accept the new key, and refuse the old one, within a second. Services with
     --api-key or --api-key-file use neither."""
     with report_failures():
-        settings = read_settings({"database_url": database_url}, os.environ)
+        settings = read_store_settings(database_url, os.environ)
         from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
 
         click.echo(f"API key, shown only this once: {wiring.reset_key(settings)}")

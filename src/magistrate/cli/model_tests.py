@@ -120,10 +120,10 @@ def find_product(value: object) -> "Product | None":
         return "spicedb"
     tests = value.get("tests")
     one = tests[0] if isinstance(tests, list) and tests and isinstance(tests[0], Mapping) else {}
-    has_list = isinstance(one.get("check"), list) or any(name in one for name in _OPENFGA_MEMBERS)
-    has_tuples = bool({"tuples", "tuple_file", "tuple_files"} & value.keys())
-    has_model = _OPENFGA_MODEL.match(str(value.get("model"))) or str(value.get("model_file")).endswith(_OPENFGA_FILES)
-    return "openfga" if has_list or has_tuples or has_model else None
+    uses_lists = isinstance(one.get("check"), list) or any(name in one for name in _OPENFGA_MEMBERS)
+    names_data = bool({"tuples", "tuple_file", "tuple_files"} & value.keys())
+    names_model = _OPENFGA_MODEL.match(str(value.get("model"))) or str(value.get("model_file")).endswith(_OPENFGA_FILES)
+    return "openfga" if uses_lists or names_data or names_model else None
 
 
 def _read_text(path: Path, name: str) -> str:

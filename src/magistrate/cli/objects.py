@@ -77,7 +77,14 @@ def delete(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
 
 
 @objects.command("list", short_help="List objects by id.")
-@click.option("--object-type", "--type", "of_type", metavar="TYPE", help="only objects of this type", shell_complete=complete_types)
+@click.option(
+    "--object-type",
+    "--type",
+    "of_type",
+    metavar="TYPE",
+    help="only objects of this type",
+    shell_complete=complete_types,
+)
 @click.option("-q", "--query", metavar="TEXT", help="only objects whose id or meta contains this text")
 @as_of_option
 @strict_option

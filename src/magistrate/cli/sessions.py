@@ -8,7 +8,7 @@ import click
 from magistrate.cli.input import context_option, read_context
 from magistrate.cli.output import print_json
 from magistrate.cli.service import calls_service, report_failures, with_settings
-from magistrate.config import SETTINGS, read_settings
+from magistrate.config import SETTINGS, read_store_settings
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -44,7 +44,7 @@ def revoke(database_url: str | None) -> None:
     """End all sessions in the database now, for example after a leak, by deleting the keys that signed them. Running
     services refuse the old tokens within ten seconds, and sign new ones with a new key."""
     with report_failures():
-        settings = read_settings({"database_url": database_url}, os.environ)
+        settings = read_store_settings(database_url, os.environ)
         from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
 
         if wiring.revoke_sessions(settings):

@@ -13,11 +13,13 @@ from magistrate.config.database_url import DatabaseUrl as DatabaseUrl
 from magistrate.config.database_url import PostgresUrl as PostgresUrl
 from magistrate.config.database_url import SqliteUrl as SqliteUrl
 from magistrate.config.database_url import read_database_url as read_database_url
+from magistrate.config.reading import STORE_SETTINGS as STORE_SETTINGS
 from magistrate.config.reading import ClientSettings as ClientSettings
 from magistrate.config.reading import Settings as Settings
 from magistrate.config.reading import adopt_client_key as adopt_client_key
 from magistrate.config.reading import read_client_settings as read_client_settings
 from magistrate.config.reading import read_settings as read_settings
+from magistrate.config.reading import read_store_settings as read_store_settings
 from magistrate.config.reading import read_warrant_api_key as read_warrant_api_key
 from magistrate.config.service_links import find_service_links as find_service_links
 from magistrate.config.setting import PREFIX as PREFIX

@@ -1,9 +1,10 @@
 """Reads the settings of flags and environment variables.
 
 A flag takes precedence over its environment variable. Anything that is not understood is an error, never a default:
-an unknown MAGISTRATE_ variable, an empty value, a number out of range, a database URL with an unknown scheme."""
+an unknown MAGISTRATE_ variable, an empty value that is needed, a number out of range, a database URL with an unknown
+scheme."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
@@ -106,6 +107,29 @@ class ClientSettings:
     client_key: str = ""
 
 
+STORE_SETTINGS = frozenset(
+    {
+        "database_url",
+        "secret_key_file",
+        "store_timeout_ms",
+        "postgres_connections",
+        "max_meta_bytes",
+        "max_definition_bytes",
+    }
+)
+"""Lists the settings that commands need which open the store and serve nobody."""
+
+TLS_FILES = frozenset({"ca_cert", "client_cert", "client_key"})
+"""Lists the settings that clients need for https:// alone."""
+
+
+def read_store_settings(database_url: str | None, environment: Mapping[str, str]) -> Settings:
+    """Returns the settings of a command that opens the store and serves nobody, like `read_settings`; a variable
+    without a value that only the service needs is ignored."""
+    unneeded = {setting.variable for setting in SETTINGS if setting.name not in STORE_SETTINGS}
+    return read_settings({"database_url": database_url}, _ignore_empty(environment, unneeded))
+
+
 def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
     """Returns the settings given by flags (by setting name; None: not given) and environment variables.
 
@@ -131,8 +155,14 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
 
 
 def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> ClientSettings:
-    """Returns the settings of the commands that call a service, like `read_settings`."""
+    """Returns the settings of the commands that call a service, like `read_settings`; variables of files that only TLS
+    needs may be without a value if the URL is another."""
     environment = _select_variables(environment)
+    [server] = [setting for setting in CLIENT_SETTINGS if setting.name == "server"]
+    [(_, url)] = _values([server], flags, environment)
+    if not str(url).startswith("https:"):
+        unneeded = {setting.variable for setting in CLIENT_SETTINGS if setting.name in TLS_FILES}
+        environment = _ignore_empty(environment, unneeded)
     values = dict(_values(CLIENT_SETTINGS, flags, environment))
     keys = split_api_keys(str(values.pop("api_key")))
     if bool(values["client_cert"]) != bool(values["client_key"]):
@@ -176,6 +206,11 @@ def _select_variables(environment: Mapping[str, str]) -> dict[str, str]:
         if variable not in known:
             raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")
     return ours
+
+
+def _ignore_empty(environment: Mapping[str, str], variables: Collection[str]) -> dict[str, str]:
+    """Returns the environment without those of these variables that have no value."""
+    return {name: text for name, text in environment.items() if text.strip() or name not in variables}
 
 
 def _values(

@@ -13,7 +13,6 @@ from magistrate.operations.paging import Wanted
 from magistrate.operations.times import render_time
 from magistrate.store.history import RevisionLookup
 
-
 FIRST_REVISION = 1
 """Is the revision of the first write to a store. As long as it is kept, nothing was stored before."""
 
