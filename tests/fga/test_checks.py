@@ -75,6 +75,20 @@ def test_debug_shows_the_tree_of_the_decision(fga: Client) -> None:
     assert "warnings" not in answer
 
 
+def test_debug_warns_only_of_variables_whose_absence_matters(fga: Client) -> None:
+    def warn(context: dict[str, Any]) -> list[Any]:
+        answer = check(fga, "document:c-rules#viewer@user:dot", debug=True, context=context)
+        assert answer["result"] == "not_authorized"
+        return [one["keys"] for one in answer.get("warnings", [])]
+
+    write(fga, 'document:c-rules#viewer@user:dot[region == "eu" && level > 3]')
+
+    assert warn({}) == []
+    assert warn({"level": 5}) == []
+    assert warn({"region": "us"}) == []
+    assert warn({"region": "eu"}) == [["level"]]
+
+
 def test_debug_shows_the_tree_of_the_check_that_decides(fga: Client) -> None:
     bob = "document:c-plan#can_read@user:bob"
 

@@ -106,9 +106,6 @@ def _describe_failure(root: Node, suggestions: Sequence[Suggestion]) -> Iterator
         if "rule" in node and node["rule"] == "noneOf":
             yield from _describe_exclusion(node, relation)
             return
-        if "rule" in node and not node.get("children"):
-            yield f"the rule {node['rule']!r} does not hold"
-            return
     yield from _describe_shortfall(node, suggestions)
 
 
@@ -116,8 +113,9 @@ def _describe_exclusion(node: Node, relation: str) -> Iterator[str]:
     """Yields lines on what excludes the subject."""
     for one in node.get("children", []):
         if one["holds"] is True:
-            yield f"{_sentence(one)}, which rules out {relation}:"
-            yield from _indent(_reasons(one))
+            reasons = _reasons(one)
+            yield f"{_sentence(one)}, which rules out {relation}{':' if reasons else ''}"
+            yield from _indent(reasons)
         else:
             yield f"it is unknown whether {_sentence(one)}, which would rule out {relation}"
 
@@ -126,6 +124,9 @@ def _describe_shortfall(node: Node, suggestions: Sequence[Suggestion]) -> Iterat
     """Yields lines on a relation that the subject does not have: what is nearest to it."""
     chain = _find_chain(node, suggestions)
     last = chain[-1]
+    if "rule" in last:
+        yield _sentence(node, "is not")
+        return
     steps: Steps = _reasons(last) if last["holds"] is True else []
     if "via" in last and last["holds"] is True:
         steps = steps[:-1]
@@ -161,9 +162,14 @@ def _rank(node: Node, wanted: Sequence[str], examples: Sequence[Set[str]]) -> tu
         return (0, 0) if render_warrant(node["via"]) in wanted else (1, 0)
     policy = node.get("policy")
     if policy is not None and policy["holds"] is not True:
-        variables = {*policy.get("values", {}), *policy.get("missing", []), *policy.get("long", [])}
-        return (0, 0) if any(variables <= example for example in examples) else (1, 0)
+        return (0, 0) if any(_is_about(policy, example) for example in examples) else (1, 0)
     return (2, wanted.index(node["check"])) if node["check"] in wanted else (2, len(wanted))
+
+
+def _is_about(policy: Node, example: Set[str]) -> bool:
+    """Returns whether these variables may be all that a policy needs."""
+    variables = {*policy.get("values", {}), *policy.get("missing", []), *policy.get("long", [])}
+    return variables <= example and any(name in policy["text"] for name in example)
 
 
 def _has_condition(node: Node) -> bool:
@@ -204,7 +210,8 @@ def _describe_lack(node: Node) -> list[str]:
 
 def _sentence(node: Node, verb: str = "is") -> str:
     if "rule" in node:
-        return f"the rule {node['rule']!r} holds"
+        condition = f" ({describe_policy(node['policy'])})" if "policy" in node else ""
+        return printable(f"the rule {node['rule']!r} {'holds' if verb == 'is' else 'does not hold'}{condition}")
     subject, _, object, _ = _describe_lack(node)
     return printable(f"{subject} {verb} {_relation(node)} of {object}")
 

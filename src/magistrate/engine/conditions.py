@@ -43,7 +43,7 @@ ANY_CONTEXT: Mapping[str, Any] = {"*": "any"}
 _VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
 
 
-class _LongStep(Generic[T]):
+class LongStep(Generic[T]):
     """Represents parsing a policy, or compiling and evaluating it, which takes long. It may be taken in a thread."""
 
     __slots__ = ("_outcome", "_step")
@@ -96,8 +96,8 @@ class PolicyEvaluator:
         self._work = work
         self._policies: dict[str, Policy | None] = {}
         self._values: dict[int, Truth] = {}
-        self._long: dict[int, _LongStep[tuple[PolicyOutcome, PolicyProgram]]] = {}
-        self._parsing: dict[str, _LongStep[Policy | InvalidParameter]] = {}
+        self._long: dict[int, LongStep[tuple[PolicyOutcome, PolicyProgram]]] = {}
+        self._parsing: dict[str, LongStep[Policy | InvalidParameter]] = {}
         self.valid_until = ALWAYS
         self.depends_on_context = False
 
@@ -226,7 +226,7 @@ class PolicyEvaluator:
         elif most_steps == MAX_STEPS or policy.is_ready(context):
             outcome = policy.outcome(context, warrant, self._now, most_steps)
         if outcome is None or outcome.is_cut_off:
-            evaluation = _LongStep(policy.prepare(context, warrant, self._now))
+            evaluation = LongStep(policy.prepare(context, warrant, self._now))
             self._long[warrant.number] = evaluation
             self._work.leave_aside(evaluation.complete)
             return None
@@ -245,7 +245,7 @@ class PolicyEvaluator:
         if len(text) < LONG_POLICY or text in self._parsing or is_kept(text):
             return False
         self._charge_parsing(text)
-        self._parsing[text] = parsing = _LongStep(partial(parse_policy, text))
+        self._parsing[text] = parsing = LongStep(partial(parse_policy, text))
         self._work.leave_aside(parsing.complete)
         return True
 

@@ -44,8 +44,8 @@ class ExplainBody(msgspec.Struct, rename="camel", frozen=True):
 
 
 class PolicyAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Represents what a policy came to, and the variables it has: those that were sent (`long` has the names of those
-    whose value is too long to be repeated), and those that are missing."""
+    """Represents what a policy came to, and the variables it has that were sent (`long` has the names of those whose
+    value is too long to be repeated). If it is unknown, `missing` has those whose absence is the reason."""
 
     text: str
     holds: TruthAnswer

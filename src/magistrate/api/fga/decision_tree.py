@@ -124,8 +124,10 @@ def _render_node(node: ExplanationNode, names: WarrantNames) -> FgaDecisionNode:
 
 
 def _warn(root: ExplanationNode) -> list[FgaWarningAnswer]:
-    """Returns a warning if policies that hold for no certain value lack variables."""
-    missing = dict.fromkeys(name for node in _walk(root) if node.policy for name in node.policy.missing)
+    """Returns a warning if policies are neither true nor false because the context lacks variables. A warrant outside
+    its time limits does not count whatever its policy is."""
+    policies = (node.policy for node in _walk(root) if node.policy and not node.out_of_force)
+    missing = dict.fromkeys(name for policy in policies for name in policy.missing)
     if not missing:
         return []
     message = f"the context has no value of {', '.join(missing)}, which policies read"

@@ -9,7 +9,7 @@ from magistrate.engine.explanation.changes import Suggestion
 from magistrate.engine.explanation.known_warrants import KnownWarrants
 from magistrate.engine.explanation.suggesting import SuggestionSearch
 from magistrate.engine.explanation.supports import find_supports, follow_path
-from magistrate.engine.explanation.tree import ExplanationNode, TreeBuilder
+from magistrate.engine.explanation.tree import FOR_PEOPLE, WHOLE, ExplanationNode, TreeBuilder, TreeLimits
 from magistrate.engine.explanation.trial import Trial
 from magistrate.engine.nodes import WITH_ALL_RULES, CheckNode
 from magistrate.engine.overlay import NO_CHANGES, Overlay
@@ -43,11 +43,20 @@ class Explanation:
 class ExplanationSearch(Search[Explanation]):
     """Explains a check at `now`, in microseconds since 1970 UTC, with the warrants that the request brings
     (`contextual`). Raises BudgetExceeded when the decision or the tree needs more work; a search for suggestions that
-    does is ended."""
+    does is ended. `is_for_people` is false for a tree that is as whole as possible, without suggestions."""
 
-    def __init__(self, model: Model, check: Check, now: int, work: Work, contextual: Overlay = NO_CHANGES) -> None:
+    def __init__(
+        self,
+        model: Model,
+        check: Check,
+        now: int,
+        work: Work,
+        contextual: Overlay = NO_CHANGES,
+        is_for_people: bool = True,
+    ) -> None:
         self._trials: list[Trial] = []
         self._contextual = contextual
+        self._is_for_people = is_for_people
         super().__init__(model, work, self._explain(check, now))
 
     def release(self) -> Iterator[int]:
@@ -67,7 +76,10 @@ class ExplanationSearch(Search[Explanation]):
         trial = Trial(model, check, now, self.work, contextual, scope=WITH_ALL_RULES)
         self._trials.append(trial)
         root = yield from trial.run(known)
-        tree = yield from _build_tree(trial, root, now, self.work)
+        limits = FOR_PEOPLE if self._is_for_people else WHOLE
+        tree = yield from _build_tree(trial, root, now, self.work, limits)
+        if not self._is_for_people:
+            return Explanation(False, tree)
         own_work = self.work.split(WORK_FOR_SUGGESTIONS)
         search = SuggestionSearch(self.model, check, now, known, own_work, contextual)
         is_complete = yield from _complete_within(search.run(trial, root), own_work)
@@ -84,9 +96,9 @@ def _explain_allowed(trial: Trial, root: CheckNode, now: int, work: Work) -> Ste
     return Explanation(True, tree, path)
 
 
-def _build_tree(trial: Trial, root: CheckNode, now: int, work: Work) -> Steps[ExplanationNode]:
+def _build_tree(trial: Trial, root: CheckNode, now: int, work: Work, limits: TreeLimits) -> Steps[ExplanationNode]:
     supports = yield from find_supports(root, work)
-    return (yield from TreeBuilder(trial.check, trial.evaluation, supports, now, work).build(root))
+    return (yield from TreeBuilder(trial.check, trial.evaluation, supports, now, work, limits).build(root))
 
 
 def _complete_within(steps: Generator[Any, Any, None], work: Work) -> Steps[bool]:

@@ -8,27 +8,38 @@ marked as a loop. The tree is bounded in size and depth, the nearest nodes to th
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from magistrate.engine.conditions import POLICY_STEPS_FOR_A_NODE, LongStep
 from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.expansion import Operation
 from magistrate.engine.explanation.policy_values import list_variables
 from magistrate.engine.explanation.supports import Supports
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nodes import CheckEdge, CheckNode
-from magistrate.engine.policy import read_policy
-from magistrate.engine.truth import TRUE, Truth
+from magistrate.engine.policy import LONG_POLICY, STEPS_AT_ONCE, Policy, read_policy
+from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter
 
-MOST_NODES = 500
-MOST_LEVELS = 50
-"""Limits the levels of the tree; parsers of JSON have limits, too."""
-MOST_CHILDREN = 20
-"""Limits the children of a node that does not hold, of which there may be thousands, all alike."""
+
+class TreeLimits(NamedTuple):
+    """Limits the nodes of a tree, its levels (parsers of JSON have limits, too), and the children of a node that does
+    not hold, of which there may be thousands, all alike."""
+
+    nodes: int = 500
+    levels: int = 50
+    children: int = 20
+
+
+FOR_PEOPLE = TreeLimits()
+WHOLE = TreeLimits(nodes=10_000, levels=2_000, children=10_000)
+"""Limits a tree that is only searched, not sent."""
+
 MOST_VALUE_CHARACTERS = 200
 """Limits the JSON of a value that a policy read, because any caller can send long ones."""
 EDGES_FOR_A_NODE = 4
@@ -40,13 +51,13 @@ OutOfForce = Literal["notStarted", "expired"]
 
 @dataclass(frozen=True, slots=True)
 class PolicyTrace:
-    """Holds what a policy came to, the values that it was given, and the names of those that are absent. A value that
-    is long is named in `long` instead."""
+    """Holds what a policy came to, and the values that it was given; one that is long is named in `long` instead.
+    `missing` has the names of those whose absence keeps it from being true or false."""
 
     text: str
     holds: Truth
     values: Mapping[str, Any]
-    missing: Sequence[str]
+    missing: list[str]
     long: Sequence[str]
 
 
@@ -99,13 +110,24 @@ class _Place(NamedTuple):
 class TreeBuilder:
     """Builds the tree for one evaluation of one check with all rules, made for the time `now`."""
 
-    def __init__(self, check: Check, evaluation: Evaluation, supports: Supports, now: int, work: Work) -> None:
+    def __init__(
+        self,
+        check: Check,
+        evaluation: Evaluation,
+        supports: Supports,
+        now: int,
+        work: Work,
+        limits: TreeLimits = FOR_PEOPLE,
+    ) -> None:
         self._check = check
         self._evaluation = evaluation
         self._supports = supports
         self._now = now
         self._work = work
-        self._left = MOST_NODES
+        self._limits = limits
+        self._left = limits.nodes
+        self._unknown: list[tuple[PolicyTrace, Policy, Warrant]] = []
+        """Holds the traces of policies that are unknown although something is absent."""
 
     def build(self, root: CheckNode) -> Generator[None, Any, ExplanationNode]:
         """Returns the tree. Yields when the time slice is over. Raises BudgetExceeded."""
@@ -116,7 +138,7 @@ class TreeBuilder:
             place = waiting.popleft()
             branches, place.shown.cut = self._branches(place.node)
             for branch in branches:
-                if self._left <= 0 or place.level >= MOST_LEVELS:
+                if self._left <= 0 or place.level >= self._limits.levels:
                     place.shown.cut += 1
                     continue
                 shown = self._show(branch)
@@ -133,7 +155,31 @@ class TreeBuilder:
             self._work.spend(1 + len(place.node.edges) // EDGES_FOR_A_NODE)
             if self._work.needs_checkpoint:
                 yield None
+        yield from self._name_missing()
         return top
+
+    def _name_missing(self) -> Generator[None, Any, None]:
+        """Finds what is missing for the policies that are unknown; equal policies miss the same."""
+        known: dict[tuple[str, int], list[str]] = {}
+        for trace, policy, warrant in self._unknown:
+            key = (policy.text, warrant.number if "warrant" in policy.names else 0)
+            if key not in known:
+                known[key] = yield from self._list_absent(policy, warrant)
+            trace.missing.extend(known[key])
+
+    def _list_absent(self, policy: Policy, warrant: Warrant) -> Generator[None, Any, list[str]]:
+        context, now = self._check.context, self._now
+        self._work.spend(1 + policy.steps_of_compiling // POLICY_STEPS_FOR_A_NODE)
+        is_short = len(policy.text) < LONG_POLICY
+        absent = policy.list_absent(context, warrant, now, STEPS_AT_ONCE) if is_short else None
+        if absent is None:
+            long = LongStep(partial(policy.list_absent, context, warrant, now))
+            self._work.leave_aside(long.complete)
+            yield None
+            absent = long.complete()
+        if self._work.needs_checkpoint:
+            yield None
+        return absent or []
 
     def _branches(self, node: CheckNode) -> tuple[Sequence[_Branch], int]:
         """Returns what is shown below a node, and how much is not."""
@@ -151,7 +197,8 @@ class TreeBuilder:
         branches = [_Branch(None, warrant, value, "") for warrant, value in direct]
         decided = (edge for edge in node.edges if edge.child.value is not None)
         branches += map(_expand, sorted(decided, key=_distance))
-        return branches[:MOST_CHILDREN], count - min(len(branches), MOST_CHILDREN)
+        most = self._limits.children
+        return branches[:most], count - min(len(branches), most)
 
     def _show(self, branch: _Branch) -> ExplanationNode:
         self._left -= 1
@@ -181,15 +228,24 @@ class TreeBuilder:
         """Returns the trace of the named policy that a rule evaluates."""
         leaf = node.plan.rule.leaf if isinstance(node.plan, Operation) else None
         named = None if leaf is None or leaf.policy is None else self._evaluation.model.policies.get(leaf.policy)
-        return None if named is None else self._trace(named.expression, [*named.parameters], value)
+        if named is None:
+            return None
+        trace = self._trace(named.expression, [*named.parameters], value)
+        if value not in (TRUE, FALSE):  # without all of its parameters, a named policy is always unknown
+            trace.missing.extend(name for name in named.parameters if name not in self._check.context)
+        return trace
 
     def _read_policy(self, warrant: Warrant) -> PolicyTrace:
         value = self._evaluation.policy_value(warrant)
         try:
-            variables = list_variables(read_policy(warrant.policy))
+            policy = read_policy(warrant.policy)
         except InvalidParameter:  # the language had more when it was written
-            variables = []
-        return self._trace(warrant.policy, variables, value)
+            return self._trace(warrant.policy, (), value)
+        variables = list_variables(policy)
+        trace = self._trace(warrant.policy, variables, value)
+        if value not in (TRUE, FALSE) and not self._check.context.keys() >= {*variables}:
+            self._unknown.append((trace, policy, warrant))
+        return trace
 
     def _trace(self, text: str, variables: Sequence[str], value: Truth) -> PolicyTrace:
         context = self._check.context
@@ -197,8 +253,7 @@ class TreeBuilder:
         present = [name for name in variables if name in context]
         long = [name for name in present if len(msgspec.json.encode(context[name])) > MOST_VALUE_CHARACTERS]
         values = {name: context[name] for name in present if name not in long}
-        missing = [name for name in variables if name not in context]
-        return PolicyTrace(text, value, values, missing, long)
+        return PolicyTrace(text, value, values, [], long)
 
 
 def _find_exceeded_limit(warrant: Warrant, now: int) -> OutOfForce | None:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from magistrate.engine.check import Check
 from magistrate.engine.evaluation import Evaluation
-from magistrate.engine.explanation import Explanation, ExplanationSearch
+from magistrate.engine.explanation import Explanation, ExplanationNode, ExplanationSearch
 from magistrate.engine.model import ObjectType
 from magistrate.engine.named_policy import NamedPolicy
 from magistrate.engine.nodes import CheckNode
@@ -19,11 +19,12 @@ from magistrate.engine.plans import Model
 from magistrate.engine.query.finding import check_each, find, find_row_types
 from magistrate.engine.query.language import Query
 from magistrate.engine.query.rows import Findings, QueryRow
-from magistrate.engine.query.search import Checkpoints, Search
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, TypeName
+from magistrate.engine.query.search import Checkpoints, Search, take_steps
+from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, TypeName
 from magistrate.engine.truth import TRUE, Truth
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
+from magistrate.engine.written import read_written
 
 T = TypeVar("T")
 
@@ -106,6 +107,22 @@ class WarrantsInMemory:
         """Returns why a check is allowed or denied, and what would allow it."""
         return self._complete(ExplanationSearch(self.model, check, self._now, work))
 
+    def list_reached(self, check: Check, work: Work) -> Checkpoints[set[str]]:
+        """Returns the checks that a denied check comes to, in written form: those of its explanation, the warrants in
+        it, and the relations that are included in one of them on the same object."""
+        search = ExplanationSearch(self.model, check, self._now, work, is_for_people=False)
+        explanation = yield from self._complete(search)
+        reached: set[str] = set()
+        for node in list_nodes(explanation.tree):
+            if node.via is not None:
+                reached.add(node.via.names.render())
+            if not node.check or node.check in reached:
+                continue
+            names = read_written(node.check).names
+            relations = yield from take_steps(self.model.relations_within(names.object_type, names.relation), work)
+            reached |= {names._replace(relation=RelationName(one)).render() for one in (names.relation, *relations)}
+        return reached
+
     def list_rows(self, query: Query, context: Mapping[str, Any], work: Work) -> Checkpoints[list[QueryRow]]:
         """Returns the rows of a query, sorted. Raises NotFound for a type in it that is not defined."""
         findings = yield from self._complete(find(self.model, query, context, self._now, work))
@@ -162,3 +179,11 @@ def _list_rows(
                 yield None
                 work.pass_checkpoint()
     return sorted(rows, key=lambda row: row[:3])
+
+
+def list_nodes(root: ExplanationNode) -> Iterator[ExplanationNode]:
+    """Yields the nodes of an explanation, the nearest to the root first."""
+    waiting = [root]
+    for node in waiting:  # grows during the loop
+        yield node
+        waiting += node.children

@@ -1,13 +1,13 @@
 """Reads the members of a test file in our own format (docs/model-testing.md#format) into a suite."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from magistrate.engine.check import Check
 from magistrate.engine.model import ObjectType
-from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, ModelSuite, QueryAssertion
+from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, ModelSuite, QueryAssertion, Reason
 from magistrate.engine.model_tests.values import read_list
 from magistrate.engine.model_text.building import ModelContent, build_content
 from magistrate.engine.model_text.faults import describe_fault
@@ -222,7 +222,7 @@ def _read_check(members: Json, name: str, place: str, context: Json, added: Sequ
     object, relation, subject, policy = _read_within(place, lambda text: _read_names(read_written(text)), text)
     if policy:
         raise InvalidRequest(f"{place}: {text}: a check has no policy; its variables belong to context")
-    because = dict(_read_reasons(members.get("denied_because"), f"{place}.denied_because"))
+    because = [*_read_reasons(members.get("denied_because"), f"{place}.denied_because")]
     answer = members.get("expect", False if because else None)
     if not isinstance(answer, bool | str) or answer not in _ANSWERS:
         raise InvalidRequest(f"{place}.expect: must be true or false, allowed or denied")
@@ -231,8 +231,11 @@ def _read_check(members: Json, name: str, place: str, context: Json, added: Sequ
     return CheckAssertion(name or text, Check(object, relation, subject, context), _ANSWERS[answer], added, because)
 
 
-def _read_reasons(value: object, place: str) -> Iterable[tuple[str, bool]]:
-    """Yields checks in written form, and whether they hold: `not` before one says that it does not."""
+def _read_reasons(value: object, place: str) -> Iterator[Reason]:
+    """Yields checks that hold; `not` before one says that it does not."""
     for one in [value] if isinstance(value, str) else read_list(value, place):
         text = _read_text(one, place)
-        yield text.removeprefix("not "), not text.startswith("not ")
+        written = _read_within(place, read_written, text.removeprefix("not "))
+        if written.policy:
+            raise InvalidRequest(f"{place}: {text}: a check has no policy; its variables belong to context")
+        yield Reason(written.names, not text.startswith("not "))

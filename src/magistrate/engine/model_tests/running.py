@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from magistrate.engine.check import Check
-from magistrate.engine.explanation import Explanation, ExplanationNode
+from magistrate.engine.explanation import Explanation
 from magistrate.engine.model_tests.memory import MOST_WORK, WarrantsInMemory, complete, is_allowed
 from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, ModelSuite, QueryAssertion
 from magistrate.engine.query.language import ObjectsQuery
@@ -12,7 +12,6 @@ from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.search import ITEMS_FREED_FOR_A_NODE, Checkpoints
 from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded, InvalidRequest, NotFound
@@ -102,11 +101,26 @@ class SuiteRun:
             word, other = ("allowed", "denied") if assertion.is_allowed else ("denied", "allowed")
             explanation = yield from self._explain(memory, check, work)
             return AssertionOutcome(assertion, f"expected {word}, is {other}", explanation)
-        if assertion.because:
-            reason = yield from memory.explain_check(check, work)
-            failure = _find_other_reason(assertion, reason)
-            return AssertionOutcome(assertion, failure, reason if failure else None)
+        failure = yield from self._find_other_reason(assertion, memory, work)
+        if failure:
+            explanation = yield from self._explain(memory, check, work)
+            return AssertionOutcome(assertion, failure, explanation)
         return AssertionOutcome(assertion)
+
+    def _find_other_reason(self, assertion: CheckAssertion, memory: WarrantsInMemory, work: Work) -> Checkpoints[str]:
+        """Returns which of the reasons that the assertion names is none, or nothing."""
+        if not assertion.because:
+            return ""
+        reached = yield from memory.list_reached(assertion.check, work)
+        checks = [reason.to_check(assertion.check.context) for reason in assertion.because]
+        values = yield from memory.decide_checks(checks, work)
+        for reason, value in zip(assertion.because, values, strict=True):
+            text = reason.names.render()
+            if text not in reached:
+                return f"it is denied, but not because of {text}: it does not come to that check"
+            if is_allowed(value) != reason.holds:
+                return f"it is denied, but not because of {text}, which {'does not hold' if reason.holds else 'holds'}"
+        return ""
 
     def _explain(self, memory: WarrantsInMemory, check: Check | None, work: Work) -> Checkpoints[Explanation | None]:
         if check is None or self._left_to_explain == 0:
@@ -168,22 +182,3 @@ def _render_row(row: QueryRow, has_relation: bool) -> str:
 def _join(texts: Sequence[str]) -> str:
     more = f" and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
     return ", ".join(texts[:MOST_NAMED]) + more + (" is" if len(texts) == 1 else " are")
-
-
-def _find_other_reason(assertion: CheckAssertion, explanation: Explanation) -> str:
-    """Returns which of the reasons that the assertion names is none, or nothing."""
-    values = {node.check: node.holds is TRUE for node in list_nodes(explanation.tree) if node.check}
-    for text, holds in assertion.because.items():
-        if text not in values:
-            return f"it is denied, but not because of {text}: it does not come to that check"
-        if values[text] != holds:
-            return f"it is denied, but not because of {text}, which {'holds' if values[text] else 'does not hold'}"
-    return ""
-
-
-def list_nodes(root: ExplanationNode) -> Iterator[ExplanationNode]:
-    """Yields the nodes of an explanation, the nearest to the root first."""
-    waiting = [root]
-    for node in waiting:  # grows during the loop
-        yield node
-        waiting += node.children

@@ -7,8 +7,27 @@ from typing import Any
 from magistrate.engine.check import Check
 from magistrate.engine.model import ObjectType
 from magistrate.engine.named_policy import NamedPolicy
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.query.language import Query
+from magistrate.engine.terms import ObjectRef, RelationName, Subject
 from magistrate.engine.warrants import Warrant
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Represents a check that a denial comes to, and whether it holds."""
+
+    names: WarrantNames
+    holds: bool
+
+    def render(self) -> str:
+        return self.names.render() if self.holds else f"not {self.names.render()}"
+
+    def to_check(self, context: Mapping[str, Any]) -> Check:
+        names = self.names
+        group = RelationName(names.subject_relation) if names.subject_relation else None
+        subject = Subject(names.subject_type, names.subject_id, group)
+        return Check(ObjectRef(names.object_type, names.object_id), names.relation, subject, context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +35,13 @@ class CheckAssertion:
     """Asserts that a check is allowed, or that it is not.
 
     `name` is how messages name the assertion. The warrants in `added` count for this assertion alone. A denial must
-    also rest on each check in `because`, in written form: it is one of those that the explanation of the denial shows,
-    and it holds if its value is True."""
+    also rest on each reason in `because`."""
 
     name: str
     check: Check
     is_allowed: bool
     added: Sequence[Warrant] = ()
-    because: Mapping[str, bool] = field(default_factory=dict)
+    because: Sequence[Reason] = ()
 
 
 @dataclass(frozen=True, slots=True)

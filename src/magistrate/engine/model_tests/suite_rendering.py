@@ -90,7 +90,7 @@ def _write_assertion(assertion: Assertion) -> Json:
         return {"name": assertion.name, "query": query, **context, **added, "expect": [*assertion.expected]}
     check = assertion.check
     context = {"context": {**check.context}} if check.context else {}
-    because = [text if holds else f"not {text}" for text, holds in assertion.because.items()]
+    because = [reason.render() for reason in assertion.because]
     reasons = {"denied_because": because} if because else {}
     written = {"name": assertion.name, "check": replace(check, context={}).render(), **context, **added}
     return {**written, "expect": assertion.is_allowed, **reasons}

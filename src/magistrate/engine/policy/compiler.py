@@ -26,7 +26,7 @@ from magistrate.engine.policy.node import (
     literal_node,
 )
 from magistrate.engine.policy.predicates import POINTERS, TAKE_CLOSURES, over_elements
-from magistrate.engine.policy.run import Fault, PolicyRun
+from magistrate.engine.policy.run import Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.structs import WarrantView
 from magistrate.engine.policy.tokenizer import Token
 from magistrate.engine.policy.types import ANY, ARRAY, FLOAT, MAP, NIL, TIME, StaticType, is_any
@@ -71,6 +71,8 @@ def member_of_context(name: str, offset: int, environment: Environment) -> Polic
     if name == "now" and not environment.has_member(name):
         return PolicyNode(_now, ANY if environment.types is None else TIME, offset)
     known = name if environment.has_member(name) else None
+    if environment.notes_absent and known is None:
+        return PolicyNode(_note_absent(name), static, offset)
     return PolicyNode(_find(name, static, environment.types is None), static, offset, variable=known)
 
 
@@ -280,6 +282,14 @@ def _find(name: str, static: StaticType, is_unknown: bool) -> Evaluate:
     if static is FLOAT:
         return lambda run: float(run.context[name])
     return lambda run: run.context[name]
+
+
+def _note_absent(name: str) -> Evaluate:
+    def evaluate(run: PolicyRun, name: str = name) -> None:
+        assert isinstance(run, NotingRun)
+        run.absent.append(name)
+
+    return evaluate
 
 
 def _load_all(run: PolicyRun) -> MadeMap:

@@ -1,9 +1,10 @@
 """Holds what the parts of a policy see around them while it is compiled: variables, and the elements of closures."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from magistrate.engine.policy.node import PolicyNode, Refusal
+from magistrate.engine.policy.node import NOT_LITERAL, PolicyNode, Refusal
+from magistrate.engine.policy.run import NotingRun, PolicyRun
 from magistrate.engine.policy.types import ANY, WARRANT, StaticType, is_any, is_slice
 
 
@@ -27,12 +28,14 @@ class Environment:
 
     `types` has the static types of the context's members. It is None while a policy is written: then every variable may
     have any type. `names` collects the variables that the policy has, in the order of their appearance.
-    `mixed_at` is the offset of the first operator that follows a `??` without brackets around it; None if none does."""
+    `mixed_at` is the offset of the first operator that follows a `??` without brackets around it; None if none does.
+    `notes_absent`: an evaluation notes the variables that the context lacks (see NotingRun)."""
 
-    __slots__ = ("_declared", "_items", "_places", "mixed_at", "names", "types")
+    __slots__ = ("_declared", "_items", "_places", "mixed_at", "names", "notes_absent", "types")
 
-    def __init__(self, types: Mapping[str, StaticType] | None = None) -> None:
+    def __init__(self, types: Mapping[str, StaticType] | None = None, notes_absent: bool = False) -> None:
         self.types = types
+        self.notes_absent = notes_absent
         self.names: dict[str, None] = {}
         self.mixed_at: int | None = None
         self._declared: list[Declared] = []
@@ -47,6 +50,24 @@ class Environment:
 
     def has_member(self, name: str) -> bool:
         return self.types is not None and (name in self.types or name == "warrant")
+
+    def clear_decided(self, operand: PolicyNode) -> PolicyNode:
+        """Returns an operand that, once it has come to a bool, removes the variables that were absent in it from the
+        notes: they did not keep it from being decided."""
+        if operand.literal is not NOT_LITERAL:
+            return operand
+        inner = operand.evaluate
+
+        def evaluate(run: PolicyRun) -> Any:
+            assert isinstance(run, NotingRun)
+            count = len(run.absent)
+            value = inner(run)
+            if type(value) is bool:
+                del run.absent[count:]
+            return value
+
+        operand.evaluate = evaluate
+        return operand
 
     def find_declared(self, name: str) -> Declared | None:
         return next((declared for declared in reversed(self._declared) if declared.name == name), None)

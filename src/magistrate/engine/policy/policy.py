@@ -16,7 +16,7 @@ from magistrate.engine.policy.literals import is_variable, render_string
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal
 from magistrate.engine.policy.parser import parse
 from magistrate.engine.policy.patterns import MAX_PATTERNS
-from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
+from magistrate.engine.policy.run import MAX_STEPS, Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.types import BOOL, TYPES_OF_VALUES, may_be_bool
 from magistrate.engine.positions import position
 from magistrate.engine.warrants import Warrant
@@ -105,6 +105,25 @@ class Policy:
             program, compiling = _compile_program(self, self.list_kinds(context)), self.steps_of_compiling
             self.keep_program(program)
         return _run(program, compiling, context, warrant, now, most_steps)
+
+    def list_absent(
+        self, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int = MAX_STEPS
+    ) -> list[str] | None:
+        """Returns the variables whose absence keeps the policy from being true or false, in the order in which they are
+        read; None if that takes more steps. There are none if the policy is one of both, or is neither for another
+        reason, such as the type of a value that is there. It touches nothing that is shared, so that it may run in a
+        thread."""
+        evaluate = _compile_program(self, self.list_kinds(context), notes_absent=True).evaluate
+        if evaluate is None or _RESERVED_NAME in context:
+            return []
+        run = NotingRun(context, warrant, now, steps=most_steps)
+        try:
+            value = evaluate(run)
+        except (Fault, ArithmeticError):
+            value = None
+        if run.steps < 0:
+            return None if most_steps < MAX_STEPS else []
+        return [] if type(value) is bool else [*dict.fromkeys(run.absent)]
 
     def is_ready(self, context: Mapping[str, Any]) -> bool:
         """Returns whether `outcome` begins at once: the policy need not be compiled for this context, or is short."""
@@ -234,10 +253,10 @@ def compile_policy(text: str) -> Policy:
     return Policy(text, tuple(environment.names), root.weight, root.type is BOOL, root.lifetime, fault)
 
 
-def _compile_program(policy: Policy, kinds: tuple[tuple[str, type], ...]) -> PolicyProgram:
+def _compile_program(policy: Policy, kinds: tuple[tuple[str, type], ...], notes_absent: bool = False) -> PolicyProgram:
     types = {name: TYPES_OF_VALUES[kind] for name, kind in kinds if kind in TYPES_OF_VALUES}
     try:
-        root = compile_text(policy.text, Environment(types))
+        root = compile_text(policy.text, Environment(types, notes_absent))
     except Refusal:
         return PolicyProgram(kinds, None)
     return PolicyProgram(kinds, None if policy.is_bool and root.type is not BOOL else root.evaluate)

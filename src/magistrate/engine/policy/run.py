@@ -70,3 +70,10 @@ class PolicyRun(msgspec.Struct):
         longest, longest_sought = _LONGEST_NAIVE_SEARCH
         product = min(characters, longest) * min(sought, longest_sought)
         self.charge(characters // TEXT_STEP + product // _SEARCH_STEP)
+
+
+class NotingRun(PolicyRun):
+    """Holds an evaluation of a policy that was compiled to note which variables the context lacks: `absent` has those
+    that were read, without those in operands that came to a bool all the same."""
+
+    absent: list[str] = []

@@ -219,10 +219,11 @@ class Stack:
         base = self._base
         if base is None:
             operand: PolicyNode = made
-            return operand
-        steps = [*self._steps, made]
-        self._base, self._steps = None, _NO_STEPS
-        return compiler.compile_steps(base, steps, self._environment)
+        else:
+            steps = [*self._steps, made]
+            self._base, self._steps = None, _NO_STEPS
+            operand = compiler.compile_steps(base, steps, self._environment)
+        return self._environment.clear_decided(operand) if self._environment.notes_absent else operand
 
     def _complete(self, operand: PolicyNode, level: int) -> PolicyNode:
         """Completes the parts that bind tighter than the level."""
@@ -232,4 +233,6 @@ class Stack:
             begun = stack.pop()
             self._ended = begun.level
             operand = begun.complete(operand)
+            if self._environment.notes_absent:
+                operand = self._environment.clear_decided(operand)
         return operand
