@@ -36,7 +36,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "audit_chain": set(),
     "client": {"client_tls", "errors"},
     "client_tls": {"errors"},
-    "log": set(),
+    "log": {"redaction"},
+    "redaction": set(),
     "warrant_migration": {"wiring", "operations", "api.lines", "config", "errors"},
     "cli": {
         "audit_chain",

@@ -90,7 +90,7 @@ async def test_lines_of_the_log_stay_whole_when_several_workers_write_into_one_p
     receiving, sending = os.pipe2(os.O_DIRECT)  # keeps apart what was written by different calls
     log = AccessLog(sending)
     for number in range(120):
-        log.write(f"{number:036}", "GET", f"/v2/objects/document/{number:0100}", 200, 0.001)
+        log.write(f"{number:036}", "GET", "/v2/objects/{type}/{id}", f"/v2/objects/document/{number:0100}", 200, 0.001)
     log.flush()
     os.close(sending)
 

@@ -103,7 +103,7 @@ class Running:
         try:
             self._service = await self._resources.enter_async_context(self._opened())
         except errors.StoreUnavailable as error:
-            log.warning("store unavailable", error=error.message, cause=repr(error.__cause__))
+            log.warning("store unavailable", outage="store", error=error.message, cause=repr(error.__cause__))
         return self._service is not None
 
     async def process_request(self, req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:

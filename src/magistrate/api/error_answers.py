@@ -39,7 +39,12 @@ async def answer_error(
         resp.set_header("Retry-After", RETRY_AFTER_SECONDS)
     if isinstance(error, errors.StoreUnavailable | errors.DeadlineExceeded):
         log.warning(
-            "unavailable", method=req.method, path=render_path(req), error=error.message, cause=repr(error.__cause__)
+            "unavailable",
+            outage="store",
+            method=req.method,
+            path=render_path(req),
+            error=error.message,
+            cause=repr(error.__cause__),
         )
     if isinstance(error, errors.Unauthenticated):
         resp.set_header("WWW-Authenticate", CHALLENGE)

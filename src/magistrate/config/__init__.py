@@ -24,6 +24,7 @@ from magistrate.config.reading import read_warrant_api_key as read_warrant_api_k
 from magistrate.config.service_links import find_service_links as find_service_links
 from magistrate.config.setting import PREFIX as PREFIX
 from magistrate.config.setting import Setting as Setting
+from magistrate.config.settings_table import ALL_REQUESTS as ALL_REQUESTS
 from magistrate.config.settings_table import CLIENT_SETTINGS as CLIENT_SETTINGS
 from magistrate.config.settings_table import MOVING_SETTINGS as MOVING_SETTINGS
 from magistrate.config.settings_table import SETTINGS as SETTINGS

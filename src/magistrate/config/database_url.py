@@ -1,6 +1,7 @@
 """Reads the URLs of databases. A store has a row in PARSERS, and one of the same type in wiring/stores.py, where it is
 opened: this module is imported by every command and must not import drivers."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
@@ -18,6 +19,10 @@ class SqliteUrl:
     def place(self) -> str:
         return self.path
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class PostgresUrl:
@@ -29,6 +34,18 @@ class PostgresUrl:
     def place(self) -> str:
         return "PostgreSQL"
 
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Returns the password as it is written in the URL, and decoded, and those of its parameters."""
+        try:
+            parts = urlsplit(self.conninfo)
+        except ValueError:  # libpq will not read it either
+            return (self.conninfo,)
+        written = [(parts.netloc.rpartition("@")[0].partition(":")[2]), *_PASSWORDS.findall(parts.query)]
+        return tuple({text for secret in written if secret for text in (secret, unquote(secret))})
+
+
+_PASSWORDS = re.compile(r"(?:^|&)(?:password|sslpassword)=([^&]*)")
 
 DatabaseUrl = SqliteUrl | PostgresUrl
 """Says which database to use. `place` says where the data is kept, and can be shown: it has no password."""

@@ -51,7 +51,7 @@ class Settings:
     fast_path: bool
     strict: bool
     console: bool
-    access_log: bool
+    access_log: bool | str
     audit_log: str
     audit_format: str
     max_context_bytes: int
@@ -88,6 +88,11 @@ class Settings:
     def configures_api_keys(self) -> bool:
         """Returns whether the operator sets the keys; otherwise that which is generated in the store is valid."""
         return bool(self.api_keys or self.api_key_file)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Returns the secrets in the settings, which must not be logged."""
+        return (*self.api_keys, *self.database.secrets)
 
     @property
     def jwt_keys_have_url(self) -> bool:

@@ -30,6 +30,8 @@ class Setting:
     maximum: int = 0
     former_name: str | None = None
     is_repeatable: bool = False
+    further_values: tuple[str, ...] = ()
+    """Lists texts, in lower case, that a boolean setting can have as its value, besides true and false."""
     variable_name: str = ""
     """Names the environment variable, if it is not made from the name."""
 
@@ -67,12 +69,20 @@ class Setting:
         if isinstance(self.default, str):
             return text
         if self.is_boolean:
-            return _read_boolean(text, origin)
+            return self._read_boolean(text.strip().lower(), origin)
         if not _WHOLE_NUMBER.fullmatch(text):
             raise InvalidSetting(f"{origin} must be a whole number, not {text!r}")
         if len(text.strip()) > MOST_DIGITS or not self.minimum <= int(text) <= self.maximum:
             raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {text.strip()}")
         return int(text)
+
+    def _read_boolean(self, text: str, origin: str) -> bool | str:
+        if text in self.further_values:
+            return text
+        value = BOOLEANS.get(text)
+        if value is None:
+            raise InvalidSetting(f"{origin} must be {', '.join(['true', *self.further_values])} or false, not {text!r}")
+        return value
 
 
 def name_flag(name: str) -> str:
@@ -81,10 +91,3 @@ def name_flag(name: str) -> str:
 
 def _name_variable(name: str) -> str:
     return PREFIX + name.upper()
-
-
-def _read_boolean(text: str, origin: str) -> bool:
-    value = BOOLEANS.get(text.strip().lower())
-    if value is None:
-        raise InvalidSetting(f"{origin} must be true or false, not {text!r}")
-    return value

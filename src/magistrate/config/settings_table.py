@@ -4,6 +4,9 @@ these tables."""
 
 from magistrate.config.setting import Setting
 
+ALL_REQUESTS = "all"
+"""Is the value of `access_log` with which requests for health and metrics are logged, too."""
+
 SETTINGS = (
     Setting("host", "127.0.0.1", "the address to listen on"),
     Setting("port", 8000, "the TCP port to listen on; 0 picks a free one", 0, 65_535),
@@ -124,7 +127,12 @@ SETTINGS = (
         "whether reads answer 400 for types, relations and parameters that do not exist, unless they say otherwise",
     ),
     Setting("console", True, "whether the console for browsers is served at /console"),
-    Setting("access_log", False, "whether a line of JSON is logged to stderr for each request"),
+    Setting(
+        "access_log",
+        False,
+        "whether a line of JSON is logged to stderr for each request but those for health and metrics; all: those, too",
+        further_values=(ALL_REQUESTS,),
+    ),
     Setting(
         "audit_log",
         "",

@@ -33,7 +33,7 @@ async def attempt_work(work: Coroutine[None, None, None], name: str) -> None:
     except StoreUnavailable:
         pass
     except Exception:  # any error may be gone at the next attempt
-        log.exception(name)
+        log.exception(name, outage=name)
 
 
 def _log_fault(task: asyncio.Task[None]) -> None:

@@ -17,6 +17,7 @@ import structlog
 from magistrate.api.app import Application
 from magistrate.api.auth.provider_keys import read_key_file
 from magistrate.api.cors import CorsPolicy
+from magistrate.api.endpoints.public import PROBES
 from magistrate.api.server.accepting import accept_from
 from magistrate.api.server.access_log import AccessLog
 from magistrate.api.server.audit_log import AuditLog, check_audit_log
@@ -29,9 +30,10 @@ from magistrate.api.server.rate_limit import RateLimit, open_slots
 from magistrate.api.server.server import GracefulServer, limit_connections, run_worker
 from magistrate.api.server.supervisor import Bounds, Supervisor
 from magistrate.api.server.tls import TlsFiles, load_context
-from magistrate.config import Settings
+from magistrate.config import ALL_REQUESTS, Settings
 from magistrate.errors import InvalidSetting
-from magistrate.log import log_to_stderr
+from magistrate.log import log_all_output, log_to_stderr
+from magistrate.redaction import hide_secrets
 from magistrate.wiring.announcing import announce_example, announce_service
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, Hangup, SharedDigests, check_key_file
 from magistrate.wiring.examples import read_example
@@ -58,11 +60,12 @@ def create_application(
     """Creates the ASGI application, in each worker process; the store must be migrated and seeded. Through the
     shared folder, workers share their counters, the rate limits, the digests of the key file and the lock on standard
     output. `hangup` is that of ServiceKeys."""
-    log_to_stderr()
+    log_to_stderr(shared_folder)
     sys.setswitchinterval(SWITCH_SECONDS)
     METRICS.board = None if shared_folder is None else Board(shared_folder)
     SURVIVORS.install()
-    access_log = AccessLog(sys.stderr.fileno()) if settings.access_log else None
+    unlogged = () if settings.access_log == ALL_REQUESTS else PROBES
+    access_log = AccessLog(sys.stderr.fileno(), unlogged) if settings.access_log else None
     shared = None if shared_folder is None else SharedDigests(shared_folder)
     cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None
     audit_log = AuditLog(settings.audit_log, settings.audit_format, shared_folder) if settings.audit_log else None
@@ -91,6 +94,7 @@ def server_config(settings: Settings, shared_folder: Path | None = None, hangup:
         loop="uvloop",
         ws="none",
         workers=settings.workers,
+        log_config=None,  # log.py says how, also for others that log
         log_level="error",  # faulty requests of clients are not logged
         access_log=False,
         server_header=False,
@@ -115,7 +119,7 @@ def serve(
     settings = replace(settings, workers=settings.workers or _choose_workers())
     if settings.jwt_keys and not settings.jwt_keys_have_url:
         read_key_file(settings.jwt_keys)  # workers would continue without the keys
-    log_to_stderr()
+    _begin_log(settings, None)
     if ignored_variables:
         log.debug("variables that a container platform makes of services are ignored", variables=ignored_variables)
     if settings.has_client_key:
@@ -177,11 +181,27 @@ def _stop_like_sigterm(*_: object) -> None:
 
 
 def _serve_together(settings: Settings, sockets: list[socket.socket]) -> int:
-    log_to_stderr()
     bounds = Bounds(stop=settings.stop_timeout_ms / 1000)
     with tempfile.TemporaryDirectory(prefix="magistrate-metrics-") as folder:
-        worker = partial(run_worker, server_config(settings, Path(folder)))
+        log_to_stderr(Path(folder))
+        worker = partial(_run_logged_worker, settings, Path(folder))
         return Supervisor(worker, accept_from(sockets), settings.workers, bounds).run()
+
+
+def _begin_log(settings: Settings, shared_folder: Path | None) -> None:
+    hide_secrets((*settings.secrets, os.environ.get("PGPASSWORD", "")))
+    log_to_stderr(shared_folder)
+    log_all_output()
+
+
+def _run_logged_worker(settings: Settings, folder: Path, channel: socket.socket) -> None:
+    """Runs a worker, of which all output is part of the log."""
+    _begin_log(settings, folder)
+    try:
+        run_worker(server_config(settings, folder), channel)
+    except Exception:  # multiprocessing would print it as it is
+        log.critical("the worker has failed", exc_info=True)
+        sys.exit(1)
 
 
 def listen(settings: Settings) -> socket.socket:

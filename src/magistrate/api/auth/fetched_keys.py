@@ -102,7 +102,9 @@ class FetchedKeys:
                 self._keys = read_keys(await self._origin.content())
             except _FAILURES as error:
                 self._failure = error
-                log.warning("the keys of the token provider cannot be fetched", cause=repr(error))
+                log.warning(
+                    "the keys of the token provider cannot be fetched", outage="token provider", cause=repr(error)
+                )
             else:
                 self._fetched_at, self._failure = now, None
                 if not self._keys:

@@ -119,3 +119,5 @@ _READY_MEANING = "200 while the store can be reached and is migrated, else 503"
 _WELL_KNOWN_MEANING = "The URLs of the AuthZEN endpoints, if `--public-url` is set"
 
 PAGES = list_pages()
+PROBES = frozenset(page.path for page in PAGES if page.is_on_admin_port)
+"""Holds the paths of health and metrics, which are asked for periodically."""

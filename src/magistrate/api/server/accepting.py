@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence, Sized
 from contextlib import suppress
 from typing import NamedTuple, Protocol
 
-from magistrate.api.server.throttled_warning import ThrottledWarning
+import structlog
 
 Admit = Callable[[socket.socket, bool], None]
 """Takes ownership of a connection; must not raise. The second argument says whether it came to the admin port."""
@@ -29,7 +29,7 @@ LAST_CONNECTIONS_WITHIN_SECONDS = 5.0
 """Limits the wait for the last connections. The supervisor closes the channel of a leaving worker within milliseconds,
 unless the supervisor has died or hangs."""
 
-_descriptors_exhausted = ThrottledWarning("connections cannot be accepted")
+log = structlog.get_logger()
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 _REPORT = struct.Struct("!QQ?")
 
@@ -114,7 +114,7 @@ class Acceptor:
                 # Any other error concerns only the connection that failed, so the next one is tried.
 
     def _wait_for_descriptors(self, error: OSError) -> None:
-        _descriptors_exhausted(reason=error.strerror)
+        log.warning("connections cannot be accepted", outage="descriptors", reason=error.strerror)
         if self._is_accepting:
             self.pause()
             self._again = self._loop.call_later(ACCEPT_AGAIN_SECONDS, self.resume)
@@ -194,7 +194,8 @@ class Channel:
             if descriptors:
                 self._admit(socket.socket(fileno=descriptors[0]), message == _ADMIN)
             else:  # the kernel has closed the connection
-                _descriptors_exhausted(reason="the worker has as many open files as it may")
+                reason = "the worker has as many open files as it may"
+                log.warning("connections cannot be accepted", outage="descriptors", reason=reason)
         if self._received != before:
             self._report()
 

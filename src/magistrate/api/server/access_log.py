@@ -6,8 +6,10 @@ too."""
 
 import asyncio
 import os
+from collections.abc import Collection
 from contextlib import suppress
 from functools import lru_cache
+from select import PIPE_BUF
 from time import gmtime, strftime, time
 
 import msgspec
@@ -20,7 +22,11 @@ MOST_LINES = 500
 """Limits the lines that wait to be written."""
 
 
-class Line(msgspec.Struct):
+MOST_PATH_CHARACTERS = 1_000
+"""Limits the path in a line, so that no line is longer than such a write."""
+
+
+class Line(msgspec.Struct, tag_field="event", tag="request"):
     """Represents a line of the log. `request` is the id in the response header `Warrant-Request-Id`, `path` is
     unescaped and without the query string, and `ms` runs from when the request was read until its answer was ready."""
 
@@ -30,22 +36,26 @@ class Line(msgspec.Struct):
     path: str
     status: int
     ms: float
+    level: str = "info"
 
 
 class AccessLog:
-    """Writes lines to a file descriptor, which it does not close."""
+    """Writes lines to a file descriptor, which it does not close, except for requests of these routes."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, left_out: Collection[str] = ()) -> None:
         self._descriptor = descriptor
+        self._left_out = frozenset(left_out)
         self._lines: list[Line] = []
         self._encoder = msgspec.json.Encoder()
         self._timer: asyncio.TimerHandle | None = None
 
-    def write(self, request: str, method: str, path: str, status: int, seconds: float) -> None:
+    def write(self, request: str, method: str, route: str, path: str, status: int, seconds: float) -> None:
         """Adds a line. Must be called in an event loop."""
+        if route in self._left_out:
+            return
         now = time()
         stamp = f"{_whole_seconds(int(now))}.{int(now % 1 * 1_000):03}Z"
-        self._lines.append(Line(stamp, request, method, path, status, round(seconds * 1_000, 3)))
+        self._lines.append(Line(stamp, request, method, path[:MOST_PATH_CHARACTERS], status, round(seconds * 1_000, 3)))
         if len(self._lines) >= MOST_LINES:
             self.flush()
         elif self._timer is None:
@@ -58,9 +68,17 @@ class AccessLog:
         lines, self._lines = self._lines, []
         with suppress(OSError):  # no reader, or the disk is full: requests are answered all the same
             for start in range(0, len(lines), LINES_AT_ONCE):
-                left = self._encoder.encode_lines(lines[start : start + LINES_AT_ONCE])
-                while left:
-                    left = left[os.write(self._descriptor, left) :]
+                self._write(lines[start : start + LINES_AT_ONCE])
+
+    def _write(self, lines: list[Line]) -> None:
+        """Writes lines with one system call, or each with its own if they are too long together. Raises OSError."""
+        left = self._encoder.encode_lines(lines)
+        if len(left) > PIPE_BUF and len(lines) > 1:
+            for line in lines:
+                self._write([line])
+            return
+        while left:
+            left = left[os.write(self._descriptor, left) :]
 
 
 @lru_cache(maxsize=2)

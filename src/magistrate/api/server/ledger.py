@@ -23,7 +23,7 @@ class Ledger:
         seconds = perf_counter() - started
         METRICS.observe(method, route, status, seconds)
         if self._access_log is not None:
-            self._access_log.write(request_id, method, path, status, seconds)
+            self._access_log.write(request_id, method, route, path, status, seconds)
 
     def stopping(self) -> None:
         """Writes what waits in the logs, because no more requests are answered."""

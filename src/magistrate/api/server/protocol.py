@@ -11,6 +11,7 @@ from http import HTTPStatus
 from typing import cast
 
 import httptools
+import structlog
 
 from magistrate.api.server.bounded_config import BoundedConfig
 from magistrate.api.server.client_transport import ClientTransport
@@ -27,7 +28,8 @@ from magistrate.api.server.connection_state import (
 from magistrate.api.server.keep_alive import KeepAliveTimer
 from magistrate.api.server.refusals import RejectedRequest, render_refusal
 from magistrate.api.server.slicing import SlicingProtocol
-from magistrate.api.server.throttled_warning import ThrottledWarning
+
+log = structlog.get_logger()
 
 UNSENT_BYTES = 65_536
 """Sets the unsent bytes of an answer up to which reading is not timed (64 KiB): the kernel takes most answers at
@@ -365,7 +367,7 @@ class BoundedProtocol(SlicingProtocol):
 
     def _refuse_connection(self, surplus: int) -> None:
         """Answers a surplus connection before it sends a request."""
-        _too_many_connections(limit=self.config.max_connections)
+        log.warning("too many connections", outage="connections", limit=self.config.max_connections)
         if surplus > MOST_REFUSED:
             self.transport.abort()
             return
@@ -374,6 +376,3 @@ class BoundedProtocol(SlicingProtocol):
         answer = render_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, "retry-after: 1\r\n")
         self.transport.write(answer)
         self.transport.close()
-
-
-_too_many_connections = ThrottledWarning("too many connections")

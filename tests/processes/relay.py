@@ -1,0 +1,68 @@
+"""A relay between a service and PostgreSQL: when it is cut, the database is away, and comes back when it is mended."""
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+PORT = 5432
+
+
+class Relay:
+    """Passes on what comes to a Unix socket in `folder`."""
+
+    def __init__(self, folder: Path, url: str) -> None:
+        self._folder, self._url = folder, urlsplit(url)
+        [self._server] = parse_qs(self._url.query)["host"]
+        self._open: list[socket.socket] = []
+        self.mend()
+
+    @property
+    def url(self) -> str:
+        return f"postgresql://postgres:sesame-of-the-relay@{self._url.path}?host={self._folder}&port={PORT}"
+
+    def mend(self) -> None:
+        path = self._folder / f".s.PGSQL.{PORT}"
+        path.unlink(missing_ok=True)
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(str(path))
+        self._listening.listen(64)
+        threading.Thread(target=self._accept, args=(self._listening,), daemon=True).start()
+
+    def cut(self) -> None:
+        """Ends all connections, and refuses others."""
+        (self._folder / f".s.PGSQL.{PORT}").unlink()
+        for end in (self._listening, *self._open):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self._open.clear()
+
+    def _accept(self, listening: socket.socket) -> None:
+        while True:
+            try:
+                connection, _ = listening.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(f"{self._server}/.s.PGSQL.{PORT}")
+            self._open += [connection, server]
+            for ends in ((connection, server), (server, connection)):
+                threading.Thread(target=_pass_on, args=ends, daemon=True).start()
+
+
+def _pass_on(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65_536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+@contextmanager
+def relaying(folder: Path, url: str) -> Iterator[Relay]:
+    relay = Relay(folder, url)
+    yield relay
+    with suppress(OSError):
+        relay.cut()

@@ -1,0 +1,188 @@
+"""What a service writes to stderr: one line of JSON at a time, whoever writes it, without secrets and not too often."""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from select import PIPE_BUF
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.conftest import new_database_url
+from tests.generated_docs import ROOT
+from tests.processes.relay import relaying
+from tests.processes.service_process import ServiceProcess
+from tests.running import KEY, Client
+
+SECRETS = ("sesame-of-the-relay", "sesame-open", KEY, "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJhbm4ifQ.sig-of-a-token")
+GENERATED_KEY = "magistrate_" + "Vd3x_-" * 7 + "Z"
+
+
+def read_lines(errors: str) -> list[dict[str, Any]]:
+    """Every line, each of which must be whole and say when, how bad and what."""
+    lines = [json.loads(line) for line in errors.splitlines()]
+    for line in lines:
+        assert {"time", "level", "event"} <= line.keys(), line
+        assert line["time"].endswith("Z")
+        assert line["level"] in ("debug", "info", "warning", "error", "critical")
+    for secret in (*SECRETS, GENERATED_KEY):
+        assert secret not in errors
+    return lines
+
+
+ALL_WRITERS = f"""
+import asyncio, logging, sys, threading, warnings
+import psycopg, structlog
+from magistrate.config import read_settings
+from magistrate.wiring import serving
+
+settings = read_settings({{"api_key": "{KEY}", "database_url": "postgresql://me:sesame-open@db/x"}}, {{}})
+serving._begin_log(settings, None)
+URL = "postgresql://me:sesame-open@db/x?password=sesame-open"
+
+structlog.get_logger().error("our own", url=URL, nested=[{{"key": "{KEY}"}}], other=ValueError(URL))
+for name in ("psycopg.pool", "psycopg", "asyncio", "uvicorn.error", "httpx", "some.library", ""):
+    for number in range(100):
+        logging.getLogger(name).warning("several\\nlines %s %d", URL, number)
+logging.getLogger("broken").warning("too few %s %s", 1)
+logging.getLogger("strange").log(35, "between the levels")
+warnings.warn("a warning\\nof " + URL)
+
+def fail():
+    raise RuntimeError("Authorization: ApiKey {KEY} and Bearer {SECRETS[3]} and {GENERATED_KEY}\\n" + "x" * 20_000)
+
+def fail_deeply(depth):
+    if not depth:
+        raise KeyError("deep down")
+    fail_deeply(depth - 1) if depth % 2 else fail_deeply(depth // 1 - 1)
+
+thread = threading.Thread(target=fail)
+thread.start()
+thread.join()
+
+async def leave_behind():
+    asyncio.get_running_loop().call_soon(fail)
+    task = asyncio.create_task(asyncio.to_thread(fail))
+    await asyncio.wait([task])
+    del task
+
+asyncio.run(leave_behind())
+asyncio.iscoroutine(leave_behind())  # never awaited
+
+class Sloppy:
+    def __del__(self):
+        fail()
+
+Sloppy()
+try:
+    fail_deeply(500)
+except KeyError:
+    structlog.get_logger().exception("a long traceback")
+    logging.getLogger("library").exception("a long traceback")
+fail()
+"""
+
+
+def test_whoever_writes_to_stderr_writes_lines_of_json_without_secrets(tmp_path: Path) -> None:
+    command = [sys.executable, "-W", "default", "-c", ALL_WRITERS]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    lines = read_lines(ran.stderr)
+
+    assert ran.returncode == 1
+    assert max(map(len, ran.stderr.splitlines(keepends=True))) <= PIPE_BUF
+    events = [line["event"] for line in lines]
+    assert events.count("an error was not handled") == 3  # in a thread, by `del`, and at the end
+    assert events.count("a long traceback") == 2
+    assert {line.get("logger") for line in lines} >= {"psycopg.pool", "asyncio", "uvicorn.error", "py.warnings", "root"}
+    for name in ("httpx", "some.library"):  # a hundred alike
+        assert [line["times"] for line in lines if line.get("logger") == name] == [1]
+    assert len([line for line in lines if line.get("outage") == "store"]) == 1
+    assert all("deep down" in line["exception"] for line in lines if line["event"] == "a long traceback")
+    assert "between the levels" in events
+
+
+def check_until(stop: threading.Event, url: str, statuses: list[int]) -> None:
+    with Client(url) as client:
+        number = 0
+        while not stop.is_set():
+            number += 1
+            try:
+                statuses.append(client.ask(f"folder:a{number}#viewer@user:ann{number}").status_code)
+            except httpx.TransportError:
+                continue
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_an_outage_of_postgresql_is_a_line_in_ten_seconds(
+    tmp_path: Path, request: pytest.FixtureRequest, workers: str
+) -> None:
+    url = new_database_url("postgres", tmp_path, request)
+    options = {"database_url": "", "access_log": "all", "decision_log": "1000", "store_timeout_ms": "1000"}
+    statuses: list[int] = []
+    with relaying(tmp_path, url) as relay:
+        options["database_url"] = relay.url
+        with ServiceProcess(tmp_path, "--workers", workers, api_key=KEY, **options) as service:
+            with service.client() as client:
+                client.define({"folder": {"viewer": {}}})
+            assert service.process.stderr is not None
+            written: list[str] = []
+            reading = threading.Thread(target=written.extend, args=(service.process.stderr,))
+            reading.start()  # a pipe that nobody reads is full soon
+            stop = threading.Event()
+            clients = [threading.Thread(target=check_until, args=(stop, service.url, statuses)) for _ in range(4)]
+            for one in clients:
+                one.start()
+            time.sleep(1)
+            cut_at = time.monotonic()
+            relay.cut()
+            time.sleep(4)
+            relay.mend()
+            away_seconds = time.monotonic() - cut_at
+            time.sleep(1)
+            stop.set()
+            for one in clients:
+                one.join()
+            service.stop()
+            reading.join()
+
+    lines = read_lines("".join(written))
+    of_requests = [line for line in lines if line["event"] == "request"]
+    others = [line for line in lines if line["event"] != "request"]
+    assert len(of_requests) >= len(statuses)
+    assert 503 in statuses
+    assert 1 <= len(others) <= 1 + away_seconds / 10, others
+    assert {line["outage"] for line in others} == {"store"}
+
+
+def test_health_and_metrics_are_in_the_access_log_only_if_that_is_wanted(tmp_path: Path) -> None:
+    told = {}
+    for wanted in ("true", "all"):
+        folder = tmp_path / wanted
+        folder.mkdir()
+        with ServiceProcess(folder, access_log=wanted, api_key=KEY, admin_port="0") as service:
+            with service.client() as client:
+                paths = ("/healthz", "/readyz", "/metrics", "/v2/objects", "/openapi.json", "/healthz/x")
+                for path in paths:
+                    client.get(path)
+            service.stop()
+        told[wanted] = [line["path"] for line in read_lines(service.errors())]
+
+    assert told["all"] == ["/readyz", *paths]  # one was asked for when it started
+    assert told["true"] == ["/v2/objects", "/openapi.json", "/healthz/x"]
+
+
+def test_lines_of_requests_stay_whole_whatever_their_path(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, "--workers", "2", access_log="1", api_key=KEY) as service:
+        with service.client() as client:
+            for _ in range(15):
+                client.get("/v2/objects/document/" + "%E6%97%A5" * 5_000)
+        service.stop()
+        errors = service.errors()
+
+    assert len(read_lines(errors)) == 15
+    assert max(len(line.encode()) for line in errors.splitlines()) < PIPE_BUF
