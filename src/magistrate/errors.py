@@ -16,6 +16,7 @@ MagistrateError
 │   └── TokenExpired          the bearer token was valid before
 ├── Forbidden                 the caller is known, and may not make this request
 ├── TooManyRequests           the caller has made as many requests as it may for now
+│   └── TooManyRefused        without a valid key, from the address of the caller
 ├── NotFound                  carries `kind` and `key`
 ├── Conflict                  what is stored stands in the way of the request
 ├── PreconditionFailed        carries `index`, the place of the precondition in its request
@@ -163,6 +164,13 @@ class TooManyRequests(MagistrateError):
 
     def __init__(self) -> None:
         super().__init__("Too many requests.")
+
+
+class TooManyRefused(TooManyRequests):
+    """Reports that the request carries no valid key, like too many others from the same address."""
+
+    def __init__(self) -> None:
+        MagistrateError.__init__(self, "Too many requests without a valid key come from this address.")
 
 
 class NotFound(MagistrateError):

@@ -27,7 +27,7 @@ from magistrate.api.console import HEADERS as CONSOLE_HEADERS
 from magistrate.api.console import list_console_pages, list_reference_files
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
-from magistrate.api.early_answers import Send, answer_cancelled, answer_overloaded
+from magistrate.api.early_answers import Send, answer_cancelled, answer_overloaded, answer_refused
 from magistrate.api.endpoints import public
 from magistrate.api.error_answers import answer_error, answer_fault, answer_http_error
 from magistrate.api.finish import LEDGER, REQUEST_ID, STARTED, finish_answer
@@ -44,6 +44,7 @@ from magistrate.api.server.ledger import Ledger
 from magistrate.api.server.metrics import Readings
 from magistrate.api.server.rate_limit import COUNTED
 from magistrate.api.service import Call, Service, answer_call, render_body
+from magistrate.api.strangers import read_source, require_refusable
 from magistrate.api.written_body import read_written_body
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import Identity, Once
@@ -153,7 +154,11 @@ class Application:
 
     def read_metrics(self) -> Readings:
         """Returns the values that /metrics reports of this application."""
-        return {"request_cache_bytes": self.fast_path.measure_kept()}
+        refused = self._ledger.refused
+        return {
+            "request_cache_bytes": self.fast_path.measure_kept(),
+            "unauthenticated_limited": 0 if refused is None else refused.limited,
+        }
 
     def _respond_to(self, pages: Sequence[public.PublicPage]) -> list[tuple[str, str, Responder]]:
         return respond_to_pages(lambda: self._running.service, _identify, pages)
@@ -187,10 +192,10 @@ class Application:
         scope |= {LEDGER: self._ledger, STARTED: perf_counter(), REQUEST_ID: self._ledger.make_request_id()}
         try:
             full = self._find_full(scope) if app is self._app else None
-            if full is None:
-                await app(scope, _receive_nothing, send)
-            else:
+            if full is not None:
                 await self._refuse(full, scope, send)
+            elif not await self._refuse_stranger(scope, send):
+                await app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
             further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
             await answer_cancelled(send, scope[REQUEST_ID], further_headers)
@@ -209,6 +214,37 @@ class Application:
         answered = (scope["method"], full.route.path, scope["path"], 503, scope[REQUEST_ID], scope[STARTED])
         self._ledger.record_answer(*answered)
         await answer_overloaded(send, scope[REQUEST_ID], further_headers)
+
+    async def _refuse_stranger(self, scope: Scope, send: Send) -> bool:
+        """Refuses a request without a valid key, if its source has sent too many of them, and returns whether it did.
+        The web framework would take several times as long. A valid key is found first, whoever else sends others."""
+        refused = self._ledger.refused
+        if refused is None or not refused.is_suspect(read_source(scope)) or not self._running.is_open:
+            return False
+        route = self._refusable.find_route(scope["method"], scope["path"])
+        if route is None or not await self._is_stranger(scope, route):
+            return False
+        try:
+            require_refusable(scope)
+        except errors.TooManyRefused as error:
+            self._ledger.count_answer(scope["method"], route.path, 429, scope[STARTED])
+            further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
+            await answer_refused(send, error, scope[REQUEST_ID], further_headers)
+            return True
+        return False
+
+    async def _is_stranger(self, scope: Scope, route: Route) -> bool:
+        """Returns whether a request has no valid key or token."""
+        service = self._running.service
+        header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        try:
+            with self._running.deadlines.begin(service.limits.request_timeout_ms, writes=False):
+                await identify_caller(service.keys, service.bearers, header.decode("latin-1"), route.takes_bearer)
+        except errors.Unauthenticated:
+            return True
+        except errors.MagistrateError:
+            pass  # the web framework answers it
+        return False
 
 
 async def _receive_nothing() -> dict[str, Any]:
@@ -310,8 +346,12 @@ def _responder(running: Running, route: Route) -> Responder:
 
 async def _identify(req: falcon.asgi.Request, service: Service, takes_bearer: bool) -> Identified:
     """Returns who sent a request, which counts towards the rate limit of its caller, unless it was counted before.
-    Raises what `identify_caller` raises, and TooManyRequests."""
-    found = await identify_caller(service.keys, service.bearers, req.get_header("Authorization"), takes_bearer)
+    Raises what `identify_caller` raises, TooManyRequests, and TooManyRefused in place of Unauthenticated."""
+    try:
+        found = await identify_caller(service.keys, service.bearers, req.get_header("Authorization"), takes_bearer)
+    except errors.Unauthenticated:
+        require_refusable(req.scope)
+        raise
     req.scope[CALLER] = found.caller
     if service.rate_limit is not None and COUNTED not in req.scope:
         service.rate_limit.require(found.caller)

@@ -8,7 +8,8 @@ from magistrate.api.freshness import TOKEN_HEADERS
 from magistrate.api.paths import render_path
 from magistrate.api.route import Route
 from magistrate.api.server.audit_log import AuditLog
-from magistrate.api.server.audit_records import ADMINISTRATIVE, CHANGE, REFUSED, AuditRecord
+from magistrate.api.server.audit_records import ADMINISTRATIVE, CHANGE, MOST_PATH_CHARACTERS, REFUSED, AuditRecord
+from magistrate.api.server.refused_requests import RefusedRequests
 from magistrate.operations.callers import Caller
 
 ROUTE, CALLER, BODY = "magistrate.route", "magistrate.caller", "magistrate.body"
@@ -16,19 +17,29 @@ ROUTE, CALLER, BODY = "magistrate.route", "magistrate.caller", "magistrate.body"
 is known. A body is there once it has been decoded."""
 
 
-def audit_answer(audit_log: AuditLog, req: falcon.asgi.Request, resp: falcon.asgi.Response, request_id: str) -> None:
-    """Notes a request that was answered, if it is one that is audited."""
+def audit_answer(
+    audit_log: AuditLog,
+    refused: RefusedRequests | None,
+    req: falcon.asgi.Request,
+    resp: falcon.asgi.Response,
+    request_id: str,
+) -> None:
+    """Notes a request that was answered, if it is one that is audited. Of a caller whose requests are refused too
+    often, further ones are counted instead."""
     kind = _find_kind(req.scope.get(ROUTE), resp.status_code)
     if kind is None:
         return
     caller: Caller | None = req.scope.get(CALLER)
+    if kind == REFUSED and refused is not None and caller is not None and not refused.admit_actor(caller.actor):
+        refused.count_actor(caller.actor, resp.status_code)
+        return
     record = AuditRecord(
         time_ns() // 1_000,
         kind,
         None if caller is None else caller.actor,
         request_id,
         req.method,
-        render_path(req),
+        render_path(req)[:MOST_PATH_CHARACTERS],
         resp.status_code,
         resp.get_header(TOKEN_HEADERS[0]) if kind == CHANGE else None,
         req.scope.get(BODY, b""),

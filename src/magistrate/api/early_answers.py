@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from magistrate.api.error_table import error_body
+from magistrate.api.error_table import ERROR_TABLE, error_body
 from magistrate.api.render import render_json
-from magistrate.errors import Overloaded, StoreUnavailable
+from magistrate.errors import Overloaded, StoreUnavailable, TooManyRefused
 
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -26,10 +26,20 @@ async def answer_overloaded(send: Send, request_id: str, further_headers: Mappin
     await _send_error(send, Overloaded(), request_id, further_headers)
 
 
-async def _send_error(
-    send: Send, error: Overloaded | StoreUnavailable, request_id: str, further_headers: Mapping[str, str]
+async def answer_refused(
+    send: Send, error: TooManyRefused, request_id: str, further_headers: Mapping[str, str]
 ) -> None:
-    body = render_json(error_body(error))
+    """Answers a request without a valid key, of which there are too many."""
+    await _send_error(send, error, request_id, further_headers)
+
+
+async def _send_error(
+    send: Send,
+    error: Overloaded | StoreUnavailable | TooManyRefused,
+    request_id: str,
+    further_headers: Mapping[str, str],
+) -> None:
+    body, status = render_json(error_body(error)), ERROR_TABLE[type(error)].status
     headers = {
         "content-type": "application/json",
         "content-length": str(len(body)),
@@ -38,5 +48,5 @@ async def _send_error(
         **further_headers,
     }
     raw_headers = [(name.encode(), value.encode()) for name, value in headers.items()]
-    await send({"type": "http.response.start", "status": 503, "headers": raw_headers})
+    await send({"type": "http.response.start", "status": status, "headers": raw_headers})
     await send({"type": "http.response.body", "body": body})

@@ -35,6 +35,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.TokenExpired: ErrorRow(401, "token_expired", {}),
     errors.Forbidden: ErrorRow(403, "forbidden", {}),
     errors.TooManyRequests: ErrorRow(429, "too_many_requests", {}),
+    errors.TooManyRefused: ErrorRow(429, "too_many_requests", {}),
     errors.NotFound: ErrorRow(404, "not_found", {"type": "kind", "key": "key"}),
     errors.Conflict: ErrorRow(409, "conflict", {}),
     errors.PreconditionFailed: ErrorRow(409, "precondition_failed", {"index": "index"}),

@@ -11,7 +11,9 @@ from magistrate.api.server.ledger import Ledger
 LEDGER = "magistrate.ledger"
 STARTED = "magistrate.started"
 REQUEST_ID = "magistrate.request_id"
-"""Name what `Application` adds to the scope of a request."""
+SOURCE = "magistrate.source"
+"""Name what `Application` adds to the scope of a request: SOURCE only if it is one of too many of this source that have
+no valid key."""
 
 
 def finish_answer(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
@@ -21,8 +23,10 @@ def finish_answer(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     if route is not None and route.echoes_id and (echoed := req.get_header(ECHOED_HEADER)) is not None:
         resp.set_header(ECHOED_HEADER, echoed)
     ledger: Ledger = req.scope[LEDGER]
-    ledger.record_answer(
-        req.method, req.uri_template or "", render_path(req), resp.status_code, request_id, req.scope[STARTED]
-    )
+    route_path, status, started = req.uri_template or "", resp.status_code, req.scope[STARTED]
+    if SOURCE in req.scope:
+        ledger.count_answer(req.method, route_path, status, started)
+        return
+    ledger.record_answer(req.method, route_path, render_path(req), status, request_id, started)
     if ledger.audit_log is not None:
-        audit_answer(ledger.audit_log, req, resp, request_id)
+        audit_answer(ledger.audit_log, ledger.refused, req, resp, request_id)

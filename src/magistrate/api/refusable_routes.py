@@ -28,6 +28,10 @@ class RefusableRoutes:
             else:
                 self._by_path[route.method, route.path] = route
 
+    def find_route(self, method: str, path: str) -> Route | None:
+        """Returns the route of a request, None if there is none."""
+        return self._by_path.get((method, path)) or self._match_segments(method, path)
+
     def find_full(self, admissions: Admissions, method: str, path: str) -> FullRoute | None:
         """Returns the route of a request that would be refused as soon as its turn should come, otherwise None."""
         route = self._by_path.get((method, path))

@@ -40,6 +40,7 @@ class Settings:
     tls_key: str
     tls_client_ca: str
     rate_limit: int
+    rate_limit_unauthenticated: int
     max_body_bytes: int
     max_head_bytes: int
     max_meta_bytes: int

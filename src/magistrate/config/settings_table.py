@@ -61,6 +61,15 @@ SETTINGS = (
         0,
         1_000_000,
     ),
+    Setting(
+        "rate_limit_unauthenticated",
+        100,
+        "the number of requests a second without a valid key from one address (IPv6: from one /64) that are answered "
+        "with 401 and have a line each in the audit log; further ones get 429 and are counted in one line; "
+        "0: any number",
+        0,
+        1_000_000,
+    ),
     Setting("max_body_bytes", 8_388_608, "the largest request body, in bytes (8 MiB)", 1_024, 1_073_741_824),
     Setting(
         "max_head_bytes",

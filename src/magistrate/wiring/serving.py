@@ -26,7 +26,14 @@ from magistrate.api.server.fast_path_protocol import FastPathProtocol
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.server.metrics import METRICS, Board
 from magistrate.api.server.protocol import BoundedProtocol
-from magistrate.api.server.rate_limit import RateLimit, open_slots
+from magistrate.api.server.rate_limit import RateLimit, TokenBuckets, open_slots
+from magistrate.api.server.refused_requests import (
+    ALL_SOURCES_FACTOR,
+    ALL_SOURCES_NAME,
+    SOURCES,
+    SOURCES_NAME,
+    RefusedRequests,
+)
 from magistrate.api.server.server import GracefulServer, limit_connections, run_worker
 from magistrate.api.server.supervisor import Bounds, Supervisor
 from magistrate.api.server.tls import TlsFiles, load_context
@@ -72,11 +79,23 @@ def create_application(
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
     rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
     opened = partial(open_service, settings, hangup, shared, rate_limit)
-    ledger = Ledger(access_log, audit_log)
+    ledger = Ledger(access_log, audit_log, _limit_refused(settings, shared_folder, audit_log))
     given = (settings.console, settings.public_url, settings.request_cache_bytes)
     application = Application(opened, ledger, cors, *given)
     METRICS.read_server = application.read_metrics
     return application
+
+
+def _limit_refused(
+    settings: Settings, shared_folder: Path | None, audit_log: AuditLog | None
+) -> RefusedRequests | None:
+    """Returns what limits the requests without a valid key, or None if there may be any number of them."""
+    per_second = settings.rate_limit_unauthenticated
+    if not per_second:
+        return None
+    sources = TokenBuckets(per_second, open_slots(shared_folder, SOURCES, SOURCES_NAME))
+    all_sources = TokenBuckets(per_second * ALL_SOURCES_FACTOR, open_slots(shared_folder, 1, ALL_SOURCES_NAME))
+    return RefusedRequests(sources, all_sources, audit_log)
 
 
 def server_config(settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None) -> BoundedConfig:

@@ -17,6 +17,8 @@ CHANGE, REFUSED, ADMINISTRATIVE = "change", "refused", "administrative"
 MOST_BODY_BYTES = 4_096
 """Limits the bytes of a request body that is recorded as a whole; of a longer one, the digest is recorded."""
 MOST_PATH_CHARACTERS = 2_048
+"""Limits the characters of a path that are recorded."""
+BYTES_OF_A_RECORD = 600
 NOT_RENDERED = "the record could not be rendered"
 
 log = structlog.get_logger()
@@ -25,17 +27,27 @@ log = structlog.get_logger()
 class AuditRecord(msgspec.Struct, frozen=True):
     """Represents an audited request. `at` is in microseconds since 1970 UTC, `kind` is "change", "refused" or
     "administrative", and `body` is the JSON that was sent. `actor` and `token`, that of the revision that was written,
-    are None if there are none."""
+    are None if there are none.
+
+    A record may stand for several requests that were refused since a time: `times` counts them, and they have an actor
+    or a source, but nothing else in common."""
 
     at: int
     kind: str
     actor: str | None
-    request_id: str
-    method: str
-    path: str
-    status: int
+    request_id: str | None = None
+    method: str | None = None
+    path: str | None = None
+    status: int | None = None
     token: str | None = None
     body: bytes = b""
+    source: str | None = None
+    times: int | None = None
+    since: int | None = None
+
+    def measure(self) -> int:
+        """Returns an estimate of the bytes that the record takes while it waits."""
+        return BYTES_OF_A_RECORD + len(self.path or "") + len(self.actor or "") + len(self.body)
 
 
 def _build_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
@@ -61,8 +73,11 @@ def _build_head_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
         "actor": record.actor,
         "requestId": record.request_id,
         "method": record.method,
-        "path": record.path[:MOST_PATH_CHARACTERS],
+        "path": record.path,
         "status": record.status,
+        "source": record.source,
+        "times": record.times,
+        "since": None if record.since is None else render_time(record.since),
         "token": record.token,
         "dropped": dropped or None,
     }

@@ -27,6 +27,7 @@ SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 
 COUNTERS = {
     "requests_shed": "Requests refused because too many were waiting, or had waited too long.",
+    "unauthenticated_limited": "Requests without a valid key that were beyond the limit of their source.",
     "unknown_tokens": "Consistency tokens ignored because they are from elsewhere.",
     "statements": "Statements that read, or that were part of a write.",
     "graph_hits": "Check requests answered from the graph cache alone.",

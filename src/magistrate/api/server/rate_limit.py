@@ -31,6 +31,32 @@ COUNTED = "magistrate.counted"
 """Names the entry of the ASGI scope that says that a request was counted before the web framework got it."""
 
 
+class TokenBuckets:
+    """Counts the requests of each fingerprint, a number other than 0, against `per_second`. `slots` come from
+    `open_slots`; `clock` returns nanoseconds since a moment that all processes of the machine share.
+
+    No more requests are admitted than all slots together allow: a fingerprint that finds no slot with a full bucket
+    shares one."""
+
+    def __init__(self, per_second: int, slots: "memoryview[int]", clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self._interval = SECOND_NS // per_second
+        self._allowance = SECOND_NS - self._interval
+        self._slots = slots
+        self._clock = clock
+
+    def admit(self, fingerprint: int) -> bool:
+        """Returns whether one more request may be made now, and counts it if so."""
+        now, slots = self._clock(), self._slots
+        place = find_place(slots, fingerprint, now)
+        full_at = slots[place + 1]
+        if full_at <= now:
+            slots[place] = fingerprint
+        elif full_at - now > self._allowance:
+            return False
+        slots[place + 1] = max(full_at, now) + self._interval
+        return True
+
+
 class RateLimit:
     """Counts the requests of callers against `per_second`. `slots` come from `open_slots`; `clock` returns nanoseconds
     since a moment that all processes of the machine share."""
@@ -69,25 +95,31 @@ class RateLimit:
         """Returns the slot of a caller, or takes one whose bucket is full, or else the one that is full next: whoever
         had it then has a full bucket too early."""
         fingerprint, slots = _fingerprint(caller), self._slots
-        count = len(slots) // WORDS
-        places = [(fingerprint + probe) % count * WORDS for probe in range(PROBES)]
-        place = next((one for one in places if slots[one] == fingerprint), None)
-        if place is None:
-            place = min(places, key=lambda one: max(slots[one + 1], now))
+        place = find_place(slots, fingerprint, now)
+        if slots[place] != fingerprint:
             slots[place + 1] = now
             slots[place] = fingerprint
         self._caller, self._fingerprint, self._slot = caller, fingerprint, slots[place : place + WORDS]
         return self._slot
 
 
-def open_slots(folder: Path | None, count: int = SLOTS) -> "memoryview[int]":
-    """Returns the slots that all workers share through this folder, or slots of this process if it is None. Raises
-    InvalidSetting."""
+def find_place(slots: "memoryview[int]", fingerprint: int, now: int) -> int:
+    """Returns where the slot of a fingerprint begins, or else, of the slots that it may have, the one whose bucket is
+    full or will be next."""
+    count = len(slots) // WORDS
+    places = [(fingerprint + probe) % count * WORDS for probe in range(PROBES)]
+    place = next((one for one in places if slots[one] == fingerprint), None)
+    return min(places, key=lambda one: max(slots[one + 1], now)) if place is None else place
+
+
+def open_slots(folder: Path | None, count: int = SLOTS, name: str = SHARED_NAME) -> "memoryview[int]":
+    """Returns the slots that all workers share through this folder, in a file of this name, or slots of this process if
+    it is None. Raises InvalidSetting."""
     size = count * WORDS * 8
     if folder is None:
         return memoryview(bytearray(size)).cast("q")
     try:
-        descriptor = os.open(folder / SHARED_NAME, os.O_RDWR | os.O_CREAT, 0o600)
+        descriptor = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _allocate(descriptor, size)
             return memoryview(mmap.mmap(descriptor, size)).cast("q")
