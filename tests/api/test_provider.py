@@ -24,6 +24,7 @@ from magistrate.errors import ProviderUnavailable
 from magistrate.operations.sessions.bearer_tokens import TokenHeader
 from tests.api.test_check import ALLOWED, DENIED
 from tests.conftest import STORES, new_database_url
+from tests.ids import STRANGE_IDS
 from tests.jwks_server import AUDIENCE, ISSUER, JwksServer, ec_key, jwk, jwks_server, pem, rsa_key, token
 from tests.scenario_files import warrant_body
 from tests.sessions import EXPIRED, INVALID, Served, seconds_from_now, serving, unsigned
@@ -102,6 +103,11 @@ def test_its_tenant_is_read_by_policies(served: Served) -> None:
         assert served.ask(without, "report:b#viewer", context={"tenant": "acme"}).json() == DENIED
 
 
+@pytest.mark.parametrize("id", STRANGE_IDS)
+def test_its_user_may_have_any_id(served: Served, id: str) -> None:
+    assert served.ask(good(sub=id), "report:a#viewer").json() == DENIED
+
+
 def test_a_token_whose_time_is_over_is_refused_as_such(served: Served) -> None:
     assert refused(served, good(exp=seconds_from_now(-15))) == (401, EXPIRED)
     assert refused(served, token(OTHER_RSA, "rsa", exp=seconds_from_now(-15))) == (401, INVALID)
@@ -175,6 +181,7 @@ BAD = BAD_TIMES | {
     "a user that is a number": good(sub=7),
     "every user": good(sub="*"),
     "a user that cannot be": good(sub="ann smith"),
+    "a user that is not in NFC": good(sub="jose\u0301"),
     "a user that is too long": good(sub="x" * 1_025),
     "an empty user": good(sub=""),
     "a tenant that is a list": good(**{TENANT: ["acme"]}),

@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.api.test_objects import STRANGE_IDS
+from tests.ids import STRANGE_IDS
 from tests.running import Client
 
 MODEL: dict[str, Any] = {"document": {"viewer": {}}}

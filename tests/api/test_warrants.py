@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from tests.ids import id_message
 from tests.running import Client
 from tests.scenario_files import warrant_body
 
 TYPES: dict[str, Any] = {"document": {"viewer": {}, "editor": {}}, "team": {"member": {}}}
 NAME_MESSAGE = "can only contain lower-case alphanumeric characters and/or '-' and '_'"
-ID_MESSAGE = "can only contain letters A-Z and a-z, digits, and the characters _ - . @ | : + = / , ~ % $ ! ( ) { } & ;"
 ANN = {"objectType": "user", "objectId": "ann"}
 VIEWER: dict[str, Any] = {"objectType": "document", "objectId": "plan", "relation": "viewer", "subject": ANN}
 
@@ -102,8 +102,8 @@ def test_an_empty_context_is_no_policy(defined: Client) -> None:
         ({"objectType": "Document"}, "invalid_parameter", "objectType", NAME_MESSAGE),
         ({"objectType": "ghost"}, "invalid_parameter", "objectType", "the object type does not exist."),
         ({"objectId": ""}, "missing_required_parameter", "objectId", "Missing required parameter objectId"),
-        ({"objectId": "a b"}, "invalid_parameter", "objectId", ID_MESSAGE),
-        ({"objectId": "**"}, "invalid_parameter", "objectId", ID_MESSAGE),
+        ({"objectId": "a b"}, "invalid_parameter", "objectId", id_message(" ", 2)),
+        ({"objectId": "**"}, "invalid_parameter", "objectId", id_message("*", 1)),
         ({"relation": None}, "missing_required_parameter", "relation", "Missing required parameter relation"),
         ({"relation": "a b"}, "invalid_parameter", "relation", NAME_MESSAGE),
         (
@@ -114,7 +114,7 @@ def test_an_empty_context_is_no_policy(defined: Client) -> None:
         ),
         ({"subject": None}, "missing_required_parameter", "subject", "Missing required parameter subject"),
         ({"subject": {}}, "missing_required_parameter", "objectType", "Missing required parameter objectType"),
-        ({"subject": ANN | {"objectId": "ä"}}, "invalid_parameter", "objectId", ID_MESSAGE),
+        ({"subject": ANN | {"objectId": "ä€"}}, "invalid_parameter", "objectId", id_message("€", 2)),
         ({"subject": ANN | {"relation": "a b"}}, "invalid_parameter", "relation", NAME_MESSAGE),
         ({"policy": "x == 1", "context": {"a": "b"}}, "invalid_request", None, "Invalid request body"),
         (

@@ -17,6 +17,7 @@ from magistrate.wiring.examples import read_example
 from tests.cli.moves import lines_of, moved, moved_from
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
+from tests.ids import id_message
 from tests.killing import kill_when
 from tests.reference_server import KEY as OLD_KEY
 from tests.reference_server import Reference, fault, reference_server
@@ -194,9 +195,7 @@ def test_rows_that_are_refused_are_all_reported_and_nothing_is_stored_from_there
         "refused object type relations: ",
         "left out object objectType: Missing required parameter objectType",
         f"refused object {REFUSED_REASON}",
-        "refused object objectId: can only contain letters A-Z and a-z, digits, and the characters "
-        "_ - . @ | : + = / , ~ % $ ! ( ) { } & ; "
-        '{"objectType": "user", "objectId": "*"}',
+        f'refused object objectId: {id_message("*", 1)} {{"objectType": "user", "objectId": "*"}}',
         "refused object objectId: must be at most 1024 characters long",
         f'refused warrant {REFUSED_REASON} {{"objectType": "Report"',
         'refused warrant relation: the relation does not exist on the specified object type. {"objectType": "document"',

@@ -8,8 +8,8 @@ from magistrate.cli import warrants as warrants_command
 from magistrate.cli.where import read_where
 from magistrate.client import Client
 from magistrate.errors import ServiceUnreachable
-from tests.api.test_objects import STRANGE_IDS
 from tests.cli.cases import Magistrate
+from tests.ids import STRANGE_IDS
 
 TYPES = '{"note": {"reader": {}, "writer": {}}}'
 NOTED = [

@@ -10,7 +10,8 @@ from pyroaring import BitMap
 
 from magistrate.engine.graph.id_block import FEW_LOOSE
 from magistrate.engine.graph.id_table import MOST_IN_A_BLOCK, IdTable
-from magistrate.engine.terms import MAX_ID_LENGTH, WILDCARD, ObjectId
+from magistrate.engine.id_characters import MAX_ID_LENGTH
+from magistrate.engine.terms import WILDCARD, ObjectId
 from magistrate.engine.work import Work
 from tests.memory_source import PLENTY
 

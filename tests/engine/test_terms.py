@@ -41,9 +41,28 @@ def test_references_sort_by_type_then_id() -> None:
     assert isinstance(refs[0], ObjectRef)
 
 
-@given(
-    st.sets(st.sampled_from([None, "", ".", "..", "*", "a", "a/b", "a b", "é", "x" * 1_024, "x" * 1_025]), max_size=3)
-)
+SAMPLES = [
+    *(
+        None,
+        "",
+        ".",
+        "..",
+        "*",
+        "a",
+        "a/b",
+        "a b",
+        "é",
+        "e\u0301",
+        "€",
+        "x" * 1_024,
+        "x" * 1_025,
+        "x" * 1_000 + "\u65e5" * 9,
+    ),
+    *("\u0301", "e", "日" * 341, "\ud800"),
+]
+
+
+@given(st.sets(st.sampled_from(SAMPLES), max_size=3))
 def test_ids_that_are_looked_at_together_are_valid_if_each_of_them_is(texts: set[str | None]) -> None:
     def is_valid(text: str | None) -> bool:
         try:

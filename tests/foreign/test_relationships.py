@@ -81,6 +81,20 @@ def test_a_tuple_becomes_a_warrant_with_the_names_and_the_policy_of_here() -> No
     assert direct == warrant | {"relation": "direct_lead"}
 
 
+@pytest.mark.parametrize("id", ["josé", "日本", "o'brien", "\U00020000?"])
+def test_ids_beyond_ascii_stay_as_they_are(id: str) -> None:
+    written = {"user": f"user:{id}", "relation": "lead", "object": f"Org/team:{id}"}
+    nodes = read_yaml_nodes(f"- {json.dumps(written, ensure_ascii=False)}\n", "t.yaml")
+
+    for found in (
+        only(read_csv([HEADINGS, f"user,{id},,lead,Org/team,{id},,"], "t.csv"))[1],
+        read_body(json.dumps(written).encode()),
+        only(read_yaml_sequence(nodes, "t.yaml"))[1],
+    ):
+        line = convert_line(openfga_converter(), found)
+        assert (line["objectId"], line["subject"]["objectId"]) == (id, id)
+
+
 @pytest.mark.parametrize(
     ("row", "code"),
     [
@@ -89,6 +103,7 @@ def test_a_tuple_becomes_a_warrant_with_the_names_and_the_policy_of_here() -> No
         ("user,ann,,member,Org/team,b,fresh,[1]", "invalid_tuple"),
         ("user,ann,,member,Org/team,b,fresh,{", "invalid_tuple"),
         ("user,an n,,member,Org/team,b,,", "invalid_id"),
+        ("user,jose\u0301,,member,Org/team,b,,", "invalid_id"),
         ("user,ann,,member,Org/team,*,,", "invalid_id"),
         ("user,ann,,member,Org/teem,b,,", "unknown_type"),
         ("user,ann,,membre,Org/team,b,,", "unknown_relation"),

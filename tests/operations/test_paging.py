@@ -3,7 +3,8 @@
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import MAX_ID_LENGTH, MAX_NAME_LENGTH, ObjectId, TypeName
+from magistrate.engine.id_characters import MAX_ID_LENGTH
+from magistrate.engine.terms import MAX_NAME_LENGTH, ObjectId, TypeName
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.objects import OBJECT_LIST, list_objects

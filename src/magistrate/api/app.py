@@ -35,7 +35,7 @@ from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.json_decoders import build_decoder
 from magistrate.api.page_responders import redirect_browser, respond_to_pages
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters, require_json_type
-from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, render_path
+from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, is_utf8, render_path
 from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
@@ -108,6 +108,8 @@ class Running:
         return self._service is not None
 
     async def process_request(self, req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
+        if not req.path.isascii() and not is_utf8(req.scope["raw_path"]):
+            raise errors.InvalidRequest("Path must be UTF-8, percent-encoded")
         if "//" in req.path:
             query = req.scope[_QUERY].decode("latin-1")
             cleaned = quote(re.sub(r"/{2,}", "/", req.path), safe="/:@|~!$&'()*+,;=-._")

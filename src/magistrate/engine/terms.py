@@ -12,13 +12,13 @@ from typing import cast
 
 import msgspec
 
+from magistrate.engine.id_characters import are_ids, describe_id_fault, is_id
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, Revision, TypeName
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import InvalidParameter, MissingParameter
 
 __all__ = [
     "KEYWORDS",
-    "MAX_ID_LENGTH",
     "MAX_NAME_LENGTH",
     "WILDCARD",
     "ObjectId",
@@ -39,24 +39,13 @@ __all__ = [
 
 MAX_NAME_LENGTH = 64
 """Limits the characters in the name of an object type or of a relation."""
-MAX_ID_LENGTH = 1_024
-"""Limits the characters in an object id."""
-
-ID_CHARACTER = r"[A-Za-z0-9_\-.@|:+=/,~%$!(){}&;]"
-"""Matches one character of an object id: a regular expression that JSON Schema reads alike."""
-
 KEYWORDS = frozenset(RULE_OPERATORS)
 """Lists what `inheritIf` accepts besides a relation; no relation can have one of these names."""
 
 NAME_MESSAGE = "can only contain lower-case alphanumeric characters and/or '-' and '_'"
-ID_MESSAGE = "can only contain letters A-Z and a-z, digits, and the characters _ - . @ | : + = / , ~ % $ ! ( ) { } & ;"
-DOTS = (".", "..")
-DOTS_MESSAGE = "cannot be '.' or '..', which mean something else in a path"
 
 _TYPE_NAME = re.compile(r"[a-z0-9_-]+")
 _RELATION_NAME = re.compile(r"[a-zA-Z0-9_-]+")
-_OBJECT_ID = re.compile(ID_CHARACTER + "+")
-_ID_BYTES = bytes(code for code in range(128) if _OBJECT_ID.fullmatch(chr(code)))
 
 
 # Structs are created five times as fast as dataclasses, and every check creates some. Without cycles, they are of no
@@ -99,28 +88,22 @@ def policy_name(text: str | None, parameter: str) -> PolicyName:
 
 
 def object_id(text: str | None, parameter: str) -> ObjectId:
-    id = _match_text(_OBJECT_ID, text, parameter, MAX_ID_LENGTH, ID_MESSAGE)
-    if id in DOTS:
-        raise InvalidParameter(parameter, DOTS_MESSAGE)
-    return ObjectId(id)
+    if not text:
+        raise MissingParameter(parameter)
+    if not is_id(text):
+        raise InvalidParameter(parameter, describe_id_fault(text))
+    return ObjectId(text)
 
 
 def object_id_or_wildcard(text: str | None, parameter: str) -> ObjectId:
-    # First what almost every id is, because a request may have thousands.
-    if text and len(text) <= MAX_ID_LENGTH and _OBJECT_ID.fullmatch(text) and text not in DOTS:
+    if text and is_id(text):  # first what almost every id is, because a request may have thousands
         return ObjectId(text)
     return WILDCARD if text == WILDCARD else object_id(text, parameter)
 
 
 def are_object_ids(texts: Set[str | None]) -> bool:
     """Returns whether each of these texts is valid for `object_id`, looking at all of them together."""
-    if None in texts or "" in texts or not texts.isdisjoint(DOTS):
-        return False
-    ids = cast(Set[str], texts)
-    together = "".join(ids)
-    if not together.isascii() or together.encode("ascii").translate(None, _ID_BYTES):
-        return False
-    return len(together) <= MAX_ID_LENGTH or max(map(len, ids)) <= MAX_ID_LENGTH
+    return None not in texts and are_ids(cast(Set[str], texts))
 
 
 def object_ref(of_type: str | None, id: str | None) -> ObjectRef:

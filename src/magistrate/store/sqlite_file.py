@@ -12,7 +12,7 @@ from typing import cast
 import apsw
 import structlog
 
-from magistrate.errors import StoreUnavailable
+from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.store import migrate, sql
 from magistrate.store.sqlite_connection import open_connection
 
@@ -35,7 +35,8 @@ class ExposedFile:
 def migrate_sqlite(path: str, timeout_ms: int) -> None:
     """Creates the file if there is none and brings its schema up to date; several processes may do this at once.
 
-    Raises StoreUnavailable, or SchemaMismatch if a newer version has migrated the file."""
+    Raises StoreUnavailable, SchemaMismatch if a newer version has migrated the file, or InvalidSetting if its texts are
+    not in UTF-8."""
     try:
         _create_file(path)
         with closing(open_connection(path, timeout_ms)) as connection:
@@ -93,6 +94,9 @@ def _files_of(path: str) -> Iterator[tuple[str, int]]:
 
 
 def _migrate(connection: apsw.Connection) -> None:
+    [(encoding,)] = connection.execute("PRAGMA encoding").fetchall()
+    if encoding != "UTF-8":  # texts in another one have another order
+        raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF-8")
     connection.execute("BEGIN IMMEDIATE")  # after any failure from here on, closing the connection rolls back
     connection.execute(migrate.CREATE_TABLE)
     [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()

@@ -7,16 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from magistrate.engine.id_characters import DOTS_MESSAGE
 from magistrate.engine.query import MAX_QUERY_LENGTH, ObjectsQuery, Query, SubjectsQuery, read_query
 from magistrate.engine.query.language import FAULTS
-from magistrate.engine.terms import DOTS_MESSAGE, ID_MESSAGE, KEYWORDS, RelationName, TypeName, object_ref
+from magistrate.engine.terms import KEYWORDS, RelationName, TypeName, object_ref
 from magistrate.errors import InvalidParameter
+from tests.ids import id_message
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "query-language.md").read_text()
 
 NAME_WORDS = "can only contain lower-case alphanumeric characters and/or '-' and '_'"
-ID_TEMPLATE = ID_MESSAGE.replace("{", "{{").replace("}", "}}")
-ID_WORDS = "can only contain letters A-Z and a-z, digits, and the characters _ - . @ | : + = / , ~ % $ ! ( ) { } & ;"
+
+QUOTE = '"'
+
+
+def id_template(character: str, position: int) -> str:
+    return id_message(character, position).replace("{", "{{").replace("}", "}}")
 
 
 def objects(
@@ -300,10 +306,10 @@ ONE_OBJECT = "a query is about one object, type:id ({place})"
         ("select a where group:eng#member is b", 25, '"group:eng#member" is a group; ' + ONE_OBJECT),
         ("select a of type b for group:eng#", 33, '"group:eng#" is a group; ' + ONE_OBJECT),
         ("select a where role:*#member is b", 22, '"role:*#member" is a group; ' + ONE_OBJECT),
-        ("select a where user:a^b is c", 21, f'cannot read "a^b" as an id: {ID_TEMPLATE} ({{place}})'),
-        ("select a where user:** is c", 21, f'cannot read "**" as an id: {ID_TEMPLATE} ({{place}})'),
+        ("select a where user:a^b is c", 21, f'cannot read "a^b" as an id: {id_template("^", 2)} ({{place}})'),
+        ("select a where user:** is c", 21, f'cannot read "**" as an id: {id_template("*", 1)} ({{place}})'),
         ("select a where user:.. is c", 21, f'cannot read ".." as an id: {DOTS_MESSAGE} ({{place}})'),
-        ('select a where user:"b"c is d', 21, f'cannot read ""b"c" as an id: {ID_TEMPLATE} ({{place}})'),
+        ('select a where user:"b"c is d', 21, f'cannot read ""b"c" as an id: {id_template(QUOTE, 1)} ({{place}})'),
         ('select a where user:"b,c is d', 23, PARSING + "token \",\" (expected 'is')"),
         # words are read from the left, once there is nothing else to say
         ("select A where B:* is anyOf", 8, f'cannot read "A" as a type: {NAME_WORDS} ({{place}})'),

@@ -9,7 +9,8 @@ from magistrate.api.endpoints.lists import render_page
 from magistrate.api.parse import document_pattern, read_batch
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.terms import ID_CHARACTER, MAX_ID_LENGTH, ObjectRef, TypeName, object_id, object_ref, type_name
+from magistrate.engine.id_characters import ID_CHARACTER, MAX_ID_LENGTH
+from magistrate.engine.terms import ObjectRef, TypeName, object_id, object_ref, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import objects
 from magistrate.operations.history import pin_page

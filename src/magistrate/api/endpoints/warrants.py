@@ -14,10 +14,9 @@ from magistrate.api.endpoints.time_limits import read_limits
 from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
+from magistrate.engine.id_characters import ID_CHARACTER, MAX_ID_LENGTH
 from magistrate.engine.policy import LONG_POLICY, is_kept, keep_policy, parse_policy, policy_of_context, read_new_policy
 from magistrate.engine.terms import (
-    ID_CHARACTER,
-    MAX_ID_LENGTH,
     ObjectRef,
     RelationName,
     Subject,
