@@ -36,7 +36,17 @@ CASES: list[tuple[str, Mapping[str, Any], bool | None, list[str]]] = [
     ("let limit = most; level > limit", {"level": 1}, None, ["most"]),
     ('$env["level"] > 3', {}, None, ["level"]),
     ("user.age > 3", {}, None, ["user"]),
+    # Without these, the policy is unknown wherever they stand.
+    ('as(vip, "bool") || as(level, "int") > 3', {"vip": True}, None, ["level"]),
+    ('as(vip, "bool") || as(level, "int") > 3', {}, None, ["vip", "level"]),
+    ('anyOf(as(vip, "bool?"), as(level, "int?") > 3)', {"level": 1}, None, ["vip"]),
+    ('anyOf(as(vip, "bool?"), as(level, "int?") > 3)', {"level": 5}, True, []),
+    ('anyOf(allOf(as(vip, "bool?"), no), as(level, "int?") > 3)', {"no": False}, None, ["level"]),
+    ('some(as(ids, "list<int>?"), {# > as(level, "int?")})', {"ids": [1]}, None, ["level"]),
+    ('some(as(ids, "list<int>?"), {# > as(level, "int?")})', {}, None, ["ids"]),
     # These are unknown for another reason.
+    ('as(vip, "bool") || as(level, "int") > 3', {"vip": "yes"}, None, []),
+    ('as(vip, "bool") || as(level, "int") > 3', {"level": 0.5}, None, []),
     ("user.age > 3", {"user": {}}, None, []),
     ("level > 3", {"level": "five"}, None, []),
     ('level > 3 && region == "eu"', {"level": "five"}, None, []),

@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 
 from magistrate.engine.policy import MAX_POLICY_LENGTH
+from magistrate.engine.policy.compiler import ABSORBING
 from magistrate.engine.policy.functions import FUNCTIONS
 from magistrate.engine.policy.node import MAX_DEPTH
 from magistrate.engine.policy.operators import OPERATORS
+from magistrate.engine.policy.own_functions import CALENDAR_UNITS
 from magistrate.engine.policy.patterns import MAX_PATTERN_LENGTH, MAX_PATTERNS
 from magistrate.engine.policy.predicates import TAKE_CLOSURES
 from magistrate.engine.policy.run import MAX_STEPS, TEXT_STEP
 from magistrate.engine.policy.structs import METHODS
+from magistrate.engine.policy.typed import READ_AS
+from magistrate.engine.policy.value_types import INNERMOST
 from tests.engine.policy.asking import answer, refusal
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()
@@ -20,9 +24,14 @@ METHOD_NAMES = sorted({name for methods in METHODS.values() for name in methods}
 CODE = " ".join(re.findall(r"`([^`\n]+)`", DOCUMENT))
 
 
-@pytest.mark.parametrize("name", [*FUNCTIONS, *sorted(TAKE_CLOSURES), *METHOD_NAMES])
+@pytest.mark.parametrize("name", [READ_AS, *ABSORBING, *FUNCTIONS, *sorted(TAKE_CLOSURES), *METHOD_NAMES])
 def test_every_function_is_documented(name: str) -> None:
     assert re.search(rf"\b{name}\b", CODE)
+
+
+@pytest.mark.parametrize("name", [*INNERMOST, "list<…>", "map<…>", *CALENDAR_UNITS])
+def test_every_type_and_part_of_a_date_is_documented(name: str) -> None:
+    assert name in CODE.replace('"', " ").split()
 
 
 @pytest.mark.parametrize("sign", OPERATORS)

@@ -35,10 +35,7 @@ from magistrate.engine.policy.types import (
     is_slice,
     is_string,
 )
-from magistrate.engine.policy.values import LISTS, Byte, GroupMap, MadeMap, json_value, to_integer
-
-_NAMED = frozenset[type]((dict, MadeMap))
-"""Lists the kinds of maps whose keys are strings."""
+from magistrate.engine.policy.values import LISTS, NUMBERS, TEXT_MAPS, Byte, GroupMap, json_value, to_integer
 
 Take = Callable[[PolicyRun, Any], Any]
 Resolve = Callable[[StaticType], StaticType | None]
@@ -152,7 +149,7 @@ def resolve_element(base: StaticType, index: StaticType) -> StaticType | None:
 def element_of(run: PolicyRun, value: Any, index: Any) -> Any:
     """Returns the element at the index. Raises Fault if the list or text is too short; a missing member is nil."""
     kind = type(value)
-    if kind in _NAMED and (type(index) is str or index is None):
+    if kind in TEXT_MAPS and (type(index) is str or index is None):
         run.charge_text(len(index or ""))
         found = value.get(index or "")
         return json_value(found) if kind is dict else found
@@ -173,6 +170,25 @@ def _at(elements: Any, at: int) -> Any:
     if -len(elements) <= at < len(elements):
         return elements[at]
     raise Fault("the index is out of range")
+
+
+def demand_element(run: PolicyRun, value: Any, *keys: Any) -> Any:
+    """Returns the element or member that the keys lead to, one after the other. Raises Fault if there is none, and for
+    an index below 0."""
+    for key in keys:
+        kind = type(value)
+        is_index = type(key) in NUMBERS and int(key) == key
+        if kind in TEXT_MAPS and type(key) is str:
+            run.charge_text(len(key))
+            if key not in value:
+                raise Fault("the map has no such member")
+            found = value[key]
+        elif kind in LISTS and is_index and 0 <= key < len(value):
+            found = value[int(key)]
+        else:
+            raise Fault("there is no such element")
+        value = json_value(found) if kind is dict or kind is list else found
+    return value
 
 
 def section(start: PolicyNode | None, end: PolicyNode | None, offset: int) -> Step:

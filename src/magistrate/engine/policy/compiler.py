@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from magistrate.engine.policy import access
+from magistrate.engine.policy import access, logic
 from magistrate.engine.policy.access import Step
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.functions import FUNCTIONS, compile_call, failing_node
@@ -25,10 +25,12 @@ from magistrate.engine.policy.node import (
     compose_of_all,
     literal_node,
 )
-from magistrate.engine.policy.predicates import POINTERS, TAKE_CLOSURES, over_elements
+from magistrate.engine.policy.own_functions import OWN_FUNCTIONS
+from magistrate.engine.policy.predicates import CLOSURES_OF_GO, POINTERS, TAKE_CLOSURES, over_elements
 from magistrate.engine.policy.run import Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.structs import WarrantView
 from magistrate.engine.policy.tokenizer import Token
+from magistrate.engine.policy.typed import READ_AS, read_as
 from magistrate.engine.policy.types import ANY, ARRAY, FLOAT, MAP, NIL, TIME, StaticType, is_any
 from magistrate.engine.policy.values import MadeList, MadeMap, json_value, time_at, values_in
 
@@ -43,6 +45,9 @@ _READERS: Mapping[str, Callable[[str, int], Any]] = {
 
 _POINTED: Mapping[str, Evaluate] = {"index": lambda run: run.iteration[0], "acc": lambda run: run.iteration[1]}
 ENVIRONMENT = "$env"
+
+ABSORBING: Mapping[str, bool] = {"anyOf": True, "allOf": False}
+"""Maps functions of bools for which some errors do not matter to the value that decides."""
 
 
 class Closure(NamedTuple):
@@ -69,11 +74,12 @@ def member_of_context(name: str, offset: int, environment: Environment) -> Polic
     if name == "warrant":
         return PolicyNode(_view_warrant, static, offset, weight=4)  # the view is created anew each time
     if name == "now" and not environment.has_member(name):
-        return PolicyNode(_now, ANY if environment.types is None else TIME, offset)
+        return PolicyNode(_now, ANY if environment.types is None else TIME, offset, read_name=name)
     known = name if environment.has_member(name) else None
     if environment.notes_absent and known is None:
-        return PolicyNode(_note_absent(name), static, offset)
-    return PolicyNode(_find(name, static, environment.types is None), static, offset, variable=known)
+        return PolicyNode(_note_absent(name), static, offset, read_name=name)
+    evaluate = _find(name, static, environment.types is None)
+    return PolicyNode(evaluate, static, offset, variable=known, read_name=name)
 
 
 def constant(token: Token) -> PolicyNode:
@@ -145,6 +151,10 @@ def call(name: Token, arguments: list[PolicyNode], environment: Environment) -> 
     """Compiles the call of a function. One that does not exist is an error when it is called, as in Go."""
     if name.text == "get" and len(arguments) == 2:
         return _get(arguments, name.offset, environment)
+    if name.text == READ_AS:
+        return read_as(arguments, name.offset, environment)
+    if name.text in ABSORBING:
+        return logic.compile_absorbing(arguments, ABSORBING[name.text], name.text, name.offset)
     if name.text in FUNCTIONS:
         return compile_call(name.text, arguments, name.offset)
     environment.names[name.text] = None
@@ -191,7 +201,8 @@ def declare(name: Token, value: PolicyNode, environment: Environment) -> int:
     """Begins the scope of `let name = value;`. Raises Refusal if there is a variable or function of that name."""
     text = name.text
     environment.names[text] = None
-    is_known = text in FUNCTIONS or text in TAKE_CLOSURES or environment.find_declared(text) is not None
+    is_function = text in FUNCTIONS and text not in OWN_FUNCTIONS
+    is_known = is_function or text in CLOSURES_OF_GO or environment.find_declared(text) is not None
     if is_known or environment.has_member(text):
         raise Refusal(f"cannot redeclare {text}", name.offset)
     return environment.declare(text, value).place

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from magistrate.engine.policy.node import NOT_LITERAL, PolicyNode, Refusal
+from magistrate.engine.policy.node import NOT_LITERAL, Evaluate, PolicyNode, Refusal
 from magistrate.engine.policy.run import NotingRun, PolicyRun
 from magistrate.engine.policy.types import ANY, WARRANT, StaticType, is_any, is_slice
 
@@ -29,15 +29,18 @@ class Environment:
     `types` has the static types of the context's members. It is None while a policy is written: then every variable may
     have any type. `names` collects the variables that the policy has, in the order of their appearance.
     `mixed_at` is the offset of the first operator that follows a `??` without brackets around it; None if none does.
-    `notes_absent`: an evaluation notes the variables that the context lacks (see NotingRun)."""
+    `notes_absent`: an evaluation notes the variables that the context lacks (see NotingRun). `typed` collects what
+    reads variables as types, and `lacking` the variables without which the policy is unknown (see `typed.py`)."""
 
-    __slots__ = ("_declared", "_items", "_places", "mixed_at", "names", "notes_absent", "types")
+    __slots__ = ("_declared", "_items", "_places", "lacking", "mixed_at", "names", "notes_absent", "typed", "types")
 
     def __init__(self, types: Mapping[str, StaticType] | None = None, notes_absent: bool = False) -> None:
         self.types = types
         self.notes_absent = notes_absent
         self.names: dict[str, None] = {}
         self.mixed_at: int | None = None
+        self.typed: dict[tuple[str, str], Evaluate] = {}
+        self.lacking: list[str] = []
         self._declared: list[Declared] = []
         self._items: list[ItemScope] = []
         self._places = 0

@@ -14,6 +14,7 @@ from magistrate.engine.policy.values import (
     MAPS,
     NAMED_INTEGERS,
     NUMBERS,
+    TEXT_MAPS,
     GroupMap,
     MadeList,
     MadeMap,
@@ -66,6 +67,30 @@ def _contents_equal(run: PolicyRun, left: Any, right: Any) -> bool:
             same = left == right and left.offset == right.offset
         else:
             same = _scalars_equal(run, left, right)
+        if not same:
+            return False
+    return True
+
+
+def equal_values(run: PolicyRun, left: Any, right: Any) -> bool:
+    """Returns whether two values are equal when all numbers in them count by what they are: `[1]` equals `[1.0]`.
+    Raises Fault for maps whose keys are no strings."""
+    pairs = [(left, right)]
+    while pairs:
+        left, right = pairs.pop()
+        kind, other = type(left), type(right)
+        if kind in NUMBERS and other in NUMBERS:
+            same = _numbers_equal(left, right)
+        elif kind in LISTS and other in LISTS:
+            same = len(left) == len(right)
+            run.charge(len(left) if same else 0)
+            pairs += zip(values_of(left), values_of(right), strict=True) if same else ()
+        elif kind in MAPS and other in MAPS:
+            if kind not in TEXT_MAPS or other not in TEXT_MAPS:
+                raise Fault("only maps of strings can be compared")
+            same = len(left) == len(right) and _pair_members(run, left, right, pairs)
+        else:
+            same = kind is other and _scalars_equal(run, left, right)
         if not same:
             return False
     return True

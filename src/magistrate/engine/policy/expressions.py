@@ -1,6 +1,7 @@
 """Reads expressions that belong to no warrant and declare the variables that they read, with their types."""
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import Refusal
@@ -20,8 +21,9 @@ def read_expression(text: str, kinds: Mapping[str, type], parameter: str) -> Pol
     these types."""
     try:
         policy = read_policy(text)
+        declared = _list_declared(text)
         for name in _list_names(text):
-            if name.text not in kinds:
+            if name.text not in kinds and name.text not in declared:
                 _check_undeclared(name, policy)
         compile_text(text, Environment({name: TYPES_OF_VALUES[kind] for name, kind in kinds.items()}))
     except InvalidParameter as fault:
@@ -38,6 +40,13 @@ def _list_names(text: str) -> Iterator[Token]:
         if token.kind == "name" and before not in (".", "?."):
             yield token
         before = token.text
+
+
+def _list_declared(text: str) -> set[str]:
+    """Returns the names that `let` declares somewhere in a text. The evaluation has no other variables than the
+    parameters, so that such a name is nil wherever it is not declared."""
+    tokens = [*read_tokens(text)]
+    return {name.text for let, name in pairwise(tokens) if let.kind == "let" and name.text != "$env"}
 
 
 def _check_undeclared(name: Token, policy: Policy) -> None:

@@ -1,18 +1,22 @@
-"""Defines the built-in functions, one row each. Those that take closures are in predicates.py."""
+"""Defines the built-in functions, one row each: those of Go `expr` here, all others in own_functions.py. Those that
+take closures are in predicates.py."""
 
 from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
 import math
 import re
 from collections.abc import Callable
+from ipaddress import IPv4Address, IPv6Address
 from types import NoneType
-from typing import Any, NamedTuple
+from typing import Any
 
 from magistrate.engine.policy import aggregates, texts
 from magistrate.engine.policy.layouts import read_date
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node, compose_of_all
+from magistrate.engine.policy.own_functions import OWN_FUNCTIONS
 from magistrate.engine.policy.rendering import read_json, render_json, render_value
 from magistrate.engine.policy.run import Fault, PolicyRun
+from magistrate.engine.policy.signatures import Function, FunctionParameter
 from magistrate.engine.policy.structs import SubjectView, WarrantView
 from magistrate.engine.policy.types import (
     ANY,
@@ -29,7 +33,6 @@ from magistrate.engine.policy.types import (
     TIME,
     WEEKDAY,
     StaticType,
-    TypeRule,
     is_any,
     is_integer,
     is_map,
@@ -76,16 +79,9 @@ _TYPES: dict[type, str] = {
     Duration: "time.Duration",
     Month: "time.Month",
     Weekday: "time.Weekday",
+    **dict.fromkeys((IPv4Address, IPv6Address), "ipaddress"),
     **dict.fromkeys((WarrantView, SubjectView), "warrant"),
 }
-
-
-class FunctionParameter(NamedTuple):
-    """Describes a parameter of a function: the types it takes before evaluation, and the kinds during it; None for
-    any."""
-
-    type_rules: tuple[TypeRule, ...] | None
-    kinds: frozenset[type] | None
 
 
 def _is_count(static: StaticType) -> bool:
@@ -103,25 +99,6 @@ _LIST = FunctionParameter((is_slice,), LISTS)
 _MAP = FunctionParameter((is_map,), MAPS)
 _VALUE = FunctionParameter(None, None)
 _ELEMENTS = FunctionParameter((is_slice,), None)
-
-Result = StaticType | Callable[[list[StaticType]], StaticType]
-
-
-class Function(NamedTuple):
-    """Describes a built-in function. `apply` takes the run and the values of the arguments, whose kinds have been
-    checked; it may raise Fault.
-
-    The last `optional` parameters can be left out. If it `repeats`, the last parameter takes one argument or more. If
-    it `takes_nil`, a written nil is an error only when the function is called. If it `reads` its arguments, which are
-    texts, `apply` gets the parsed value; literals are parsed when the policy is compiled."""
-
-    parameters: tuple[FunctionParameter, ...]
-    result: Result
-    apply: Callable[..., Any]
-    optional: int = 0
-    repeats: bool = False
-    takes_nil: bool = False
-    reads: Callable[..., Any] | None = None
 
 
 def expires_in(run: PolicyRun, duration: Duration) -> bool:
@@ -221,6 +198,7 @@ FUNCTIONS: dict[str, Function] = {
     "date": Function((_TEXT, _TEXT, _TEXT), TIME, lambda run, time: time, 2, takes_nil=True, reads=read_date),
     "duration": Function((_TEXT,), DURATION, lambda run, duration: duration, takes_nil=True, reads=read_duration),
     "expiresIn": Function((_TEXT,), BOOL, expires_in, takes_nil=True, reads=read_duration),
+    **OWN_FUNCTIONS,
 }
 
 

@@ -215,11 +215,11 @@ def _read_offset(text: str) -> timezone:
 def _find_zone(name: str | None) -> Any:
     if name in (None, "", "UTC"):
         return UTC
-    return _load_zone(name[:_LONGEST_ZONE] if name else "")
+    return load_zone(name[:_LONGEST_ZONE] if name else "")
 
 
 @lru_cache(maxsize=64)
-def _load_zone(name: str) -> Any:
+def load_zone(name: str) -> Any:
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:

@@ -6,9 +6,11 @@ false.
 
 from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
-from magistrate.engine.policy.node import PolicyNode, compose_node, literal_node, require
+from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node, literal_node, require
 from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.types import ANY, BOOL, NIL, is_assignable, is_bool, join_types, may_be_bool
+
+_STEPS_OF_AN_ERROR = 10
 
 
 def compile_logic(children: list[PolicyNode], stops_at: bool, sign: str, offset: int) -> PolicyNode:
@@ -37,6 +39,43 @@ def compile_logic(children: list[PolicyNode], stops_at: bool, sign: str, offset:
     node = compose_node(evaluate, BOOL, offset, *others)
     node.lifetime = _lifetime([child.lifetime for child in others], needs_all=not stops_at)
     return node
+
+
+def compile_absorbing(children: list[PolicyNode], stops_at: bool, name: str, offset: int) -> PolicyNode:
+    """Compiles `anyOf(a, b, …)`, which is true if one is true whatever the others are, and `allOf(a, b, …)`, which is
+    false if one is false. Only without such a one is an error in another an error of the whole."""
+    if not children:
+        raise Refusal(f"wrong number of arguments for {name}: expected 1 or more, got 0", offset)
+    for child in children:
+        _require_bool(child, name, child.offset)
+    operands = [child.evaluate for child in children]
+
+    def evaluate(run: PolicyRun) -> bool:
+        is_known = True
+        outer = run.item, run.iteration
+        for operand in operands:
+            value = attempt(run, operand)
+            run.item, run.iteration = outer
+            if value is stops_at:
+                return stops_at
+            is_known = is_known and type(value) is bool
+        if not is_known:
+            raise Fault(f"{name} is not decided")
+        return not stops_at
+
+    node = compose_node(evaluate, BOOL, offset, *children)
+    node.lifetime = _lifetime([child.lifetime for child in children], needs_all=not stops_at)
+    return node
+
+
+def attempt(run: PolicyRun, operand: Evaluate) -> object:
+    """Returns the value of an operand, None after an error. The element of a closure may be another afterwards. Raises
+    Fault when the steps are used up."""
+    try:
+        return operand(run)
+    except (Fault, ArithmeticError):
+        run.charge(_STEPS_OF_AN_ERROR)
+        return None
 
 
 def _lifetime(lifetimes: list[int | None], needs_all: bool) -> int | None:

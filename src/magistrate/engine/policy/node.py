@@ -40,10 +40,10 @@ class PolicyNode(msgspec.Struct):
     `literal` is the value if it is known: that of a literal, or of operators on literals. `is_written` says that it is
     a literal itself. `element` is the type that all elements of a written list have, `members` those elements if they
     are literals themselves; `bounds` are those of a range between literals. `is_environment` says that it is all
-    variables at once, `is_backwards` that it has `findLast` or `findLastIndex` in it. `variable` is
-    the name if it is a variable whose type in the context is known. `patterns` counts the literal
-    regular expressions. `lifetime` is how long after the creation of the warrant the part may be true, in
-    microseconds; None if it is not known that this ever ends."""
+    variables at once, `is_backwards` that it has `findLast` or `findLastIndex` in it. `read_name` is the name if it is
+    a variable of the context, `variable` if its type there is known as well. `patterns` counts the literal regular
+    expressions. `lifetime` is how long after the creation of the warrant the part may be true, in microseconds; None if
+    it is not known that this ever ends."""
 
     evaluate: Evaluate
     type: StaticType
@@ -59,6 +59,7 @@ class PolicyNode(msgspec.Struct):
     is_environment: bool = False
     is_backwards: bool = False
     variable: str | None = None
+    read_name: str | None = None
     lifetime: int | None = None
 
 

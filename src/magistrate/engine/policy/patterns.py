@@ -54,6 +54,15 @@ literal_pattern = lru_cache(maxsize=128)(_compile_pattern)
 _context_pattern = lru_cache(maxsize=32)(_compile_pattern)
 
 
+def find_pattern_fault(text: str) -> str:
+    """Returns why a literal expression cannot be parsed; "" if it can."""
+    try:
+        literal_pattern(text)
+    except Fault as fault:
+        return str(fault)
+    return ""
+
+
 def matches(run: PolicyRun, text: str, expression: str) -> bool:
     """Returns whether the expression, whatever its source, matches some part of the text."""
     run.charge(_COMPILE_BASE_STEPS + min(len(expression), MAX_PATTERN_LENGTH) * _COMPILE_STEPS)

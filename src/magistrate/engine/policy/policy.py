@@ -17,6 +17,7 @@ from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal
 from magistrate.engine.policy.parser import parse
 from magistrate.engine.policy.patterns import MAX_PATTERNS
 from magistrate.engine.policy.run import MAX_STEPS, Fault, NotingRun, PolicyRun
+from magistrate.engine.policy.typed import read_first
 from magistrate.engine.policy.types import BOOL, TYPES_OF_VALUES, may_be_bool
 from magistrate.engine.positions import position
 from magistrate.engine.warrants import Warrant
@@ -255,11 +256,14 @@ def compile_policy(text: str) -> Policy:
 
 def _compile_program(policy: Policy, kinds: tuple[tuple[str, type], ...], notes_absent: bool = False) -> PolicyProgram:
     types = {name: TYPES_OF_VALUES[kind] for name, kind in kinds if kind in TYPES_OF_VALUES}
+    environment = Environment(types, notes_absent)
     try:
-        root = compile_text(policy.text, Environment(types, notes_absent))
+        root = compile_text(policy.text, environment)
     except Refusal:
         return PolicyProgram(kinds, None)
-    return PolicyProgram(kinds, None if policy.is_bool and root.type is not BOOL else root.evaluate)
+    if policy.is_bool and root.type is not BOOL:
+        return PolicyProgram(kinds, None)
+    return PolicyProgram(kinds, read_first(environment, root.evaluate))
 
 
 def policy_of_context(context: Mapping[str, str]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from magistrate.engine.policy.equality import hashable
+from magistrate.engine.policy.logic import attempt
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node, compose_of_all, require
 from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.types import (
@@ -56,15 +57,19 @@ _DECIDE: dict[str, Callable[[Verdicts], Any]] = {
 _QUANTIFIERS: dict[str, tuple[bool, bool]] = {"all": (False, False), "any": (True, True), "none": (True, False)}
 """Maps functions to the result of the closure that ends the search, and to what the function is then."""
 
+_ABSORBING: dict[str, bool] = {"some": True, "every": False}
+"""Maps functions for which an error for one element does not matter if another decides to the result that decides."""
+
 _BACKWARDS = frozenset({"findLast", "findLastIndex"})
 _COLLECTING = frozenset({"map", "filter", "reduce"})
 _RESULTS: dict[str, StaticType] = {
-    **dict.fromkeys(("all", "any", "none", "one"), BOOL),
+    **dict.fromkeys(("all", "any", "none", "one", *_ABSORBING), BOOL),
     **dict.fromkeys(("count", "findIndex", "findLastIndex"), INT),
     "groupBy": GROUPS,
 }
 
-TAKE_CLOSURES = frozenset({*_DECIDE, *_QUANTIFIERS, "map", "groupBy", "reduce"})
+CLOSURES_OF_GO = frozenset({*_DECIDE, *_QUANTIFIERS, "map", "groupBy", "reduce"})
+TAKE_CLOSURES = CLOSURES_OF_GO | _ABSORBING.keys()
 
 POINTERS: Mapping[str, Mapping[str, StaticType]] = {"map": {"index": INT}, "reduce": {"index": INT, "acc": ANY}}
 """Maps functions to the names that may follow `#` in their closures."""
@@ -74,7 +79,7 @@ def over_elements(name: str, source: PolicyNode, body: PolicyNode, initial: Poli
     """Compiles `name(source, {body})`. Within the body, `#` is the element; an outer one is restored after it."""
     if body.type is NIL:
         raise Refusal(f"the closure of {name} does not take <nil>", body.offset)
-    if name in _DECIDE or name in _QUANTIFIERS:
+    if name in _DECIDE or name in _QUANTIFIERS or name in _ABSORBING:
         require(body, (is_bool,), f"the closure of {name}", body.offset)
     children = [source, body] if initial is None else [source, body, initial]
     evaluate = _compile_loop(name, source, body, initial)
@@ -104,6 +109,8 @@ def _compile_loop(name: str, source: PolicyNode, body: PolicyNode, initial: Poli
         return _grouping(source.evaluate, body.evaluate, cost)
     if name == "reduce":
         return _reducing(source.evaluate, body.evaluate, cost, initial.evaluate if initial else None)
+    if name in _ABSORBING:
+        return _absorbing(_ABSORBING[name], source.evaluate, body.evaluate, cost)
     if name in _QUANTIFIERS:
         return _quantifying(*_QUANTIFIERS[name], source.evaluate, body.evaluate, cost)
     return _deciding(_DECIDE[name], source.evaluate, body.evaluate, cost, -1 if name in _BACKWARDS else 1)
@@ -130,6 +137,32 @@ def _quantifying(ending: bool, result: bool, source: Evaluate, body: Evaluate, c
             decided = not decided
         run.item = outer
         return decided
+
+    return evaluate
+
+
+def _absorbing(ending: bool, source: Evaluate, body: Evaluate, cost: int) -> Evaluate:
+    def evaluate(
+        run: PolicyRun,
+        source: Evaluate = source,
+        body: Evaluate = body,
+        settings: tuple[int, bool] = (cost, ending),
+    ) -> bool:
+        elements, outer = _elements(run, source), (run.item, run.iteration)
+        cost, ending = settings
+        is_known = True
+        for element in values_of(elements):
+            run.charge(cost)
+            run.item = element
+            holds = attempt(run, body)
+            if holds is ending:
+                run.item, run.iteration = outer
+                return ending
+            is_known = is_known and type(holds) is bool
+        run.item, run.iteration = outer
+        if not is_known:
+            raise Fault("no element decides")
+        return not ending
 
     return evaluate
 

@@ -16,8 +16,8 @@ from magistrate.engine.policy.structs import METHODS
 from magistrate.engine.policy.values import (
     LISTS,
     NUMBERS,
+    TEXT_MAPS,
     Duration,
-    MadeMap,
     Month,
     Time,
     Weekday,
@@ -27,9 +27,8 @@ from magistrate.engine.policy.values import (
 )
 
 _TEXT_FORMAT = "2006-01-02 15:04:05.999999999 -0700 MST"
-_RFC_3339 = "2006-01-02T15:04:05.999999999Z07:00"
+RFC_3339 = "2006-01-02T15:04:05.999999999Z07:00"
 _NAMED = frozenset({Month, Weekday})
-_MAPS = frozenset[type]((dict, MadeMap))
 _CHARACTERS_FOR_A_STEP = 4
 
 
@@ -51,9 +50,9 @@ def render_value(run: PolicyRun, value: Any) -> str:
             stack.pop()
         elif isinstance(child, _Piece):
             pieces.append(child.text)
-        elif type(child) in LISTS or type(child) in _MAPS:
+        elif type(child) in LISTS or type(child) in TEXT_MAPS:
             run.charge(1 + len(child))
-            stack.append(_list_pieces(child) if type(child) not in _MAPS else _map_pieces(child))
+            stack.append(_list_pieces(child) if type(child) not in TEXT_MAPS else _map_pieces(child))
         else:
             pieces.append(_render_scalar(run, child))
     return "".join(pieces)
@@ -97,17 +96,17 @@ def _render_scalar(run: PolicyRun, value: Any) -> str:
         return render_time(value, _TEXT_FORMAT)
     if kind not in NUMBERS:
         raise Fault("the value has no text form")
-    return _render_float(value, -4, "e+", "e-", 2) if kind is float else str(int(value))
+    return render_float(value, -4, "e+", "e-", 2) if kind is float else str(int(value))
 
 
-def _render_float(value: float, least: int, plus: str, minus: str, digits_of_exponent: int) -> str:
-    """Returns a float in the shortest digits that are read as the same; with an exponent if it is below `least`, or 21
-    or more."""
+def render_float(value: float, least: int, plus: str, minus: str, digits_of_exponent: int, most: int = 21) -> str:
+    """Returns a float in the shortest digits that are read as the same; with an exponent if it is below `least`, or
+    `most` or more."""
     sign, digits, exponent = Decimal(repr(finite(value))).as_tuple()
     assert isinstance(exponent, int)
     written = "".join(map(str, digits)).rstrip("0") or "0"
     point = len(digits) + exponent
-    if value and not least <= point - 1 < 21:
+    if value and not least <= point - 1 < most:
         fraction = "." + written[1:] if len(written) > 1 else ""
         scale = f"{abs(point - 1):0{digits_of_exponent}d}"
         shown = f"{written[0]}{fraction}{plus if point > 0 else minus}{scale}"
@@ -124,14 +123,14 @@ def render_duration(duration: Duration) -> str:
     sign = "-" if duration.nanoseconds < 0 else ""
     if left < 1_000_000_000:
         unit, size = next(pair for pair in (("ms", 1_000_000), ("µs", 1_000), ("ns", 1)) if left >= pair[1] or not left)
-        return sign + _in_unit(left, size) + unit if left else "0s"
+        return sign + in_unit(left, size) + unit if left else "0s"
     hours, left = divmod(left, 3_600_000_000_000)
     minutes, left = divmod(left, 60_000_000_000)
-    seconds = _in_unit(left, 1_000_000_000) + "s"
+    seconds = in_unit(left, 1_000_000_000) + "s"
     return sign + (f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else "") + seconds
 
 
-def _in_unit(nanoseconds: int, size: int) -> str:
+def in_unit(nanoseconds: int, size: int) -> str:
     whole, rest = divmod(nanoseconds, size)
     return f"{whole}.{rest:0{len(str(size)) - 1}d}".rstrip("0") if rest else str(whole)
 
@@ -155,7 +154,7 @@ def render_json(run: PolicyRun, value: Any) -> str:
             stack.pop()
         elif isinstance(child, _Piece):
             pieces.append(child.text)
-        elif type(child) in LISTS or type(child) in _MAPS:
+        elif type(child) in LISTS or type(child) in TEXT_MAPS:
             run.charge(1 + len(child) * (1 + len(stack) // 8))
             stack.append(_json_pieces(child, len(stack)))
         else:
@@ -164,7 +163,7 @@ def render_json(run: PolicyRun, value: Any) -> str:
 
 
 def _json_pieces(container: Any, depth: int) -> Iterator[Any]:
-    is_map = type(container) in _MAPS
+    is_map = type(container) in TEXT_MAPS
     opening, closing = "{}" if is_map else "[]"
     if not len(container):
         yield _Piece(opening + closing)
@@ -183,13 +182,13 @@ def _json_pieces(container: Any, depth: int) -> Iterator[Any]:
 def _json_scalar(run: PolicyRun, value: Any) -> str:
     kind = type(value)
     if kind is float:
-        return _render_float(value, -6, "e+", "e-", 1)
+        return render_float(value, -6, "e+", "e-", 1)
     if kind in NUMBERS or kind in _NAMED:
         return str(int(value))
     if kind is Duration:
         return str(value.nanoseconds)
     if kind is Time:
-        return f'"{render_time(value, _RFC_3339)}"'
+        return f'"{render_time(value, RFC_3339)}"'
     if kind is str:
         run.charge_text(4 * len(value))
         return _json_string(value)

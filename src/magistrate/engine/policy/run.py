@@ -36,8 +36,8 @@ class PolicyRun(msgspec.Struct):
     """Holds the state of one evaluation, at the time `clock` in microseconds since 1970 UTC.
 
     `item` is the current element of the innermost closure, `iteration` its index and what the iterations before made of
-    the list. `declared` has the values of the variables of `let`. It is a Struct because one is made for every
-    evaluation."""
+    the list. `declared` has the values of the variables of `let`, `typed` those that `as` read. It is a Struct because
+    one is made for every evaluation."""
 
     context: Mapping[str, Any]
     warrant: Warrant
@@ -47,6 +47,7 @@ class PolicyRun(msgspec.Struct):
     item: Any = None
     iteration: tuple[int, Any] = (0, None)
     declared: dict[int, Any] | None = None
+    typed: dict[tuple[str, str], Any] | None = None
 
     @property
     def now(self) -> int:

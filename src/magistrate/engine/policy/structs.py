@@ -29,6 +29,7 @@ from magistrate.engine.policy.values import (
     Time,
     Weekday,
     calendar,
+    divide,
     duration_of,
     time_at,
     whole,
@@ -112,7 +113,7 @@ def _unix(divisor: int) -> Method:
 
 
 def _truncate(divisor: int) -> Method:
-    return Method(INT64, lambda duration: Int64(int(duration.nanoseconds / divisor)))
+    return Method(INT64, lambda duration: Int64(divide(duration.nanoseconds, divisor)))
 
 
 def _compare(left: Time, right: Time) -> int:

@@ -39,6 +39,7 @@ TIME = StaticType("time.Time", "struct")
 DURATION = StaticType("time.Duration", "int64")
 MONTH = StaticType("time.Month", "int")
 WEEKDAY = StaticType("time.Weekday", "int")
+IP_ADDRESS = StaticType("ipaddress", "ipaddress")
 WARRANT = StaticType("warrant", "struct")
 SUBJECT = StaticType("subject", "ptr")
 FUNCTION = StaticType("func", "func")
@@ -53,6 +54,12 @@ def slice_of(element: StaticType) -> StaticType:
     if element is NOT_BOOL:
         return slice_of(ANY)
     return StaticType(f"[]{element.name}", "slice", element)
+
+
+@lru_cache(maxsize=4_096)
+def map_of(element: StaticType) -> StaticType:
+    """Returns the type of maps from strings to such values."""
+    return MAP if element is ANY else StaticType(f"map[string]{element.name}", "map", element, STRING)
 
 
 ARRAY = slice_of(ANY)

@@ -4,6 +4,7 @@ numbers."""
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ MIN_WHOLE, MAX_WHOLE = -(2**63), 2**63 - 1
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MIN_TIME = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1) * 1_000
-_MAX_TIME = (datetime(9999, 12, 31, tzinfo=UTC) - EPOCH) // timedelta(microseconds=1) * 1_000
+_MAX_TIME = (datetime.max.replace(tzinfo=UTC) - EPOCH) // timedelta(microseconds=1) * 1_000 + 999
 
 _UNITS = {
     "ns": 1,
@@ -111,8 +112,14 @@ class AnyMap(GroupMap):
     """Represents a map that `fromPairs` made."""
 
 
+IpAddress = IPv4Address | IPv6Address
+"""Represents an IP address; the two kinds are never equal."""
+
 LISTS = frozenset({list, MadeList, range, Strings, Pairs})
 MAPS = frozenset({dict, MadeMap, GroupMap, AnyMap})
+TEXT_MAPS = frozenset[type]((dict, MadeMap))
+"""Lists the kinds of maps whose keys are strings."""
+
 NUMBERS = frozenset({int, float, Int64, Byte})
 NAMED_INTEGERS = frozenset({Int64, Byte})
 """Lists the kinds of integers that work as numbers, besides int."""
@@ -145,6 +152,12 @@ def whole(value: int) -> int:
     if MIN_WHOLE <= value <= MAX_WHOLE:
         return value
     raise Fault("the number is out of range")
+
+
+def divide(dividend: int, divisor: int) -> int:
+    """Returns the quotient of two integers, rounded towards zero. Raises ZeroDivisionError."""
+    quotient = abs(dividend) // abs(divisor)
+    return quotient if (dividend < 0) == (divisor < 0) else -quotient
 
 
 def finite(value: float) -> float:

@@ -1,0 +1,234 @@
+"""Reads values as the types of conditions: `as(at, "timestamp")`, `as(tags, "map<list<string>>")`.
+
+A type is written as containers around one innermost type, so that it is a chain of words: `list<map<int>>` is `list`,
+`map`, `int`. Values are read along that chain, without recursion.
+"""
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from magistrate.engine.policy.layouts import read_date
+from magistrate.engine.policy.run import Fault, PolicyRun
+from magistrate.engine.policy.types import (
+    ANY,
+    BOOL,
+    DURATION,
+    FLOAT,
+    INT,
+    IP_ADDRESS,
+    MAP,
+    STRING,
+    TIME,
+    StaticType,
+    map_of,
+    slice_of,
+)
+from magistrate.engine.policy.values import (
+    LISTS,
+    MAX_WHOLE,
+    TEXT_MAPS,
+    Duration,
+    IpAddress,
+    MadeList,
+    MadeMap,
+    Time,
+    finite,
+    json_value,
+    read_duration,
+    values_in,
+    values_of,
+    whole,
+)
+
+LONGEST_TYPE = 2_000
+"""Limits the characters of a type that is written out."""
+
+_TYPE = re.compile(r"(?P<containers>(?:(?:list|map)<)*)(?P<innermost>[a-z]+)(?P<ends>>*)(?P<optional>\?)?")
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
+_RFC_3339_LAYOUT = "2006-01-02T15:04:05Z07:00"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
+_LONGEST_NUMBER = 100
+_LONGEST_ADDRESS = 100
+_STEPS_OF_A_TEXT = 20
+
+
+class ValueType(NamedTuple):
+    """Represents a type that is written out: its words from the outermost inwards, and its static type. A variable of
+    an optional one may be missing."""
+
+    chain: tuple[str, ...]
+    static: StaticType
+    is_optional: bool
+
+
+def read_string_value(run: PolicyRun, value: Any) -> str:
+    if type(value) is not str:
+        raise Fault("a string is needed")
+    return value
+
+
+def read_bool(run: PolicyRun, value: Any) -> bool:
+    if type(value) is not bool:
+        raise Fault("a bool is needed")
+    return value
+
+
+def read_int(run: PolicyRun, value: Any) -> int:
+    """Returns the integer that a number, or a number in a text, is. Raises Fault if it has a fraction."""
+    number = _read_number(run, value)
+    if number != int(number):
+        raise Fault("the number is no integer")
+    return whole(int(number))
+
+
+def read_uint(run: PolicyRun, value: Any) -> int:
+    number = read_int(run, value)
+    if number < 0:
+        raise Fault("the number is negative")
+    return number
+
+
+def read_double(run: PolicyRun, value: Any) -> float:
+    return finite(float(_read_number(run, value)))
+
+
+def read_timestamp(run: PolicyRun, value: Any) -> Time:
+    """Returns the time that a text in RFC 3339 is."""
+    if type(value) is Time:
+        return value
+    _charge_text(run, value)
+    if not _RFC_3339.fullmatch(value):
+        raise Fault("the text is no time in RFC 3339")
+    return read_date(value, _RFC_3339_LAYOUT)
+
+
+def read_duration_value(run: PolicyRun, value: Any) -> Duration:
+    if type(value) is Duration:
+        return value
+    _charge_text(run, value)
+    return read_duration(value)
+
+
+def read_address(run: PolicyRun, value: Any) -> IpAddress:
+    if isinstance(value, ipaddress.IPv4Address | ipaddress.IPv6Address):
+        return value
+    _charge_text(run, value)
+    try:
+        if len(value) > _LONGEST_ADDRESS:
+            raise ValueError
+        return ipaddress.ip_address(value)
+    except ValueError as error:
+        raise Fault("the text is no IP address") from error
+
+
+def _charge_text(run: PolicyRun, value: Any) -> None:
+    if type(value) is not str:
+        raise Fault("only a string can be read")
+    run.charge(_STEPS_OF_A_TEXT + 3 * len(value))
+
+
+def _read_number(run: PolicyRun, value: Any) -> Any:
+    """Returns a number that `int` and `float` take, and that is exact if it was written in a text."""
+    if type(value) is str:
+        run.charge(3 + len(value) // 2)
+        if len(value) > _LONGEST_NUMBER or not _NUMBER.fullmatch(value):
+            raise Fault("the string is no number")
+        number = Decimal(value)
+        if number.adjusted() > _LONGEST_NUMBER * 4:
+            raise Fault("the number is out of range")
+        return number
+    if type(value) is int or type(value) is float:
+        return finite(json_value(value))
+    raise Fault("a number is needed")
+
+
+class _Innermost(NamedTuple):
+    """Describes an innermost type: its static type, those of variables that may hold it, and what reads it."""
+
+    static: StaticType
+    variables: frozenset[StaticType]
+    read: Callable[[PolicyRun, Any], Any]
+
+
+_TEXT = frozenset({STRING})
+_NUMERIC = frozenset({FLOAT, STRING, INT})
+
+INNERMOST: Mapping[str, _Innermost] = {
+    "string": _Innermost(STRING, _TEXT, read_string_value),
+    "bool": _Innermost(BOOL, frozenset({BOOL}), read_bool),
+    "int": _Innermost(INT, _NUMERIC, read_int),
+    "uint": _Innermost(INT, _NUMERIC, read_uint),
+    "double": _Innermost(FLOAT, _NUMERIC, read_double),
+    "timestamp": _Innermost(TIME, frozenset({STRING, TIME}), read_timestamp),
+    "duration": _Innermost(DURATION, frozenset({STRING, DURATION}), read_duration_value),
+    "ipaddress": _Innermost(IP_ADDRESS, frozenset({STRING, IP_ADDRESS}), read_address),
+    "any": _Innermost(ANY, frozenset(), lambda run, value: json_value(value)),
+}
+"""Lists the types of values other than lists and maps."""
+
+
+@lru_cache(maxsize=256)
+def find_value_type(text: str) -> ValueType | None:
+    """Returns the type that is written so, None if there is none. `list` and `map` alone may hold anything."""
+    match = _TYPE.fullmatch(text) if len(text) <= LONGEST_TYPE else None
+    if match is None:
+        return None
+    chain = [*match["containers"].split("<")[:-1], match["innermost"]]
+    if len(chain) - 1 != len(match["ends"]):
+        return None
+    if chain[-1] in ("list", "map"):
+        chain.append("any")
+    if chain[-1] not in INNERMOST:
+        return None
+    static = INNERMOST[chain[-1]].static
+    for container in reversed(chain[:-1]):
+        static = slice_of(static) if container == "list" else map_of(static)
+    return ValueType((*chain,), static, match["optional"] is not None)
+
+
+def fits(chain: tuple[str, ...], static: StaticType) -> bool:
+    """Returns whether a value of a static type may be read as the type."""
+    if static is ANY or chain[0] == "any" or static.kind == "interface":
+        return True
+    if chain[0] in ("list", "map"):
+        return static.kind == ("slice" if chain[0] == "list" else MAP.kind)
+    return static in INNERMOST[chain[0]].variables
+
+
+def read_value(run: PolicyRun, value: Any, chain: tuple[str, ...]) -> Any:
+    """Returns the value as the type; numbers, times and the like within lists and maps are read, too. Raises Fault if
+    it does not fit."""
+    holder = [value]
+    waiting: list[tuple[Any, Any, int]] = [(holder, 0, 0)]
+    while waiting:
+        container, key, depth = waiting.pop()
+        word, found = chain[depth], container[key]
+        if word not in ("list", "map"):
+            container[key] = INNERMOST[word].read(run, found)
+            continue
+        if not (type(found) in LISTS if word == "list" else type(found) in TEXT_MAPS):
+            raise Fault(f"a {word} is needed")
+        if chain[depth + 1] == "any":
+            continue
+        run.charge(2 * len(found))
+        container[key] = copied = _copy(found)
+        keys = range(len(copied)) if word == "list" else copied
+        waiting += [(copied, inner, depth + 1) for inner in keys]
+    return holder[0]
+
+
+def _copy(container: Any) -> Any:
+    if type(container) in LISTS:
+        return MadeList(values_of(container))
+    return MadeMap(zip(container, values_in(container), strict=True))
+
+
+def uint_of(value: int) -> int:
+    """Returns an integer that is not negative. Raises Fault for others."""
+    if 0 <= value <= MAX_WHOLE:
+        return value
+    raise Fault("the number is out of range")
