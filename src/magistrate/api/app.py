@@ -6,6 +6,7 @@ else; then the key is checked, then the size and the content of the request."""
 import asyncio
 import hashlib
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
@@ -39,6 +40,7 @@ from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, is_utf8, r
 from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
+from magistrate.api.server.connection_memory import AnswerAccount, UnsentAnswers
 from magistrate.api.server.fast_path import MOST_KEPT_BYTES, FastPath
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.server.metrics import Readings
@@ -47,7 +49,7 @@ from magistrate.api.service import Call, Service, answer_call, render_body
 from magistrate.api.strangers import read_source, require_refusable
 from magistrate.api.written_body import read_written_body
 from magistrate.operations.consistency import NO_DEMAND, Freshness
-from magistrate.store.contract import Identity, Once
+from magistrate.store.contract import READ_MEMORY, Identity, Once
 
 App = falcon.asgi.App[falcon.asgi.Request, falcon.asgi.Response]
 Responder = Callable[..., Awaitable[None]]
@@ -59,6 +61,8 @@ OPEN_AGAIN_SECONDS = 1.0
 _IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
 _RECEIVE = "magistrate.receive"
 _QUERY = "magistrate.query_string"
+ACCOUNT = "magistrate.account"
+"""Names the entry of the ASGI scope that counts the bytes of the answer."""
 
 log = structlog.get_logger()
 
@@ -137,7 +141,9 @@ class Application:
         has_console: bool = True,
         public_url: str = "",
         request_cache_bytes: int = MOST_KEPT_BYTES,
+        unsent: UnsentAnswers | None = None,
     ) -> None:
+        self.unsent = unsent or UnsentAnswers(sys.maxsize, 0.0)
         self._running = Running(opened)
         self._ledger = ledger or Ledger()
         self._cors = cors
@@ -159,6 +165,9 @@ class Application:
         refused = self._ledger.refused
         return {
             "request_cache_bytes": self.fast_path.measure_kept(),
+            "unsent_bytes": self.unsent.bytes,
+            "unsent_dropped": self.unsent.dropped,
+            "unsent_refused": self.unsent.refused,
             "unauthenticated_limited": 0 if refused is None else refused.limited,
         }
 
@@ -192,6 +201,7 @@ class Application:
             scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
         scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
         scope |= {LEDGER: self._ledger, STARTED: perf_counter(), REQUEST_ID: self._ledger.make_request_id()}
+        account = scope[ACCOUNT] = self.unsent.open_account()
         try:
             full = self._find_full(scope) if app is self._app else None
             if full is not None:
@@ -201,6 +211,8 @@ class Application:
         except asyncio.CancelledError:
             further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
             await answer_cancelled(send, scope[REQUEST_ID], further_headers)
+        finally:
+            account.close()
 
     def _find_full(self, scope: Scope) -> FullRoute | None:
         """Returns the route of a request that would be refused as soon as its turn should come, otherwise None."""
@@ -303,6 +315,10 @@ def _responder(running: Running, route: Route) -> Responder:
     decode = _body_decoder(route)
 
     async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
+        account: AnswerAccount = req.scope[ACCOUNT]
+        # What was written is answered in any case.
+        memory = None if route.writes else account
+        READ_MEMORY.set(memory)
         if HAS_SLASH in req.scope:
             path = {name: text.replace(SLASH_IN_ID, "/") for name, text in path.items()}
         service = running.service
@@ -338,7 +354,8 @@ def _responder(running: Running, route: Route) -> Responder:
             resp.set_header(header, token)
         resp.set_headers(answer.headers)
         # A bytearray is sent as it is: copying many megabytes would take as long as rendering them.
-        resp.data = cast(bytes, await render_body(answer))
+        resp.data = cast(bytes, await render_body(answer, memory))
+        account.settle(len(resp.data))
         if route.is_typed:
             resp.content_type = public.TEXT if answer.is_text else public.JSON
         finish_answer(req, resp)

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -19,9 +20,18 @@ def render_json(value: object) -> bytes:
     return _ENCODER.encode_lines((value,))
 
 
-async def render_in_steps(value: object) -> bytes | bytearray:
+class AnswerMemory(Protocol):
+    """Counts the bytes of an answer."""
+
+    async def reserve(self, size: int) -> None:
+        """Waits until there is room for so many more bytes. Raises Overloaded."""
+        ...
+
+
+async def render_in_steps(value: object, memory: AnswerMemory | None = None) -> bytes | bytearray:
     """Returns what `render_json` does. Other requests run between the elements of a long array, which the value is or
-    has as a member: a thousand objects may have tens of megabytes."""
+    has as a member: a thousand objects may have tens of megabytes. Raises Overloaded if there is no room in `memory`
+    for them."""
     member, elements = _find_elements(value)
     if len(elements) <= ELEMENTS_AT_ONCE:
         return render_json(value)
@@ -29,11 +39,14 @@ async def render_in_steps(value: object) -> bytes | bytearray:
     if isinstance(value, msgspec.Struct):
         mark = secrets.token_hex(16)  # what callers wrote may have an array of the same name
         before, after = render_json(msgspec.structs.replace(value, **{member: [mark]})).split(f'"{mark}"'.encode())
-    body = bytearray(before + b"]")
+    body, reserved = bytearray(before + b"]"), 0
     for start in range(0, len(elements), ELEMENTS_AT_ONCE):
         if start and is_time_up():
             await checkpoint()
         end = len(body) - 1
+        if memory is not None:
+            await memory.reserve(end - reserved)
+            reserved = end
         _ENCODER.encode_into(elements[start : start + ELEMENTS_AT_ONCE], body, end)
         if start:
             body[end] = ord(",")

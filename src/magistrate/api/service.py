@@ -10,7 +10,7 @@ from magistrate.api.admission import Admissions
 from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.callers import Holder, KeyRing
 from magistrate.api.parse import read_boolean
-from magistrate.api.render import render_in_steps
+from magistrate.api.render import AnswerMemory, render_in_steps
 from magistrate.api.server.rate_limit import RateLimit
 from magistrate.engine.terms import Revision
 from magistrate.operations.as_of import AS_OF, AsOf, read_as_of
@@ -110,8 +110,8 @@ async def answer_call(handler: Handler, call: Call[Any]) -> Answer:
     return answer if isinstance(answer, Answer) else await answer
 
 
-async def render_body(answer: Answer) -> bytes | bytearray:
-    """Returns the bytes of the body of an answer."""
+async def render_body(answer: Answer, memory: AnswerMemory | None = None) -> bytes | bytearray:
+    """Returns the bytes of the body of an answer. Raises Overloaded if there is no room in `memory` for them."""
     if answer.value is None:
         return b""
-    return str(answer.value).encode() if answer.is_text else await render_in_steps(answer.value)
+    return str(answer.value).encode() if answer.is_text else await render_in_steps(answer.value, memory)

@@ -64,6 +64,7 @@ class Settings:
     max_waiting_requests: int
     max_waiting_bytes: int
     request_cache_bytes: int
+    max_unsent_bytes: int
     wait_timeout_ms: int
     body_timeout_ms: int
     stop_timeout_ms: int

@@ -199,6 +199,14 @@ SETTINGS = (
         1,
         17_179_869_184,
     ),
+    Setting(
+        "max_unsent_bytes",
+        268_435_456,
+        "the size of all answers of a worker that are prepared or that clients have not read, in bytes (256 MiB); "
+        "beyond it, large answers wait, and connections are dropped that have left an answer unread for longest",
+        65_536,
+        1_099_511_627_776,
+    ),
     Setting("wait_timeout_ms", 1_000, "how long such a request may wait before it is answered with 503", 1, 600_000),
     Setting("body_timeout_ms", 30_000, "how long a client may take to send a request body", 100, 600_000),
     Setting(

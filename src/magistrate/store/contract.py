@@ -44,6 +44,7 @@ from magistrate.store.new_rows import NewWarrant as NewWarrant
 from magistrate.store.new_rows import Once as Once
 from magistrate.store.new_rows import Stamp as Stamp
 from magistrate.store.policy_store import PolicyStore
+from magistrate.store.read_memory import READ_MEMORY as READ_MEMORY
 from magistrate.store.session_keys import SessionKeyStore
 from magistrate.store.slices import PageSlice as PageSlice
 from magistrate.store.slices import Slice as Slice

@@ -57,7 +57,9 @@ from magistrate.store.events import DecisionRecord, Event, EventFilter
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.holds import DeletedChunk, TimedScript
 from magistrate.store.matching import match_statement
+from magistrate.store.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES, read_within_memory
 from magistrate.store.sealing import UNSEALED, Sealing
+from magistrate.store.sql import Clause
 from magistrate.store.sql_history import SqlHistory, check_revision
 from magistrate.store.sql_keys import SqlKeys
 from magistrate.store.sql_lists import ListFilter, list_statement
@@ -122,7 +124,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         found: list[StoredObject] = []
         for ids in split_objects(refs):
             statement = objects_statement(ids, at, self.database.templates)
-            rows = await self.database.read(statement.sql, statement.values, long=len(refs) > FEW_LARGE_ROWS)
+            rows = await self._read_page(statement, len(refs) > FEW_LARGE_ROWS, len(ids) * LARGE_ROW_BYTES)
             check_revision(rows[0], at)
             found += (objects.build_object(row[2:]) for row in rows if row[2] is not None)
         return Snapshot(at, tuple(found))
@@ -303,7 +305,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
             return Snapshot(await self._head(), PageSlice((), precedes=False, follows=False))
         statement = event_listing.events_statement(wanted, only, self.database.templates)
         # There may be many unwanted rows between the wanted ones.
-        rows = await self.database.read(statement.sql, statement.values, long=True)
+        rows = await self._read_page(statement, True, (wanted.limit + 1) * SMALL_ROW_BYTES)
         return _build_slice(rows, wanted, None, event_listing.build_event)
 
     async def keep_decisions(self, new: Sequence[DecisionRecord], most: int) -> None:
@@ -331,8 +333,16 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         # A read at a revision also reads all rows that ended since.
         looks_at_many = at is not None or only.is_searched(listing) or wanted.sort in listing.members
         is_long = looks_at_many or wanted.limit > FEW_LARGE_ROWS
-        rows = await self.database.read(statement.sql, statement.values, long=is_long)
+        rows = await self._read_page(statement, is_long, (wanted.limit + 1) * listing.row_bytes)
         return _build_slice(rows, wanted, at, stored)
+
+    async def _read_page(self, statement: Clause, is_long: bool, most_bytes: int) -> Rows:
+        """Returns the rows of a page, which take at most about so many bytes; 0 if they are not kept."""
+        if not most_bytes:
+            return await self.database.read(statement.sql, statement.values, long=is_long)
+        return await read_within_memory(
+            lambda: self.database.read(statement.sql, statement.values, long=is_long), most_bytes
+        )
 
 
 async def _build_warrants(rows: Iterable[Row]) -> list[Warrant]:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from magistrate.store.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES
+
 
 @dataclass(frozen=True, slots=True)
 class TableListing:
@@ -23,6 +25,8 @@ class TableListing:
     """Maps columns whose filters leave few rows to the index that finds these rows, which are then sorted."""
     ended_by: str = ""
     """Names the column of the revision that ended a row in the way that lists it; empty if living rows are listed."""
+    row_bytes: int = SMALL_ROW_BYTES
+    """Limits the bytes of most rows, for which memory is reserved before they are read; 0 if rows are not kept."""
     members: Mapping[str, str] = field(default_factory=dict)
     """Maps the members of `meta` that rows can be sorted by to the column that each makes. No index serves these
     sorts: all rows that match the filter are read."""
@@ -47,10 +51,11 @@ OBJECTS = TableListing(
         ("object_type", "name_key", "object_id"): "object_by_type",
     },
     searched=("object_id", "meta"),
+    row_bytes=LARGE_ROW_BYTES,
     members={"email": "email_key", "name": "name_key"},
 )
 
-OBJECT_NAMES = replace(OBJECTS, columns=("object_type", "object_id"), searched=())
+OBJECT_NAMES = replace(OBJECTS, columns=("object_type", "object_id"), searched=(), row_bytes=0)
 
 OBJECT_TYPES = TableListing(
     table="object_type",
@@ -58,6 +63,7 @@ OBJECT_TYPES = TableListing(
     sorts={"typeId": ("type",), "createdAt": ("created_at", "type")},
     indexes={("type",): "object_type_by_name", ("created_at", "type"): "object_type_by_creation"},
     searched=("type",),
+    row_bytes=LARGE_ROW_BYTES,
 )
 
 WARRANTS = TableListing(

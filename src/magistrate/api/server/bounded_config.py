@@ -5,6 +5,7 @@ from typing import Any
 
 import uvicorn
 
+from magistrate.api.server.connection_memory import UnsentAnswers
 from magistrate.api.server.slicing import SlicingProtocol
 from magistrate.api.server.tls import TlsFiles
 
@@ -32,6 +33,11 @@ class BoundedConfig(uvicorn.Config):
         self.keep_alive_timeout_ms = keep_alive_timeout_ms
         self.max_connections = max_connections
         self.tls = tls
+
+    def load(self) -> None:
+        """Loads the application, which must be an Application: it has the bounds that all its connections share."""
+        super().load()
+        self.unsent: UnsentAnswers = self.loaded_app.unsent
 
     def for_admin_port(self, further_connections: int) -> "BoundedConfig":
         """Returns the configuration of the admin port; this one must be loaded. The application must be an

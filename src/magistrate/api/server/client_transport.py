@@ -13,6 +13,9 @@ from fcntl import ioctl
 from struct import unpack
 from termios import FIONREAD
 
+UNSENT_BYTES = 8_192
+"""Sets the bytes of answers that a connection holds at most twice, and that are not counted (8 KiB)."""
+
 LINGER_BYTES = 33_554_432
 """Limits the bytes that are discarded (32 MiB): four times the default limit of bodies. A client that sends more never
 reads."""
@@ -31,7 +34,8 @@ class ClientTransport:
     """Represents the transport of one connection, as far as the protocol and uvicorn use it.
 
     `is_client_sending` says whether the client may be sending data that will not be read. Discarded data is not
-    stored."""
+    stored. `note_written` is called with the size of whatever was written and may not be sent at once: all of it stays
+    in memory until its last byte is sent."""
 
     __slots__ = (
         "_bytes_left",
@@ -41,6 +45,7 @@ class ClientTransport:
         "_left_at_last_look",
         "_linger_seconds",
         "_loop",
+        "_note_written",
         "_state",
         "_transport",
         "get_extra_info",
@@ -48,6 +53,7 @@ class ClientTransport:
         "pause_reading",
         "resume_reading",
         "write",
+        "write_small",
     )
 
     def __init__(
@@ -56,6 +62,7 @@ class ClientTransport:
         loop: AbstractEventLoop,
         linger_seconds: float,
         is_client_sending: Callable[[], bool],
+        note_written: Callable[[int], None],
     ) -> None:
         self._transport = transport
         self._loop = loop
@@ -65,7 +72,10 @@ class ClientTransport:
         self._bytes_left = self._left_at_last_look = LINGER_BYTES
         self._ends_at = 0.0
         self._deadline: TimerHandle | None = None
-        self.write: Callable[[bytes], None] = transport.write
+        self._note_written = note_written
+        self.write: Callable[[bytes], None] = self._write
+        self.write_small: Callable[[bytes], None] = transport.write
+        """Writes an answer of up to UNSENT_BYTES, which is the cheaper way."""
         self.get_extra_info = transport.get_extra_info
         self.get_write_buffer_size = transport.get_write_buffer_size
         self.pause_reading = transport.pause_reading
@@ -84,6 +94,11 @@ class ClientTransport:
             return False
         waiting = ioctl(self._transport.get_extra_info("socket").fileno(), FIONREAD, bytes(4))
         return bool(unpack("i", waiting)[0])
+
+    def _write(self, data: bytes) -> None:
+        self._transport.write(data)
+        if len(data) > UNSENT_BYTES:
+            self._note_written(len(data))
 
     def close(self) -> None:
         """Closes the connection once pending data is sent; keeps reading until then if the client may be sending."""
@@ -112,7 +127,7 @@ class ClientTransport:
 
     def connection_lost(self) -> None:
         """Ends it: answers of requests that are still being processed are dropped from now on."""
-        self.write = _drop
+        self.write = self.write_small = _drop
         self._state = State.CLOSED
         self._stop_deadline()
 

@@ -4,6 +4,7 @@ from asyncio import BaseTransport
 from functools import partial
 from http import HTTPStatus
 
+from magistrate.api.server.client_transport import UNSENT_BYTES
 from magistrate.api.server.connection_state import Phase
 from magistrate.api.server.fast_path import END_OF_HEAD, FastPath, PendingRefusal, PendingRequest
 from magistrate.api.server.protocol import BoundedProtocol
@@ -89,7 +90,7 @@ class FastPathProtocol(BoundedProtocol):
                 if received and not self._head.coding:
                     self._fast_path.remember(received, pending.head)
                 self._expect_head()
-                self.transport.write(answer)
+                self._send(answer)
                 self.on_response_complete()
                 return
             self._release()
@@ -111,12 +112,19 @@ class FastPathProtocol(BoundedProtocol):
             return False
         if self._deadline is not None:
             self._stop_deadline()
-        self.transport.write(answer)
+        if len(answer) <= UNSENT_BYTES:
+            self.transport.write_small(answer)
+        else:
+            self._send(answer)
         self.server_state.total_requests += 1
         self._keep_alive.start()
         if self.flow.write_paused:
             self._watch_reading()
         return True
+
+    def _send(self, answer: bytes) -> None:
+        self.transport.write(answer)
+        self.config.unsent.drop_oldest()
 
     def shutdown(self) -> None:
         self._release()

@@ -14,7 +14,7 @@ import httptools
 import structlog
 
 from magistrate.api.server.bounded_config import BoundedConfig
-from magistrate.api.server.client_transport import ClientTransport
+from magistrate.api.server.client_transport import UNSENT_BYTES, ClientTransport
 from magistrate.api.server.connection_state import (
     AROUND_A_HEADER,
     AROUND_A_REQUEST_LINE,
@@ -30,10 +30,6 @@ from magistrate.api.server.refusals import RejectedRequest, render_refusal
 from magistrate.api.server.slicing import SlicingProtocol
 
 log = structlog.get_logger()
-
-UNSENT_BYTES = 65_536
-"""Sets the unsent bytes of an answer up to which reading is not timed (64 KiB): the kernel takes most answers at
-once."""
 
 GRACE_SECONDS = 1.0
 """Sets how long an idle connection stays open during shutdown, so that a request that may be on its way is answered,
@@ -51,6 +47,8 @@ class BoundedProtocol(SlicingProtocol):
 
     config: BoundedConfig
     _phase = Phase.SERVING
+    _unsent = 0
+    """Counts the bytes of answers that are in memory until the last of them is sent."""
     _position = StreamPosition.HEAD
     _head: RequestHead
     _keep_alive: KeepAliveTimer
@@ -61,7 +59,11 @@ class BoundedProtocol(SlicingProtocol):
 
     def connection_made(self, transport: BaseTransport) -> None:
         linger_seconds = self.config.body_timeout_ms / 1000
-        client = ClientTransport(cast(Transport, transport), self.loop, linger_seconds, self._is_client_sending)
+        # Writing is paused by what the kernel does not take at once, until all of it is sent.
+        cast(Transport, transport).set_write_buffer_limits(UNSENT_BYTES, 0)
+        client = ClientTransport(
+            cast(Transport, transport), self.loop, linger_seconds, self._is_client_sending, self._note_written
+        )
         self._head = RequestHead(self.config.max_head_bytes)
         super().connection_made(cast(Transport, client))
         keep_alive_seconds = self.config.keep_alive_timeout_ms / 1000
@@ -78,6 +80,7 @@ class BoundedProtocol(SlicingProtocol):
         self._stop_grace()
         self._keep_alive.cancel()
         self.transport.connection_lost()
+        self.config.unsent.hold(self, 0)
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
@@ -182,6 +185,20 @@ class BoundedProtocol(SlicingProtocol):
         if self._phase is Phase.STOPPING and not self._is_answering() and not self.transport.is_closing():
             self._start_grace()
         self._watch_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.config.unsent.hold(self, 0)
+        self._unsent = 0
+
+    def drop(self) -> None:
+        """Ends the connection because its client has left too much unread, so that others have room."""
+        self.transport.abort()
+
+    def _note_written(self, size: int) -> None:
+        if self.flow.write_paused:
+            self._unsent += size
+            self.config.unsent.hold(self, self._unsent)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(HTTPStatus.BAD_REQUEST, NOT_HTTP)
@@ -331,9 +348,8 @@ class BoundedProtocol(SlicingProtocol):
             self._expect_reading(remaining)
 
     def _watch_reading(self) -> None:
-        unsent = self.transport.get_write_buffer_size()
-        if unsent > UNSENT_BYTES:
-            self._expect_reading(unsent)
+        if self.flow.write_paused:
+            self._expect_reading(self.transport.get_write_buffer_size())
 
     def _expect_reading(self, unsent: int) -> None:
         """Starts the time for reading anew for each answer. No answer is begun while much of the one before it is
