@@ -203,9 +203,12 @@ class Client:
         return self._list("/v2/warrants", filters, page_size)
 
     def events(self, path: str, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
-        """Yields the events of a list, /v2/resource-events or /v2/access-events, the newest first. `filters` are query
-        parameters."""
-        return self._list(path, filters, page_size)
+        """Yields the events of a list, /v2/resource-events or /v2/access-events, the newest first; with `after`, those
+        that are there now, the oldest first. `filters` are query parameters."""
+        for page in self._pages(path, filters, repeat(page_size)):
+            if not page["results"]:
+                return  # with `after`, there is a cursor nevertheless
+            yield from page["results"]
 
     def create_session(self, session: Json) -> str:
         """Returns the token of a new session."""

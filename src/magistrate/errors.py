@@ -24,6 +24,7 @@ MagistrateError
 ├── BudgetExceeded               a decision would exceed its budget; it is unknown, and never "no"
 ├── RevisionUnavailable       carries `revision`, which is already collected or not written yet
 ├── NotRetained               what was stored at a past time is not kept any more; carries `oldest`
+├── EventsNotKept             events behind a position are not kept any more
 ├── NotReplayable             a recorded decision cannot be made again, because what it takes was not kept
 ├── StoreUnavailable          try again later; nothing of the request was kept
 │   ├── SchemaMismatch        the store is reachable but not at the schema this version needs
@@ -227,6 +228,14 @@ class NotRetained(MagistrateError):
         reason = "nothing was stored yet" if is_first else "what was stored then is not kept any more"
         super().__init__(f"{reason}; the oldest time that can be asked for is {oldest}")
         self.oldest = oldest
+
+
+class EventsNotKept(MagistrateError):
+    """Reports that a follower of events is too late: some that came after the place where it stands are not kept any
+    more."""
+
+    def __init__(self) -> None:
+        super().__init__("some events after this place are not kept any more; begin again with after=begin")
 
 
 class NotReplayable(MagistrateError):

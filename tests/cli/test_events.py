@@ -68,3 +68,15 @@ def test_a_time_is_absolute_or_relative() -> None:
 def test_what_is_no_time_is_refused(text: str) -> None:
     with pytest.raises(InvalidRequest, match=r"^--since .* is neither a time"):
         read_time(text, "--since")
+
+
+def test_events_after_a_write_are_listed_the_oldest_first(written: Magistrate) -> None:
+    granted = ("access", "--type", "access_granted", "--object-type", "page")
+    rows = written.json("events", *granted, "--oldest-first")["results"]
+
+    after_begin = written.json("events", *granted, "--after", "begin", "--limit", "1000")["results"]
+    after_first = written.json("events", *granted, "--after", rows[0]["token"])["results"]
+
+    assert after_begin == rows
+    assert after_first == [row for row in rows if row["token"] != rows[0]["token"]]
+    assert "must be a token" in written.failed("events", *granted, "--after", "x")

@@ -77,8 +77,7 @@ async def recorded_ids(ctx: Context) -> list[str]:
     assert ctx.decisions is not None
     await ctx.decisions.write()
     listed = await ctx.store.list_events(Slice("createdAt", 20_000), EventFilter([EventsOfKind("decision")]))
-    rows = sorted(listed.value.rows, key=lambda event: event.place[2])
-    return [event_id(ctx.store.identity, event) for event in rows]
+    return [event_id(ctx.store.identity, event) for event in listed.value.rows]
 
 
 async def replay_last(ctx: Context) -> Replay:

@@ -3,6 +3,7 @@ store."""
 
 import random
 from dataclasses import replace
+from itertools import accumulate
 
 import msgspec
 import pytest
@@ -79,20 +80,20 @@ async def test_events_are_what_was_written_and_decided_the_newest_first(store: S
     claim = ("document", "a", "viewer", "user", "ann", "")
     without, digest = (*claim, ""), next(e.key[6] for e in found.value.rows if e.kind == "warrant" and e.key[6])
     assert list(found.value.rows) == [
-        Event("deleted", "object-type", ("document",), definition, (NOW + 50, 0, 7, 0), actor="key"),
-        Event("allowed", "decision", claim, None, (NOW + 40, 1, 4, 0)),
-        Event("deleted", "object", ("document", "a"), '{"v":2}', (NOW + 30, 0, 6, 0), actor="key"),
-        Event("deleted", "warrant", without, None, (NOW + 20, 0, 5, 0), actor="key"),
-        Event("denied", "decision", ("document", "b", *claim[2:]), '{"x":1}', (NOW + 10, 1, 2, 0)),
-        Event("allowed", "decision", claim, None, (NOW + 10, 1, 1, 0)),
-        Event("created", "object", ("user", "ann"), None, (NOW + 10, 0, 3, 2), actor="key"),
-        Event("created", "warrant", (*claim, digest), "x == 1", (NOW + 10, 0, 3, 1), actor="key"),
-        Event("created", "warrant", without, None, (NOW + 10, 0, 3, 0), actor="key"),
-        Event("created", "object", ("document", "b"), None, (NOW + 10, 0, 2, 1), actor="key"),
-        Event("created", "object", ("document", "a"), '{"v":1}', (NOW + 10, 0, 2, 0), actor="key"),
-        Event("allowed", "decision", claim, None, (NOW + 7, 1, 3, 0)),
-        Event("updated", "object", ("document", "a"), '{"v":2}', (NOW + 5, 0, 4, 0), actor="key"),
-        Event("created", "object-type", ("document",), definition, (NOW, 0, 1, 0), actor="key"),
+        Event("deleted", "object-type", ("document",), definition, (7, 0, 0), NOW + 50, Revision(7), actor="key"),
+        Event("allowed", "decision", claim, None, (6, 1, 4), NOW + 40, Revision(1)),
+        Event("allowed", "decision", claim, None, (6, 1, 3), NOW + 7, Revision(1)),
+        Event("deleted", "object", ("document", "a"), '{"v":2}', (6, 0, 0), NOW + 30, Revision(6), actor="key"),
+        Event("denied", "decision", ("document", "b", *claim[2:]), '{"x":1}', (5, 1, 2), NOW + 10, Revision(1)),
+        Event("allowed", "decision", claim, None, (5, 1, 1), NOW + 10, Revision(1)),
+        Event("deleted", "warrant", without, None, (5, 0, 0), NOW + 20, Revision(5), actor="key"),
+        Event("updated", "object", ("document", "a"), '{"v":2}', (4, 0, 0), NOW + 10, Revision(4), actor="key"),
+        Event("created", "object", ("user", "ann"), None, (3, 0, 2), NOW + 10, Revision(3), actor="key"),
+        Event("created", "warrant", (*claim, digest), "x == 1", (3, 0, 1), NOW + 10, Revision(3), actor="key"),
+        Event("created", "warrant", without, None, (3, 0, 0), NOW + 10, Revision(3), actor="key"),
+        Event("created", "object", ("document", "b"), None, (2, 0, 1), NOW + 10, Revision(2), actor="key"),
+        Event("created", "object", ("document", "a"), '{"v":1}', (2, 0, 0), NOW + 10, Revision(2), actor="key"),
+        Event("created", "object-type", ("document",), definition, (1, 0, 0), NOW, Revision(1), actor="key"),
     ]
     assert found.revision == 7
 
@@ -127,8 +128,8 @@ async def test_warrants_that_end_with_their_object_are_not_reported(store: Store
         (
             [EventsOfKind("warrant", None, {5: ""}), EventsOfKind("decision", "denied")],
             [
-                "deleted warrant document a",
                 "denied decision document b",
+                "deleted warrant document a",
                 "created warrant document a",
                 "created warrant document a",
             ],
@@ -154,11 +155,11 @@ async def test_without_a_kind_there_is_no_event(store: Store) -> None:
 async def test_both_ends_of_a_span_of_time_are_in_it(store: Store) -> None:
     await fill(store)
     every = await events(store)
-    times = sorted({event.place[0] for event in every})
+    times = sorted({event.at for event in every})
 
     for since in (None, *times, times[0] - 1, times[-1] + 1, 0):
         for until in (None, *times, times[0] - 1, times[-1] + 1, 0):
-            expected = [e for e in every if (since or 0) <= e.place[0] <= (times[-1] + 9 if until is None else until)]
+            expected = [e for e in every if (since or 0) <= e.at <= (times[-1] + 9 if until is None else until)]
             assert await events(store, EventFilter(KINDS, since, until)) == expected
 
 
@@ -191,12 +192,14 @@ async def test_a_boundary_need_not_be_an_event(store: Store) -> None:
     await fill(store)
     every = await events(store)
 
-    for at in {event.place[0] for event in every}:
-        for source in (0, 1):
-            boundary = (at, source, 3, 1)
-            found = await store.list_events(Slice("createdAt", 100, True, boundary), EVERYTHING)
-            assert list(found.value.rows) == [event for event in every if event.place < boundary]
-            assert found.value.precedes == (len(found.value.rows) < len(every))
+    for boundary in [
+        *((revision, 0, position) for revision in range(9) for position in (-1, 1, 9)),
+        (5, 1, 0),
+        (8, 1, 9),
+    ]:
+        found = await store.list_events(Slice("createdAt", 100, True, boundary), EVERYTHING)
+        assert list(found.value.rows) == [event for event in every if event.place < boundary]
+        assert found.value.precedes == (0 < len(found.value.rows) < len(every))
 
 
 async def test_decisions_make_no_revision(store: Store) -> None:
@@ -233,10 +236,10 @@ async def test_a_decision_is_found_by_the_place_of_its_event(store: Store) -> No
     await store.keep_decisions([first, second], 10)
     places = [event.place for event in await events(store, EventFilter([EventsOfKind("decision")]))]
 
-    found = [(await store.find_decision(number, at)).value for at, _, number, _ in places]
+    found = [(await store.find_decision(number, at)).value for at, _, number in places]
 
     assert found == [second, first]
-    assert (await store.find_decision(1, NOW + 1)).value is None
+    assert (await store.find_decision(1, 1)).value is None
     assert await store.find_decision(2**62, 2**62) == Snapshot(Revision(0), None)
 
 
@@ -289,7 +292,7 @@ async def test_what_is_older_is_deleted_in_batches_and_the_rest_stays(
 
     portions = await forget(store, second_hour, most)
 
-    assert await events(store) == [event for event in every if event.place[0] > second_hour]
+    assert await events(store) == [event for event in every if event.at > second_hour]
     assert max(portions) <= 3 * most
     assert len(portions) >= 5 // most
     rows = dump(database_url)
@@ -355,14 +358,17 @@ async def test_events_of_random_writes_are_those_of_the_log(store: Store) -> Non
     log = await list_changes(store)
     by_object = {change.revision for change in log if change.action == "deleted" and change.kind == "object"}
 
+    reached = dict(
+        zip((change.revision for change in log), accumulate((change.at for change in log), max), strict=True)
+    )
     expected = [
-        (change.at, change.revision, change.position, change.action, change.key)
+        (change.revision, change.position, reached[change.revision], change.action, change.key)
         for change in log
         if not (change.kind == "warrant" and change.revision in by_object)
     ]
 
-    found = [(e.place[0], e.place[2], e.place[3], e.action, e.key) for e in await events(store)]
-    assert found == sorted(expected, key=lambda row: row[:3], reverse=True)
+    found = [(e.place[0], e.place[2], e.at, e.action, e.key) for e in await events(store)]
+    assert found == sorted(expected, key=lambda row: row[:2], reverse=True)
 
 
 async def test_another_process_sees_the_same(store: Store, database_url: str) -> None:

@@ -305,7 +305,7 @@ async def test_expiry_is_an_event_with_its_policy_and_limits(store: Store) -> No
     await put(store, limited(f"{ANN}[x == 1]", NOW + 1, NOW + 6), at=NOW + 1)
     await end(store, NOW + 6)
 
-    assert [(one.action, one.content, one.starts_at, one.expires_at, one.place[0]) for one in await events(store)] == [
+    assert [(one.action, one.content, one.starts_at, one.expires_at, one.at) for one in await events(store)] == [
         ("created", "x == 1", NOW + 1, NOW + 5, NOW),
         ("updated", "x == 1", NOW + 1, NOW + 6, NOW + 1),
         ("expired", "x == 1", NOW + 1, NOW + 6, NOW + 6),

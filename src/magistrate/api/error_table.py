@@ -42,6 +42,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.ModelChanged: ErrorRow(412, "precondition_failed", {}),
     errors.RevisionUnavailable: ErrorRow(410, "gone", {}),
     errors.NotRetained: ErrorRow(410, "gone", {"oldest": "oldest"}),
+    errors.EventsNotKept: ErrorRow(410, "gone", {}),
     errors.NotReplayable: ErrorRow(410, "gone", {}),
     errors.BudgetExceeded: ErrorRow(503, "budget_spent", {}),
     errors.StoreUnavailable: ErrorRow(503, "unavailable", {}),

@@ -67,6 +67,7 @@ from magistrate.operations.events import (
     ACCESS_EVENT_LIST,
     ACCESS_NAMES,
     ACCESS_TYPES,
+    AFTER,
     RESOURCE_EVENT_LIST,
     RESOURCE_NAMES,
     RESOURCE_TYPES,
@@ -142,6 +143,12 @@ def _event_parameters(types: Iterable[str], names: Iterable[str]) -> tuple[Param
         *[Parameter(name, "only events with this", TEXT) for name in names],
         Parameter("since", "only events at or after this time, in microseconds since 1970", {"type": "integer"}),
         Parameter("until", "only events at or before this time, in microseconds since 1970", {"type": "integer"}),
+        Parameter(
+            AFTER,
+            "follow the events: those after the write of this token, or with `begin` all that are kept; the oldest "
+            "come first, and every page has a cursor from which to go on",
+            TEXT,
+        ),
     )
 
 
@@ -315,12 +322,12 @@ V2_ROUTES: tuple[Route, ...] = (
     ),
     Route(
         "GET", "/v2/resource-events", events.list_resource_events, "List what was created, updated and deleted",
-        answer=ListAnswer[ResourceEventAnswer], parameters=_RESOURCE_EVENT_LIST,
+        answer=ListAnswer[ResourceEventAnswer], parameters=_RESOURCE_EVENT_LIST, reads_past=True,
         scope=Scope.EVENTS, list_types=list_in_parameter("resourceType"),
     ),
     Route(
         "GET", "/v2/access-events", events.list_access_events, "List what was granted, revoked, allowed and denied",
-        answer=ListAnswer[AccessEventAnswer], parameters=_ACCESS_EVENT_LIST,
+        answer=ListAnswer[AccessEventAnswer], parameters=_ACCESS_EVENT_LIST, reads_past=True,
         scope=Scope.EVENTS, list_types=list_in_parameter("objectType"),
     ),
     Route(

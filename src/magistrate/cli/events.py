@@ -64,6 +64,8 @@ def _event_options(types: tuple[str, ...], filters: dict[str, str]) -> Callable[
         when = "a time, as in 2026-11-20T10:00Z, or how long ago, as in 90s, 15m, 2h or 3d"
         for flag, meaning in (("--until", "only events up to"), ("--since", "only events from")):
             command = click.option(flag, metavar="WHEN", help=f"{meaning} {when}")(command)
+        after = "only events after the write of this token, or `begin` for all that are kept; the oldest come first"
+        command = click.option("--after", metavar="TOKEN", help=after)(command)
         command = click.option("--oldest-first", is_flag=True, help="sort in the order in which they happened")(command)
         return click.option("--type", "type", type=click.Choice(types), help="only events of this type")(command)
 

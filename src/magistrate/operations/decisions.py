@@ -53,8 +53,8 @@ async def find_decision(ctx: Context, id: str, freshness: Freshness) -> Snapshot
     place = find_decision_place(ctx.store.identity, id)
     if place is None:
         raise NotFound(_KIND, id, ": the id of a decision is that of an event access_allowed or access_denied")
-    at, _, number, _ = place
-    found = await ctx.store.find_decision(number, at)
+    stored_at, _, number = place
+    found = await ctx.store.find_decision(number, stored_at)
     freshness.demand(found.revision)
     if found.value is None:
         raise NotFound(_KIND, id, ": it is not kept any more")

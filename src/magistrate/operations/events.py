@@ -1,25 +1,43 @@
 """Lists events: what was written, and how checks were decided (docs/compatibility.md#events).
 
-The id of an event encodes its place: 36 characters, URL-safe base64 of its time, its source, its revision or number and
-its position, in 8, 1, 8 and 6 bytes, big-endian, and of the CRC-32 of these and the store id. A page can therefore
-begin after an event without looking it up, even if the event no longer exists."""
+The id of an event encodes its place: 36 characters, URL-safe base64 of its revision, its source, its position or number
+and 6 bytes of zeros, in 8, 1, 8 and 6 bytes, big-endian, and of the CRC-32 of these and the store id. A page can
+therefore begin after an event without looking it up, even if the event no longer exists.
+
+Events can also be followed: the cursor of a request with `after` holds an EventPosition, and there is always one."""
 
 import re
 import struct
 from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass
 
 from magistrate.engine.terms import Revision, object_id, object_id_or_wildcard, relation_name, type_name
-from magistrate.errors import InvalidParameter
-from magistrate.operations.consistency import Freshness
+from magistrate.errors import InvalidParameter, InvalidRequest
+from magistrate.operations.as_of import NOT_REACHED
+from magistrate.operations.consistency import Freshness, read_revision
 from magistrate.operations.context import Context
 from magistrate.operations.opaque_tokens import TokenCodec, compute_crc
-from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_cursor, read_page, write_cursor
 from magistrate.store.contract import Identity, PageSlice, Slice, Snapshot
-from magistrate.store.events import DECISIONS, Action, Event, EventFilter, EventKind, EventsOfKind, Place
+from magistrate.store.events import (
+    DECISIONS,
+    END_OF_PLACES,
+    Action,
+    Event,
+    EventFilter,
+    EventKind,
+    EventPosition,
+    EventsOfKind,
+    Place,
+    build_position,
+)
 
 _SORTS: Mapping[str, Sort[Event]] = {"createdAt": Sort("createdAt", lambda event: event.place)}
 RESOURCE_EVENT_LIST: ListKind[Event] = ListKind("resource-events", _SORTS, is_log=True)
 ACCESS_EVENT_LIST: ListKind[Event] = ListKind("access-events", _SORTS, is_log=True)
+
+AFTER, BEGIN = "after", "begin"
+"""Name the parameter with which events are followed, and its value for the oldest that is kept."""
 
 SOURCE = "api"
 """Names the source of every event."""
@@ -50,8 +68,7 @@ ACCESS_NAMES: Mapping[str, _Allowed] = {
 _LATEST = 2**62
 """Bounds times from above, as 0 does from below: no event is outside."""
 _EVENT_IDS = TokenCodec(compute_crc, check_bytes=4)
-_ID = struct.Struct(">QBQ")
-_POSITION_LENGTH = 6
+_ID = struct.Struct(">QBQ6x")
 
 
 def read_resource_filter(parameters: Mapping[str, str]) -> EventFilter:
@@ -90,10 +107,67 @@ async def list_events(
     return await read_page(kind, wanted, freshness, ctx.store.identity, read)
 
 
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Represents from where a request follows the events: a position, or None for the oldest that is kept."""
+
+    position: EventPosition | None
+
+
+def read_following(
+    kind: ListKind[Event], parameters: Mapping[str, str], identity: Identity, cursor: str
+) -> Following | None:
+    """Returns from where a request follows the events: the position of its cursor, which is in this parameter, or that
+    of its token `after`. Returns None if the request asks for a page.
+
+    Raises InvalidParameter, and InvalidRequest if it asks for both."""
+    after, text = parameters.get(AFTER), parameters.get(cursor)
+    position = None if text is None else _read_position_cursor(kind, identity, text)
+    if position is None and not after:
+        return None
+    if parameters.get("sortOrder") == "DESC":
+        raise InvalidParameter("sortOrder", "must be ASC, because events are followed in the order in which they come")
+    if "prevCursor" in parameters:
+        raise InvalidRequest("cannot pass both after and prevCursor")
+    if position is not None:
+        return Following(position)
+    if text is not None:
+        raise InvalidParameter(cursor, "invalid cursor: it is not of a request with after")
+    return Following(None if after == BEGIN else build_position(read_revision(identity, AFTER, str(after))))
+
+
+def _read_position_cursor(kind: ListKind[Event], identity: Identity, text: str) -> EventPosition | None:
+    """Returns the position that a cursor holds; None if it is none of such a request."""
+    try:
+        of_kind, how, *values = read_cursor(identity, AFTER, text)
+    except InvalidParameter:
+        return None
+    if of_kind != kind.name or how != AFTER:
+        return None
+    *place, changes_deleted, decisions_deleted = values
+    return EventPosition((place[0], place[1], place[2]), changes_deleted, decisions_deleted)
+
+
+async def follow_events(
+    ctx: Context, kind: ListKind[Event], position: EventPosition | None, limit: int, only: EventFilter
+) -> Snapshot[Page[Event]]:
+    """Returns the events behind a position, oldest first, and always a cursor that goes on from there.
+
+    Raises InvalidParameter if the position is ahead of the store, and EventsNotKept."""
+    if position is not None and position.place[0] >= END_OF_PLACES:
+        raise InvalidParameter(
+            AFTER, NOT_REACHED
+        )  # anyone can make such a token, and databases have no larger integers
+    found = await ctx.store.follow_events(position, limit, only)
+    if position is not None:
+        Freshness(AFTER, Revision(position.place[0])).demand(found.revision)
+    place, *deleted = found.value.position
+    cursor = write_cursor(ctx.store.identity, [kind.name, AFTER, *place, *deleted])
+    return Snapshot(found.revision, Page(found.value.rows, None, cursor))
+
+
 def event_id(identity: Identity, event: Event) -> str:
-    at, source, number, position = event.place
-    place = _ID.pack(at, source, number) + position.to_bytes(_POSITION_LENGTH, "big")
-    return _EVENT_IDS.encode(place, bytes.fromhex(identity.store_id))
+    return _EVENT_IDS.encode(_ID.pack(*event.place), bytes.fromhex(identity.store_id))
 
 
 def read_event_id(identity: Identity, text: str) -> Place:
@@ -112,13 +186,13 @@ def find_decision_place(identity: Identity, text: str) -> Place | None:
 
 def _read_place(identity: Identity, text: str) -> Place | None:
     place = _EVENT_IDS.decode(text, bytes.fromhex(identity.store_id))
-    if place is None or len(place) != _ID.size + _POSITION_LENGTH:
+    if place is None or len(place) != _ID.size:
         return None
-    at, source, number = _ID.unpack_from(place)
+    revision, source, number = _ID.unpack(place)
     # Anyone can compute the checksum, and databases have no larger integers.
-    if source > 1 or max(at, number) > _LATEST:
+    if source > 1 or max(revision, number) > _LATEST:
         return None
-    return at, source, number, int.from_bytes(place[_ID.size :], "big")
+    return revision, source, number
 
 
 def _read_names(

@@ -209,8 +209,7 @@ def _page_of(kind: ListKind[T], wanted: Wanted, found: Snapshot[PageSlice[T]], i
     named = [kind.name, found.revision, *time] if wanted.is_snapshot else kind.name
 
     def cursor(row: T) -> str:
-        content = msgspec.json.encode([named, sort.name, *sort.values(row)])
-        return _CURSORS.encode(content, bytes.fromhex(identity.cursor_key))
+        return write_cursor(identity, [named, sort.name, *sort.values(row)])
 
     return Page(
         page_slice.rows,
@@ -231,17 +230,27 @@ def _read_number(
     return number
 
 
-def _read_cursor(
-    kind: ListKind[T], sort: Sort[T], text: str, identity: Identity, parameter: str
-) -> tuple[Revision | None, int | None, Values]:
-    """Returns the revision and the time of the listing, as far as the cursor has them, and the boundary. Raises
-    InvalidParameter."""
+def write_cursor(identity: Identity, content: Sequence[object]) -> str:
+    return _CURSORS.encode(msgspec.json.encode(content), bytes.fromhex(identity.cursor_key))
+
+
+def read_cursor(identity: Identity, parameter: str, text: str) -> list[Any]:
+    """Returns the content of a cursor of this store. Raises InvalidParameter."""
     if len(text) > MAX_CURSOR_LENGTH or decode_text(text) is None:
         raise InvalidParameter(parameter, "invalid cursor")
     content = _CURSORS.decode(text, bytes.fromhex(identity.cursor_key))
     if content is None:
         raise InvalidParameter(parameter, "invalid cursor: it is damaged, or of another store")
-    named, of_sort, *values = msgspec.json.decode(content)
+    decoded: list[Any] = msgspec.json.decode(content)
+    return decoded
+
+
+def _read_cursor(
+    kind: ListKind[T], sort: Sort[T], text: str, identity: Identity, parameter: str
+) -> tuple[Revision | None, int | None, Values]:
+    """Returns the revision and the time of the listing, as far as the cursor has them, and the boundary. Raises
+    InvalidParameter."""
+    named, of_sort, *values = read_cursor(identity, parameter, text)
     of_kind, at, now, *_ = [*(named if isinstance(named, list) else [named]), None, None]
     if of_kind != kind.name or of_sort != sort.name:
         raise InvalidParameter(parameter, "invalid cursor: it is of another list, or of another sortBy")

@@ -79,9 +79,9 @@ class JoinTemplates:
     """Holds the pieces of SQL with which a database joins tables and reads JSON.
 
     They say how the database reads `warrant w` by an index, how it joins `warrant w` or `object o` to a JSON array of
-    ids, and how it extracts the texts of a JSON array; and how it reads `change c` by `revision r`, or `decision r`,
-    in the order of time, and extracts a text of a `key`. `{holds}`, `{index}`, `{column}`, `{row}` and `{place}` are
-    filled in.
+    ids, and how it extracts the texts of a JSON array; and how it reads `change c` with its `revision r`, or
+    `decision r`, in the order of their keys, and extracts a text of a `key`. `{holds}`, `{index}`, `{column}`, `{row}`
+    and `{place}` are filled in.
 
     `following` reads `warrant w` beside `reached u`, the rows that a recursion has found before, and `{columns}` of
     them; several of these are joined by `between`, and the recursion reads them by `all_following`."""

@@ -12,6 +12,7 @@ from magistrate.engine.terms import Revision
 from magistrate.store import sql, sql_collecting, sql_models
 from magistrate.store.contract import IDEMPOTENCY_HOURS
 from magistrate.store.database import Execute, Row, Script, Select
+from magistrate.store.decisions import delete_decisions
 from magistrate.store.versioned import MICROSECONDS_PER_HOUR
 
 
@@ -57,7 +58,7 @@ def delete_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
         yield Execute(sql_collecting.DELETE_CHANGES, changes[-1:])
         yield Execute(sql_collecting.MOVE_DELETED_CHANGES, [(revision, revision) for revision, _ in changes[-1:]])
         yield Execute(sql_collecting.DELETE_REVISIONS, revisions[-1:])
-        yield Execute(sql_collecting.DELETE_DECISIONS, decisions[-1:])
+        yield from delete_decisions(decisions[-1:])
         return len(changes) + len(revisions) + len(decisions)
 
     return script

@@ -74,8 +74,8 @@ class PostgresDatabase:
         "(SELECT * FROM object o WHERE o.object_id = ids.id AND {holds} OFFSET 0) o",
         indexed="warrant w WHERE {holds}",
         texts="SELECT json_array_elements_text(?::json)",
-        changes="revision r CROSS JOIN LATERAL "
-        "(SELECT * FROM change c WHERE c.revision = r.revision AND ({holds}) OFFSET 0) c",
+        changes="change c CROSS JOIN LATERAL "
+        "(SELECT * FROM revision r WHERE r.revision = c.revision AND ({holds}) OFFSET 0) r WHERE true",
         decisions="decision r CROSS JOIN LATERAL (SELECT 1 AS is_wanted WHERE {holds} OFFSET 0) w WHERE true",
         name="({row}.key::json ->> {place})",
         following="SELECT {columns} FROM warrant w WHERE {holds}",

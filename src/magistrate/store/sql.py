@@ -67,17 +67,26 @@ SELECT h.revision, h.changes_forgotten, found.* FROM head h LEFT JOIN (
     ORDER BY revision, position LIMIT ?
 ) found ON true ORDER BY found.revision, found.position"""
 
-LAST_DECISION = "SELECT coalesce(max(number), 0) FROM decision"
+LAST_DECISION = """
+SELECT coalesce(d.number, h.decisions_deleted), coalesce(d.reached_at, 0)
+FROM head h LEFT JOIN decision d ON d.number = (SELECT max(number) FROM decision)"""
 INSERT_DECISIONS = """
 INSERT INTO decision (
-    number, decided_at, action, key, context, revision, contextual_warrants, is_partial, actor, request_id
+    number, stored_revision, reached_at, decided_at, action, key, context, revision, contextual_warrants, is_partial,
+    actor, request_id
 ) VALUES """
 FIND_DECISION = """
 SELECT h.revision, h.horizon, d.decided_at, d.action, d.key, d.context, d.revision, d.contextual_warrants, d.is_partial,
     d.actor, d.request_id
-FROM head h LEFT JOIN decision d ON d.number = ? AND d.decided_at = ?"""
-DELETE_SURPLUS_DECISIONS = """
-DELETE FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?"""
+FROM head h LEFT JOIN decision d ON d.number = ? AND d.stored_revision = ?"""
+LAST_SURPLUS_DECISION = """
+SELECT number FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?
+ORDER BY number DESC LIMIT 1"""
+# Whoever follows the events has to know what is gone, and where it was.
+MOVE_DELETED_DECISIONS = """
+UPDATE head SET decisions_deleted = ?,
+    decisions_deleted_at = (SELECT stored_revision FROM decision WHERE number = ?)"""
+DELETE_DECISIONS = "DELETE FROM decision WHERE number <= ?"
 
 _FIND_ONCE = "SELECT actor, key, fingerprint, revision, answer, written_at FROM idempotency WHERE"
 FIND_ONCE = f"{_FIND_ONCE} actor = ? AND key = ?"

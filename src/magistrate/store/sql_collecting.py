@@ -15,7 +15,5 @@ OLDEST_CHANGES = "SELECT revision, position FROM change WHERE revision <= ? ORDE
 DELETE_CHANGES = "DELETE FROM change WHERE (revision, position) <= (?, ?)"
 MOVE_DELETED_CHANGES = "UPDATE head SET changes_forgotten = ? WHERE changes_forgotten < ?"
 DELETE_REVISIONS = "DELETE FROM revision WHERE revision <= ?"
-OLDEST_DECISIONS = """
-SELECT decided_at, number FROM decision WHERE decided_at <= ? ORDER BY decided_at, number LIMIT ?"""
-DELETE_DECISIONS = "DELETE FROM decision WHERE (decided_at, number) <= (?, ?)"
+OLDEST_DECISIONS = "SELECT number FROM decision WHERE reached_at <= ? ORDER BY reached_at, number LIMIT ?"
 EXPIRED_ONCE = "SELECT actor, key FROM idempotency WHERE written_at <= ? ORDER BY written_at LIMIT ?"

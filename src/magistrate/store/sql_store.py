@@ -53,7 +53,7 @@ from magistrate.store.contract import (
     WriteCounts,
 )
 from magistrate.store.database import Database, Row, Rows
-from magistrate.store.events import DecisionRecord, Event, EventFilter
+from magistrate.store.events import DecisionRecord, Event, EventFilter, EventPosition, FollowedEvents
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.holds import DeletedChunk, TimedScript
 from magistrate.store.matching import match_statement
@@ -308,11 +308,18 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         rows = await self._read_page(statement, True, (wanted.limit + 1) * SMALL_ROW_BYTES)
         return _build_slice(rows, wanted, None, event_listing.build_event)
 
+    async def follow_events(
+        self, after: EventPosition | None, limit: int, only: EventFilter
+    ) -> Snapshot[FollowedEvents]:
+        statement = event_listing.follow_statement(after, limit, only, self.database.templates)
+        rows = await self.database.read(statement.sql, statement.values, long=True)
+        return Snapshot(check_revision(rows[0], None), event_listing.build_followed(rows, after, limit, only))
+
     async def keep_decisions(self, new: Sequence[DecisionRecord], most: int) -> None:
         await self.database.transact(decisions.keep_decisions(new, most), makes_revision=False)
 
-    async def find_decision(self, number: int, at: int) -> Snapshot[DecisionRecord | None]:
-        [row] = await self.database.read(sql.FIND_DECISION, (number, at))
+    async def find_decision(self, number: int, stored_at: int) -> Snapshot[DecisionRecord | None]:
+        [row] = await self.database.read(sql.FIND_DECISION, (number, stored_at))
         return Snapshot(Revision(row[0]), None if row[2] is None else decisions.build_decision(row[2:]))
 
     async def delete_events(self, before: int, most: int) -> int:

@@ -23,6 +23,7 @@ from magistrate.operations.events import (
     event_id,
     read_access_filter,
     read_event_id,
+    read_following,
     read_resource_filter,
 )
 from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
@@ -56,7 +57,7 @@ class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
 class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     """Represents a warrant that was created, renewed, deleted or checked, or has expired; `meta` has its `policy`,
     `startsAt` and `expiresAt`, as far as it has them, or is the context of the check. `token` names the revision that
-    made the change; a check has none. `actor` and `requestId` are as in ResourceEventAnswer."""
+    made the change, or at which the check was decided. `actor` and `requestId` are as in ResourceEventAnswer."""
 
     id: str
     type: str
@@ -75,7 +76,7 @@ class AccessEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class EventsAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True):
-    """Represents a page of v1. `lastId` is omitted on the last page."""
+    """Represents a page of v1. `lastId` is omitted on the last page, unless events are followed with `after`."""
 
     events: list[A]
     last_id: str | None = None
@@ -102,21 +103,45 @@ Shown = Callable[[Identity, Event], A]
 
 async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
     identity = call.context.store.identity
-    found = await _read_events(call, kind, read_wanted(kind, call.parameters, identity), only)
+    found = await _follow(call, kind, only, "nextCursor")
+    if found is None:
+        found = await _read_events(call, kind, read_wanted(kind, call.parameters, identity), only)
     return Answer(await render_page(found.value, lambda event: shown(identity, event)), found.revision)
 
 
 async def _page_v1(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
     identity = call.context.store.identity
+    found = await _follow(call, kind, only, "lastId")
+    if found is None:
+        wanted = _read_page_size(call, kind)
+        if "lastId" in call.parameters:
+            boundary = read_event_id(identity, call.parameters["lastId"])
+            wanted = replace(wanted, slice=replace(wanted.slice, boundary=boundary))
+        found = await _read_events(call, kind, wanted, only)
+        last_id = event_id(identity, found.value.rows[-1]) if found.value.next_cursor is not None else None
+    else:
+        last_id = found.value.next_cursor
+    return Answer(EventsAnswer([shown(identity, event) for event in found.value.rows], last_id), found.revision)
+
+
+async def _follow(
+    call: Call[None], kind: ListKind[Event], only: EventFilter, cursor: str
+) -> Snapshot[Page[Event]] | None:
+    """Returns the page of a request that follows the events, whose cursor is in this parameter; None for any other
+    request."""
+    following = read_following(kind, call.parameters, call.context.store.identity, cursor)
+    if following is None:
+        return None
+    limit = _read_page_size(call, kind).slice.limit
+    found = await events.follow_events(call.context, kind, following.position, limit, only)
+    call.freshness.demand(found.revision)
+    return found
+
+
+def _read_page_size(call: Call[None], kind: ListKind[Event]) -> Wanted:
+    """Returns the first page, of the size that the request has."""
     limit = {name: text for name, text in call.parameters.items() if name == "limit"}
-    wanted = read_wanted(kind, limit, identity)
-    if "lastId" in call.parameters:
-        boundary = read_event_id(identity, call.parameters["lastId"])
-        wanted = replace(wanted, slice=replace(wanted.slice, boundary=boundary))
-    found = await _read_events(call, kind, wanted, only)
-    rows = found.value.rows
-    last_id = event_id(identity, rows[-1]) if found.value.next_cursor is not None else None
-    return Answer(EventsAnswer([shown(identity, event) for event in rows], last_id), found.revision)
+    return read_wanted(kind, limit, call.context.store.identity)
 
 
 async def _read_events(
@@ -133,8 +158,8 @@ def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAns
         resource_type=of_type,
         resource_id=id,
         meta=msgspec.UNSET if event.content is None else msgspec.Raw(event.content),
-        created_at=render_time(event.place[0]),
-        token=token_of(identity, Revision(event.place[2])),
+        created_at=render_time(event.at),
+        token=_render_token(identity, event),
         actor=event.actor or msgspec.UNSET,
         request_id=event.request_id or msgspec.UNSET,
     )
@@ -152,11 +177,15 @@ def _render_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
         subject_id=names.subject_id,
         subject_relation=names.subject_relation or msgspec.UNSET,
         meta=_access_meta(event),
-        created_at=render_time(event.place[0]),
-        token=msgspec.UNSET if event.kind == "decision" else token_of(identity, Revision(event.place[2])),
+        created_at=render_time(event.at),
+        token=msgspec.UNSET if event.revision is None else _render_token(identity, event),
         actor=event.actor or msgspec.UNSET,
         request_id=event.request_id or msgspec.UNSET,
     )
+
+
+def _render_token(identity: Identity, event: Event) -> str:
+    return token_of(identity, Revision(event.revision or 0))
 
 
 def _access_meta(event: Event) -> msgspec.Raw | msgspec.UnsetType:
