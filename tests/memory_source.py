@@ -1,5 +1,6 @@
 """Warrants in a list, read by the book: the engine without a store. Counts its reads."""
 
+import asyncio
 from collections.abc import Generator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -24,6 +25,9 @@ from magistrate.engine.truth import TRUE
 from magistrate.engine.warrant_reader import AnyRead, ReverseWarrantRead, WarrantsByObject, WarrantsBySubject
 from magistrate.engine.warrants import ChangedWarrant, Warrant
 from magistrate.engine.work import Work
+from magistrate.operations.checks.effects import count_effects
+from magistrate.operations.difference.in_memory import StoreInMemory
+from magistrate.operations.difference.states import ComparedState
 
 Relations = dict[str, dict[str, object]]
 """Rules as JSON, by relation."""
@@ -98,6 +102,20 @@ def _has_shape(warrant: Warrant, request: WarrantsByObject) -> bool:
     if wanted is None:
         return warrant.subject_relation != ""
     return (warrant.subject_type, warrant.subject_relation) == (wanted, "")
+
+
+def counted(
+    explanation: Explanation,
+    model: Model,
+    warrants: Sequence[Warrant],
+    check: Check,
+    now: int = 0,
+    budget: int = PLENTY,
+) -> Explanation:
+    """The explanation with the effects of its suggestions."""
+    store = StoreInMemory(Overlay(warrants))
+    state = ComparedState(model, store, Revision(1), now)
+    return asyncio.run(count_effects(store, state, check, explanation, Work(budget)))
 
 
 def evaluated(

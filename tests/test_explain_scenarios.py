@@ -16,6 +16,7 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.operations.checks.explain import ExplainedCheck, explain_check
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from tests.memory_source import counted as counted_in_memory
 from tests.memory_source import explained, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import Explain, Scenario, explain_scenarios
@@ -72,13 +73,18 @@ def changes(suggestion: Answer) -> str:
     context = suggestion["context"]
     example = context.get("example", {})
     assert [*example] == [*context["missing"], *context.get("different", [])]
-    return " + ".join(
+    effects = suggestion["effects"]
+    assert effects["complete"]
+    words = [f"others gain {effects['gained']}"] if effects["gained"] else []
+    words += [f"others lose {effects['lost']}"] if effects["lost"] else []
+    done = " + ".join(
         [
             *(f"delete {written(one)}" for one in suggestion["delete"]),
             *(f"create {written(one)}" for one in suggestion["create"]),
             *([f"send {json.dumps(example)}"] if example else []),
         ]
     )
+    return "; ".join([done, *words])
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
@@ -91,6 +97,7 @@ def test_an_explanation_by_the_engine(scenario: Scenario) -> None:
 
     for question in scenario.explain:
         explanation, _ = explained(model, warrants, asked(question), now)
+        explanation = counted_in_memory(explanation, model, warrants, asked(question), now)
         answer = msgspec.to_builtins(render_explained(ExplainedCheck(explanation, question.unknown)))
         assert summary(answer, question) == question
 

@@ -136,9 +136,9 @@ denied
   user:kim is blocked of page:home, which rules out open:
     user:kim  is blocked of  page:home
   any one of these would allow it:
-    delete  page:home#blocked@user:kim
-    create  page:home#visible@user:kim  (this counts whatever the rule of visible says)
-    create  page:home#open@user:kim  (this counts whatever the rule of open says)
+    delete  page:home#blocked@user:kim  (no effect on others)
+    create  page:home#visible@user:kim  (this counts whatever the rule of visible says; no effect on others)
+    create  page:home#open@user:kim  (this counts whatever the rule of open says; no effect on others)
 """
 DENIED_EVE = """\
 denied
@@ -146,9 +146,9 @@ denied
     user:eve  is reader of  page:home  if site == 'rome' && amount < 10, but amount was not sent and site is "rome"
   any one of these would allow it:
     send    amount:=9
-    create  team:eng#member@user:eve  (with all else that team:eng#member has)
-    create  page:home#reader@user:eve
-    create  page:home#visible@user:eve  (this counts whatever the rule of visible says)
+    create  team:eng#member@user:eve  (with all else that team:eng#member has; no effect on others)
+    create  page:home#reader@user:eve  (no effect on others)
+    create  page:home#visible@user:eve  (this counts whatever the rule of visible says; no effect on others)
 """
 
 
@@ -169,7 +169,7 @@ def test_explained_for_several_with_the_check_that_it_is_about(asked: Magistrate
 
     assert anyone[1].splitlines()[:2] == ["allowed", f"  {ANN}"]
     assert [line.split(" ")[0] for line in each[1].splitlines() if line[0] != " "] == ["denied", "allowed"]
-    assert "    delete  page:home#blocked@user:kim" in each[1].splitlines()
+    assert "    delete  page:home#blocked@user:kim  (no effect on others)" in each[1].splitlines()
 
 
 def test_json_is_what_the_service_answers(asked: Magistrate, shared_client: Client) -> None:

@@ -58,8 +58,8 @@ def test_a_loop_is_named_and_the_exit_code_is_that_of_a_denial(written: Magistra
         "    no   team:ops#member@user:zoe  by team:eng#member@team:ops#member",
         "      no   team:eng#member@user:zoe  by team:ops#member@team:eng#member  (a loop: it depends on itself)",
         "  any one of these would allow it:",
-        "    create  team:ops#member@user:zoe  (with all else that team:ops#member has)",
-        "    create  team:eng#member@user:zoe",
+        "    create  team:ops#member@user:zoe  (with all else that team:ops#member has; no effect on others)",
+        "    create  team:eng#member@user:zoe  (no effect on others)",
     ]
 
 

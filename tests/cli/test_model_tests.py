@@ -143,7 +143,7 @@ tests:
             "  user:kim is blocked of document:plan, which rules out can-read:\n"
             "    user:kim  is blocked of  document:plan\n"
             "  this would allow it:\n"
-            "    delete  document:plan#blocked@user:kim\n"
+            "    delete  document:plan#blocked@user:kim  (no effect on others)\n"
             f"FAILED {file}: document:plan#viewer@user:ann: expected denied, is allowed\n"
             "  it is allowed because\n"
             "    user:ann         is member of  team:eng\n"

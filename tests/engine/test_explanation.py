@@ -76,7 +76,7 @@ def test_many_groups_without_the_subject_are_counted() -> None:
 
     assert len(explanation.tree.children) + explanation.tree.cut == 400
     assert explanation.tree.cut > 300
-    assert len(explanation.suggestions) == 10
+    assert len(explanation.suggestions) == 13
 
 
 def test_two_warrants_that_exclude_are_both_deleted() -> None:

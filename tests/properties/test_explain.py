@@ -1,23 +1,25 @@
 """Random models, warrants and checks: an explanation agrees with the decision, and its suggestions do what they say."""
 
+import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from random import Random
 from typing import Any, NamedTuple
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from magistrate.engine.evaluation import Check
-from magistrate.engine.explanation import Explanation, ExplanationNode, Suggestion
+from magistrate.engine.explanation import Effects, Explanation, ExplanationNode, Suggestion
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.overlay import WarrantKey, warrant_key
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants import Warrant
-from tests.memory_source import explained, model_of
+from tests.access import access, difference
+from tests.memory_source import counted, explained, model_of
 from tests.properties.test_check import (
     IDS,
     RELATIONS,
@@ -154,7 +156,7 @@ def test_every_suggestion_suffices_and_no_proper_part_of_it_does(case: Case) -> 
 
     sizes = [len(elements_of(one)) for one in explanation.suggestions]
     assert sizes == sorted(sizes)
-    assert len(sizes) <= 10
+    assert len(sizes) <= 20  # of which half are shown
     for suggestion in explanation.suggestions:
         elements = elements_of(suggestion)
         assert decided_with(drawn, stored, asked, elements) == TRUE
@@ -201,8 +203,85 @@ def test_a_suggestion_is_found_whenever_a_single_warrant_would_do(case: Case) ->
         single = single_changes(drawn, stored, asked)
         assert bool(explanation.suggestions) >= bool(single.created or single.renewed or single.deleted)
         suggested = [elements_of(one) for one in explanation.suggestions]
-        if explanation.is_complete and len(suggested) < 10:
-            assert [one for one in (*single.renewed, *single.deleted) if [one] not in suggested] == []
+        if explanation.is_complete and len(suggested) < 20:
+            names = [*((one, one[0]) for one in single.renewed), *((one, one.names) for one in single.deleted)]
+            ordinary = [one for one, named in names if not is_link(drawn, named)]
+            assert [one for one in ordinary if [one] not in suggested] == []
+
+
+def is_link(drawn: Types, names: WarrantNames) -> bool:
+    """Whether a rule follows such a warrant."""
+    waiting: list[dict[str, Any]] = [*drawn.get(names.object_type, {}).values()]
+    followed = set()
+    for one in waiting:  # grows during the loop
+        followed.add((one.get("withRelation"), one.get("ofType")))
+        waiting += one.get("rules", ())
+    return (names.relation, names.subject_type) in followed
+
+
+def links_of(drawn: Types, suggestion: Suggestion) -> tuple[list[WarrantNames], list[WarrantNames]]:
+    """The links that a suggestion deletes, and those that it creates."""
+    deleted = [one.names for one in suggestion.delete if is_link(drawn, one.names)]
+    return deleted, [names for names, _ in suggestion.create if is_link(drawn, names)]
+
+
+@given(cases)
+def test_links_are_touched_only_if_nothing_else_would_do(case: Case) -> None:
+    drawn, stored, asked = case
+    suggestions = explanation_of(drawn, stored, asked).suggestions
+
+    links = [links_of(drawn, one) for one in suggestions]
+    assert all(one == ([], []) for one in links) or ([], []) not in links
+    assert not any(created for _, created in links) or all(created for _, created in links)
+    for suggestion, (deleted, created) in zip(suggestions, links, strict=True):
+        assert ("this is a link" in suggestion.note) == bool(deleted or created)
+
+
+def changed_by(stored: Sequence[Warrant], suggestion: Suggestion) -> list[Warrant]:
+    left = [one for one in stored if one not in suggestion.delete and warrant_key(one) not in suggestion.create]
+    new = [Warrant(*names, policy, NOW, 100 + place) for place, (names, policy) in enumerate(suggestion.create)]
+    return [*left, *new]
+
+
+def named_in(warrants: Sequence[Warrant]) -> list[ObjectRef]:
+    ends = {(ref.type, ref.id): ref for one in warrants for ref in (object_of(one), subject_of(one)) if ref.id != "*"}
+    return [ends[key] for key in sorted(ends)]
+
+
+def object_of(warrant: Warrant) -> ObjectRef:
+    return ObjectRef(warrant.object_type, warrant.object_id)
+
+
+def subject_of(warrant: Warrant) -> ObjectRef:
+    return ObjectRef(warrant.subject_type, warrant.subject_id)
+
+
+@given(cases)
+@settings(max_examples=max(10, settings().max_examples // 3))
+def test_the_effects_are_the_difference_for_others_and_those_that_do_no_harm_come_first(case: Case) -> None:
+    drawn, stored, asked = case
+    explanation = explanation_of(drawn, stored, asked)
+    shown = counted(explanation, model_of(drawn, stored), stored, asked, NOW).suggestions
+
+    before = access(drawn, stored, named_in(stored), NOW)
+    own = None if asked.subject.relation else (asked.subject.type, asked.subject.id)
+    for suggestion in shown:
+        changed = changed_by(stored, suggestion)
+        objects = named_in([*stored, *changed])
+        rows = difference(before, access(drawn, changed, objects, NOW))
+        gained = [is_gained for row, is_gained in rows if (row.subject_type, row.subject_id) != own]
+        assert suggestion.effects == Effects(sum(gained), len(gained) - sum(gained), is_complete=True)
+
+    effects = [one.effects for one in shown]
+    assert effects == sorted(effects, key=lambda one: (one.lost, 0 if one.lost else one.gained))
+    sizes = {one: [other.size for other in shown if other.effects == one] for one in effects}
+    assert all(one == sorted(one) for one in sizes.values())
+    known = [replaced_effects(one) for one in explanation.suggestions]
+    assert all(replaced_effects(one) in known for one in shown)
+
+
+def replaced_effects(suggestion: Suggestion) -> Suggestion:
+    return dataclasses.replace(suggestion, effects=Effects())
 
 
 @given(cases, st.randoms(use_true_random=False))

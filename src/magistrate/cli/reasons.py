@@ -1,6 +1,7 @@
 """Says in words why a check was denied and what would allow it, from the answer of /v2/explain (docs/explain.md)."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
@@ -13,7 +14,8 @@ Suggestion = dict[str, Any]
 Steps = list[list[str]]
 """Holds the cells of lines: who, is what of, whom, and a condition."""
 
-UNDECIDED = "unknown"
+_WORD = re.compile(r"[^\W\d]\w*")
+_STRING = re.compile(r"\"[^\"]*\"|'[^']*'")
 
 
 MOST_SUGGESTIONS = 5
@@ -39,10 +41,24 @@ def describe_suggestions(answer: dict[str, Any], most: int | None = None) -> Ite
         for place, (verb, what) in enumerate(changes):
             joined = f"  and {verb}" if place else verb.ljust(6)
             is_last = place == len(changes) - 1
-            note = f"  ({suggestion['note']})" if suggestion["note"] and is_last else ""
+            notes = [suggestion["note"], _describe_effects(suggestion)] if is_last else []
+            note = f"  ({'; '.join(filter(None, notes))})" if any(notes) else ""
             yield f"  {joined}  {printable(what + note)}"
     if answer.get("complete") is False:
         yield "the search was ended by its limit; there may be others"
+
+
+def _describe_effects(suggestion: Suggestion) -> str:
+    """Returns how many rows of access others gain and lose; nothing of a suggestion that writes nothing."""
+    if not suggestion["create"] and not suggestion["delete"]:
+        return ""
+    effects = suggestion["effects"]
+    least = "" if effects["complete"] else "at least "
+    counts = ((verb, effects[name]) for verb, name in (("lose", "lost"), ("gain", "gained")))
+    changes = [f"others {verb} {least}{count:,}" for verb, count in counts if count]
+    if changes:
+        return ", ".join(changes)
+    return "no effect on others" if effects["complete"] else "effect on others not counted"
 
 
 def step(warrant: dict[str, Any]) -> list[str]:
@@ -162,7 +178,10 @@ def _rank(node: Node, wanted: Sequence[str], examples: Sequence[Set[str]]) -> tu
         return (0, 0) if render_warrant(node["via"]) in wanted else (1, 0)
     policy = node.get("policy")
     if policy is not None and policy["holds"] is not True:
-        return (0, 0) if any(_is_about(policy, example) for example in examples) else (1, 0)
+        return min(
+            (0, _count_others(policy, one)) if _is_about(policy, one) else (1, 0)
+            for one in (*examples, frozenset[str]())
+        )
     return (2, wanted.index(node["check"])) if node["check"] in wanted else (2, len(wanted))
 
 
@@ -170,6 +189,11 @@ def _is_about(policy: Node, example: Set[str]) -> bool:
     """Returns whether these variables may be all that a policy needs."""
     variables = {*policy.get("values", {}), *policy.get("missing", []), *policy.get("long", [])}
     return variables <= example and any(name in policy["text"] for name in example)
+
+
+def _count_others(policy: Node, names: Set[str]) -> int:
+    """Returns how many other words the text of a policy has: the fewer, the likelier these variables are all of it."""
+    return len({*_WORD.findall(_STRING.sub("", policy["text"]))} - names)
 
 
 def _has_condition(node: Node) -> bool:

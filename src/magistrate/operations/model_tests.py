@@ -2,14 +2,18 @@
 (docs/model-testing.md#over-http)."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from magistrate.engine.model_tests.running import AssertionOutcome, SuiteRun
 from magistrate.engine.model_tests.suite import ModelSuite
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidRequest
+from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
 from magistrate.operations.checks.evaluating import complete_checkpoints, release_run
 from magistrate.operations.context import Context
+from magistrate.operations.difference.in_memory import ONLY_REVISION, StoreInMemory
+from magistrate.operations.difference.states import ComparedState
 from magistrate.operations.scheduling import aside, checkpoint, is_time_up, limit_work
 
 MAX_ASSERTIONS = 1_000
@@ -33,12 +37,26 @@ async def run_model_tests(ctx: Context, read: Callable[[], ModelSuite], size: in
     try:
         outcomes = []
         for assertion in suite.assertions:
-            outcomes.append(await complete_checkpoints(run.decide(assertion), work))
+            outcome = await complete_checkpoints(run.decide(assertion), work)
+            outcomes.append(await count_outcome(outcome, work))
             if is_time_up():
                 await checkpoint()
         return outcomes
     finally:
         release_run(run)
+
+
+async def count_outcome(outcome: AssertionOutcome, work: Work) -> AssertionOutcome:
+    """Returns the outcome with the effects of what its explanation suggests."""
+    explanation, check, memory = outcome.explanation, outcome.check, outcome.memory
+    if explanation is None or check is None or memory is None or not explanation.suggestions:
+        return outcome
+    store = StoreInMemory(memory.overlay)
+    state = ComparedState(memory.model, store, ONLY_REVISION, memory.now)
+    share = work.split(WORK_FOR_EFFECTS)
+    counted = await count_effects(store, state, check, explanation, share)
+    work.spend(min(share.cost, work.left))
+    return replace(outcome, explanation=counted)
 
 
 def _prepare_run(read: Callable[[], ModelSuite], work: Work) -> tuple[ModelSuite, SuiteRun]:

@@ -3,7 +3,7 @@
 `stores.py` opens stores by a table, `contexts.py` builds the context of operations on one, and `preparing.py` prepares
 one for its service. `service.py` builds the service of a worker, whose keys `api_keys.py` keeps up to date, and
 `serving.py` runs it, `playground.py` one that keeps nothing; `announcing.py` prints how to reach it. `garbage.py` keeps
-garbage collections short.
+garbage collections short. `model_testing.py` completes the outcomes of model tests that a command runs.
 """
 
 from magistrate.wiring.announcing import SHOWN_TRIES as SHOWN_TRIES

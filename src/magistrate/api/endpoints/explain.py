@@ -89,12 +89,22 @@ class SuggestedContext(msgspec.Struct, rename="camel", omit_defaults=True):
     example: dict[str, Any] = {}
 
 
+class EffectsAnswer(msgspec.Struct, rename="camel"):
+    """Counts the rows of a difference that a suggestion would make, over all relations, without those of the checked
+    subject. `complete` is false if there may be more: at most 1,000 are counted."""
+
+    gained: int
+    lost: int
+    complete: bool
+
+
 class SuggestionAnswer(msgspec.Struct, rename="camel"):
     """Represents changes that allow the check if all of them are made, and not if only some are."""
 
     create: list[SuggestedWarrant]
     delete: list[WarrantAnswer]
     context: SuggestedContext
+    effects: EffectsAnswer
     note: str
 
 
@@ -165,6 +175,7 @@ def _render_suggestion(one: Suggestion) -> SuggestionAnswer:
         [_render_key(*key) for key in one.create],
         [render_warrant(warrant) for warrant in one.delete],
         SuggestedContext([*one.missing], [*one.different], {**one.example}),
+        EffectsAnswer(one.effects.gained, one.effects.lost, one.effects.is_complete),
         one.note,
     )
 

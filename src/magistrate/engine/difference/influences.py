@@ -42,7 +42,7 @@ class Link(NamedTuple):
     relation: RelationName
 
 
-class _References:
+class References:
     """Implements BranchCollector: collects what one rule itself refers to."""
 
     def __init__(self) -> None:
@@ -63,6 +63,13 @@ class _References:
 
     def add_rules(self, rules: Sequence[Rule]) -> None:
         """Adds nothing: callers continue with these rules."""
+
+
+def list_references(rule: Rule) -> References:
+    """Returns what one rule itself refers to, without the rules within it."""
+    references = References()
+    rule.join(references)
+    return references
 
 
 class Influences:
@@ -116,8 +123,7 @@ class Influences:
                 yield None
 
     def _add_references(self, of_type: TypeName, dependent: Dependent, rule: Rule) -> None:
-        references = _References()
-        rule.join(references)
+        references = list_references(rule)
         for name in references.relations:
             self.computed[of_type, name][dependent] = None
             self._dependencies[of_type, dependent.relation][of_type, name] = None

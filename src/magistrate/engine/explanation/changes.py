@@ -12,6 +12,8 @@ from magistrate.engine.overlay import Overlay, WarrantKey, warrant_key
 from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.warrants import Warrant
 
+MOST_SUGGESTIONS = 10
+"""Limits the suggestions that are shown."""
 MOST_CHANGES = 6
 """Limits the changes in one set. All smaller sets of them have to be tried, too."""
 
@@ -23,8 +25,9 @@ the request brings."""
 class ChangeKind(IntEnum):
     """Represents what a change does. Of changes that are equally many, those of a lower kind are suggested first: to
     remove what excludes the subject, to send other values, to renew a warrant that is outside its time limits, to add
-    the subject to a userset, to write another warrant; last a warrant that counts although a combination, such as an
-    exclusion, says otherwise."""
+    the subject to a userset, to write another warrant, a warrant that counts although a combination, such as an
+    exclusion, says otherwise; last to delete a link between objects, or to create one, because others depend on it,
+    too."""
 
     DELETE = 0
     SET_VARIABLE = 1
@@ -32,6 +35,8 @@ class ChangeKind(IntEnum):
     ADD_TO_USERSET = 3
     CREATE = 4
     OVERRIDE = 5
+    DELETE_LINK = 6
+    CREATE_LINK = 7
 
 
 class Change(msgspec.Struct, frozen=True):
@@ -81,14 +86,18 @@ class ChangeOrder:
             self._ranks[change] = (kind, len(self._ranks))
         return change
 
-    def note_renewal(self, warrant: Warrant) -> Change:
+    def note_renewal(self, warrant: Warrant, kind: ChangeKind) -> Change:
         """Returns the change that creates this warrant again without time limits."""
-        change = self.note(Change(*warrant_key(warrant)), ChangeKind.RENEW)
+        change = self.note(Change(*warrant_key(warrant)), kind)
         self.renewed[change] = warrant
         return change
 
     def kind(self, change: Change) -> ChangeKind:
         return ChangeKind(self._ranks[change][0])
+
+    def last_kind(self, changes: Iterable[Change]) -> ChangeKind:
+        """Returns the kind of a set: that of its change that is suggested last."""
+        return max(map(self.kind, changes))
 
     def key(self, changes: Iterable[Change]) -> Order:
         """Returns the key by which sets are sorted."""
@@ -124,12 +133,22 @@ def change_context(context: Mapping[str, Any], changes: Iterable[Change]) -> Map
 
 
 @dataclass(frozen=True, slots=True)
+class Effects:
+    """Counts the rows of access that others than the checked subject gain and lose by a suggestion. `is_complete` is
+    false if there may be more."""
+
+    gained: int = 0
+    lost: int = 0
+    is_complete: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Suggestion:
     """Represents changes all of which together allow the check, and no fewer of them.
 
     `create` has the names and policies of warrants. `missing` and `different` name the variables of the context that
     are absent or have another value; `example` has values of them that suffice. `note` says in a sentence what else to
-    know.
+    know. Whoever can read both states counts the `effects`.
     """
 
     create: Sequence[WarrantKey]
@@ -138,3 +157,22 @@ class Suggestion:
     different: Sequence[str]
     example: Mapping[str, Any]
     note: str
+    effects: Effects = Effects()
+
+    @property
+    def size(self) -> int:
+        return len(self.create) + len(self.delete) + len(self.example)
+
+
+def order_by_harm(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Returns suggestions, which come in the order of ChangeOrder, in that in which they are shown: first those that
+    take nothing from others, by how much others gain; then those of which that is not known; then those that take
+    something, by how much."""
+
+    def rank(suggestion: Suggestion) -> tuple[int, int, int]:
+        effects = suggestion.effects
+        if effects.lost:
+            return 2, effects.lost, suggestion.size
+        return 0 if effects.is_complete else 1, effects.gained, suggestion.size
+
+    return sorted(suggestions, key=rank)[:MOST_SUGGESTIONS]

@@ -7,6 +7,7 @@ from typing import Any
 from magistrate.engine.evaluation import Check
 from magistrate.engine.explanation.changes import Suggestion
 from magistrate.engine.explanation.known_warrants import KnownWarrants
+from magistrate.engine.explanation.links import FollowedLinks
 from magistrate.engine.explanation.suggesting import SuggestionSearch
 from magistrate.engine.explanation.supports import find_supports, follow_path
 from magistrate.engine.explanation.tree import FOR_PEOPLE, WHOLE, ExplanationNode, TreeBuilder, TreeLimits
@@ -81,7 +82,8 @@ class ExplanationSearch(Search[Explanation]):
         if not self._is_for_people:
             return Explanation(False, tree)
         own_work = self.work.split(WORK_FOR_SUGGESTIONS)
-        search = SuggestionSearch(self.model, check, now, known, own_work, contextual)
+        links = FollowedLinks(self.model)
+        search = SuggestionSearch(self.model, check, now, known, own_work, contextual, links)
         is_complete = yield from _complete_within(search.run(trial, root), own_work)
         return Explanation(False, tree, (), search.suggestions, is_complete and search.is_complete)
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from magistrate.engine.evaluation import Check
 from magistrate.engine.explanation.changes import Change, ChangeKind, ChangeOrder
+from magistrate.engine.names import WarrantNames
 from magistrate.engine.terms import WILDCARD
 from magistrate.engine.warrants import Warrant
 
@@ -15,11 +16,13 @@ def describe_changes(check: Check, changes: Sequence[Change], order: ChangeOrder
 
 
 def _describe(check: Check, change: Change, order: ChangeOrder, now: int) -> Iterator[str]:
+    kind = order.kind(change)
     if change.warrant is not None:
+        yield _describe_link_end(change.warrant) if kind is ChangeKind.DELETE_LINK else ""
         yield _describe_deletion(check, change.warrant)
     if change in order.renewed:
         yield _describe_renewal(order.renewed[change], now)
-    yield _describe_creation(check, change, order.kind(change))
+    yield _describe_creation(check, change, kind)
 
 
 def _describe_renewal(warrant: Warrant, now: int) -> str:
@@ -32,6 +35,8 @@ def _describe_creation(check: Check, change: Change, kind: ChangeKind) -> str:
     names = change.names
     if names is None or kind is ChangeKind.RENEW:
         return ""
+    if kind is ChangeKind.CREATE_LINK:
+        return f"this is a link: rules follow it from {_render_object(names)} to {_render_subject(names)}"
     if kind is ChangeKind.ADD_TO_USERSET:
         userset = f"{names.object_type}:{names.object_id}#{names.relation}"
         return f"with all else that {userset} has"
@@ -40,6 +45,19 @@ def _describe_creation(check: Check, change: Change, kind: ChangeKind) -> str:
     if (names.object_type, names.object_id) != _object(check):
         return f"also for all that inherits {names.relation} from {names.object_type}:{names.object_id}"
     return ""
+
+
+def _describe_link_end(warrant: Warrant) -> str:
+    names = warrant.names
+    return f"this is a link: no rule leads from {_render_object(names)} to {_render_subject(names)} by it any more"
+
+
+def _render_object(names: WarrantNames) -> str:
+    return f"{names.object_type}:{names.object_id}"
+
+
+def _render_subject(names: WarrantNames) -> str:
+    return f"{names.subject_type}:{names.subject_id}"
 
 
 def _object(check: Check) -> tuple[str, str]:

@@ -8,7 +8,7 @@ cycle, the lists are computed again until they no longer change; where a node ha
 count as false until their lists are known.
 """
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -25,11 +25,13 @@ from magistrate.engine.explanation.changes import (
     ChangeSet,
     is_consistent,
 )
+from magistrate.engine.explanation.links import NO_LINKS, FollowedLinks, Linkable
 from magistrate.engine.explanation.policy_values import find_assignments
 from magistrate.engine.named_policy import NO_WARRANT
 from magistrate.engine.names import PolicyName, RelationName, WarrantNames
 from magistrate.engine.nodes import CheckEdge, CheckNode
 from magistrate.engine.plans import Model
+from magistrate.engine.terms import WILDCARD
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -58,7 +60,18 @@ class RepairCollector:
     """Collects the changes for the graph of one evaluation, which has one check and all rules. `is_cut` is set when
     more depends on the check than was examined."""
 
-    def __init__(self, model: Model, check: Check, now: int, evaluation: Evaluation, order: ChangeOrder) -> None:
+    def __init__(
+        self,
+        model: Model,
+        check: Check,
+        now: int,
+        evaluation: Evaluation,
+        order: ChangeOrder,
+        links: FollowedLinks,
+        linkable: Linkable = NO_LINKS,
+    ) -> None:
+        self._links = links
+        self._linkable = linkable
         self._model = model
         self._check = check
         self._now = now
@@ -76,6 +89,8 @@ class RepairCollector:
         Raises BudgetExceeded."""
         self._work = work
         goals = yield from self._list_goals(_Goal(root, True))
+        for of_type in {goal.node.plan.type: None for goal in goals}:
+            yield from self._links.prepare(of_type, work)
         yield from self._note_changes(goals)
         for _ in range(MOST_ROUNDS):
             is_settled = True
@@ -132,22 +147,32 @@ class RepairCollector:
             warrants = [*self._evaluation.find_direct(goal.node), *edges]
             if goal.holds:
                 self._note_renewals(warrant for warrant, _ in warrants)
-            for relation in self._creatable(goal.node, plan) if goal.holds and isinstance(plan, Plan) else ():
-                self._order.note(self._create(goal.node, relation), self._kind(goal.node, relation))
+                self._note_creations(goal.node)
             ends_links = isinstance(plan, Operation)
             for warrant, limit in warrants:
                 if (ends_links or not goal.holds) and limit is not FALSE:
-                    self._order.note(Change.delete(warrant), ChangeKind.DELETE)
+                    kind = ChangeKind.DELETE_LINK if self._links.follows(warrant.names) else ChangeKind.DELETE
+                    self._order.note(Change.delete(warrant), kind)
                 if warrant.policy and wanted not in (limit, self._evaluation.policy_value(warrant)):
                     yield from self._note_values(warrant, goal.holds)
                 if ends_links and warrant.policy and limit is not (FALSE if goal.holds else TRUE):
                     yield from self._note_values(warrant, not goal.holds)
             yield from self._charge(1)
 
+    def _note_creations(self, node: CheckNode) -> None:
+        for relation in self._creatable(node, node.plan) if isinstance(node.plan, Plan) else ():
+            self._order.note(self._create(node, relation), self._kind(node, relation))
+        for link in self._list_new_links(node):
+            self._order.note(link, ChangeKind.CREATE_LINK)
+
     def _note_renewals(self, warrants: Iterable[Warrant]) -> None:
         for warrant in warrants:
             if self._is_renewable(warrant):
-                self._order.note_renewal(warrant)
+                self._note_renewal(warrant)
+
+    def _note_renewal(self, warrant: Warrant) -> Change:
+        kind = ChangeKind.CREATE_LINK if self._links.follows(warrant.names) else ChangeKind.RENEW
+        return self._order.note_renewal(warrant, kind)
 
     def _is_renewable(self, warrant: Warrant) -> bool:
         """Returns whether a warrant does not count because of its time limits, and could be created again."""
@@ -179,9 +204,20 @@ class RepairCollector:
         return Change(self._names(node, relation))
 
     def _kind(self, node: CheckNode, relation: RelationName) -> ChangeKind:
+        if self._links.follows(self._names(node, relation)):
+            return ChangeKind.CREATE_LINK
         if overrides(node.plan, relation):
             return ChangeKind.OVERRIDE
         return ChangeKind.ADD_TO_USERSET if node in self._usersets else ChangeKind.CREATE
+
+    def _list_new_links(self, node: CheckNode) -> Iterator[Change]:
+        """Yields the changes that link the object of a node to another one, so that an arrow or a quantifier leads
+        there."""
+        for link in node.plan.links if node.id != WILDCARD else ():
+            for id in self._linkable.get((link.of_type, link.relation), ()):
+                names = WarrantNames(node.plan.type, node.id, link.with_relation, link.of_type, id, "")
+                if self._model.allows(names):
+                    yield Change(names)
 
     def _combine(self, goal: _Goal) -> Sets:
         """Returns the sets for a goal, given those of what it needs."""
@@ -220,7 +256,10 @@ class RepairCollector:
             certain = self._policy_sets(edge.warrant, edge.limit, TRUE)
             excluded += self._both(self._find(edge.child, False), certain)
             ended = self._both(ended, ending)
-        return sets if holds else self._keep_smallest([*excluded, *ended])
+        if not holds:
+            return self._keep_smallest([*excluded, *ended])
+        linked: Sets = [] if node.edges else [frozenset((link,)) for link in self._list_new_links(node)]
+        return self._keep_smallest([*sets, *linked]) if linked else sets
 
     def _find(self, node: CheckNode, holds: bool) -> Sets:
         """Returns the sets for a goal; none for one that is not examined, and perhaps was never evaluated."""
@@ -230,6 +269,7 @@ class RepairCollector:
     def _allow(self, node: CheckNode, plan: Plan) -> Sets:
         """Returns the sets that make a relation hold: any of its branches is enough."""
         sets: Sets = [frozenset((self._create(node, relation),)) for relation in self._creatable(node, plan)]
+        sets += [frozenset((link,)) for link in self._list_new_links(node)]
         for warrant, value in self._evaluation.find_direct(node):
             sets += self._counting(warrant, value)
         for edge in node.edges:
@@ -262,7 +302,7 @@ class RepairCollector:
             return self._policy_sets(warrant, value, TRUE)
         if not self._is_renewable(warrant):
             return []
-        renewed: Sets = [frozenset((self._order.note_renewal(warrant),))]
+        renewed: Sets = [frozenset((self._note_renewal(warrant),))]
         return self._both(renewed, self._policy_sets(warrant, self._evaluation.policy_value(warrant), TRUE))
 
     def _ending(self, warrant: Warrant, value: Truth) -> Sets:

@@ -4,9 +4,11 @@ Sets of changes are tried from the smallest on: each is applied and the check ev
 suggestion if no smaller set of its changes suffices, which is tried, too. One that does not may still help: what was
 left out of the graph of the denial, such as a second warrant that excludes the subject, is in that of the trial, and
 the set is tried again together with what that graph suggests.
+
+Sets that delete a link are suggested only if no others were found, and sets that create one only after that.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from heapq import heappop, heappush
 from itertools import combinations
 from typing import Any
@@ -24,6 +26,7 @@ from magistrate.engine.explanation.changes import (
     is_consistent,
 )
 from magistrate.engine.explanation.known_warrants import KnownWarrants
+from magistrate.engine.explanation.links import NO_LINKS, FollowedLinks, Linkable
 from magistrate.engine.explanation.notes import describe_changes
 from magistrate.engine.explanation.repairs import RepairCollector, overrides
 from magistrate.engine.explanation.trial import Trial
@@ -34,12 +37,18 @@ from magistrate.engine.plans import Model
 from magistrate.engine.query.search import Steps
 from magistrate.engine.terms import RelationName
 from magistrate.engine.truth import TRUE
-from magistrate.engine.warrants import warrant_pattern
+from magistrate.engine.warrants import WarrantPattern, warrant_pattern
 from magistrate.engine.work import Work
 
-MOST_SUGGESTIONS = 10
+MOST_CANDIDATES = 20
+"""Limits the suggestions that are found, of which half are shown: it is known only later which of them take access from
+others."""
 MOST_TRIALS = 200
 """Limits how many sets of changes are tried."""
+
+
+_TIERS = (ChangeKind.OVERRIDE, ChangeKind.DELETE_LINK, ChangeKind.CREATE_LINK)
+"""Lists the last kinds of sets that are suggested together: all that touch no link, that delete one, and others."""
 
 
 class SuggestionSearch:
@@ -56,7 +65,13 @@ class SuggestionSearch:
         known: KnownWarrants,
         work: Work,
         contextual: Overlay,
+        links: FollowedLinks,
+        linkable: Linkable = NO_LINKS,
+        patterns: Set[WarrantPattern] = frozenset(),
     ) -> None:
+        self._links = links
+        self._linkable = linkable
+        self._patterns = contextual.patterns | patterns
         self._model = model
         self._contextual = contextual
         self._check = check
@@ -67,17 +82,18 @@ class SuggestionSearch:
         self._waiting: list[tuple[Order, int, ChangeSet]] = []
         self._seen: set[ChangeSet] = set()
         self._sufficient: dict[ChangeSet, bool] = {NO_CHANGE: False}
-        self._suggested: list[ChangeSet] = []
+        self._suggested: dict[ChangeKind, list[ChangeSet]] = {kind: [] for kind in _TIERS}
         self.is_complete = True
 
     def run(self, denied: Trial, root: CheckNode) -> Steps[None]:
         """Finds the suggestions, given the evaluation of the denial with all rules. Raises BudgetExceeded; what was
         found until then remains."""
+        yield from self._links.prepare(self._check.object.type, self._work)
         yield from self._try_warrant_itself(denied, root)
         yield from self._add_repairs(denied, root, NO_CHANGE)
-        while self._waiting and len(self._suggested) < MOST_SUGGESTIONS:
+        while self._waiting and len(self._suggested[ChangeKind.OVERRIDE]) < MOST_CANDIDATES:
             _, _, changes = heappop(self._waiting)
-            if any(found <= changes for found in self._suggested):
+            if any(found <= changes for tier in self._suggested.values() for found in tier):
                 continue
             if len(self._sufficient) > MOST_TRIALS:
                 self.is_complete = False
@@ -85,33 +101,42 @@ class SuggestionSearch:
             if not (yield from self._suffices(changes)):
                 yield from self._extend(changes)
             elif (yield from self._is_minimal(changes)):
-                self._suggested.append(changes)
+                self._suggest(changes)
+
+    def _suggest(self, changes: ChangeSet) -> None:
+        self._suggested[max(self._order.last_kind(changes), ChangeKind.OVERRIDE)].append(changes)
 
     @property
     def suggestions(self) -> list[Suggestion]:
-        """Returns what was found, the smallest first."""
-        found = sorted(self._suggested, key=self._order.key)[:MOST_SUGGESTIONS]
-        return [self._render(self._order.sort(changes)) for changes in found]
+        """Returns what was found, the smallest first; there may be more than MOST_SUGGESTIONS."""
+        tier = next(filter(None, self._suggested.values()), ())
+        found = sorted(tier, key=self._order.key)
+        return [self._render(self._order.sort(changes)) for changes in found[:MOST_CANDIDATES]]
 
     def _try_warrant_itself(self, denied: Trial, root: CheckNode) -> Steps[None]:
         """Tries the checked relation as a warrant, which takes little work, so that this is found in any case."""
         for warrant, _ in denied.evaluation.find_direct(root):
             if not warrant.is_in_force(self._now):
-                self._order.note_renewal(warrant)
+                kind = ChangeKind.CREATE_LINK if self._links.follows(warrant.names) else ChangeKind.RENEW
+                self._order.note_renewal(warrant, kind)
         object, relation, subject = self._check.object, self._check.relation, self._check.subject
         names = WarrantNames(
             object.type, object.id, relation, subject.type, subject.id, RelationName(subject.relation or "")
         )
         if self._model.allows(names):
             kind = ChangeKind.OVERRIDE if overrides(root.plan, relation) else ChangeKind.CREATE
+            if self._links.follows(names):
+                kind = ChangeKind.CREATE_LINK
             changes = frozenset((self._order.note(Change(names), kind),))
             self._seen.add(changes)
             if (yield from self._suffices(changes)):
-                self._suggested.append(changes)
+                self._suggest(changes)
 
     def _add_repairs(self, trial: Trial, root: CheckNode, changes: ChangeSet) -> Steps[None]:
         """Adds the sets that the graph of a trial with these changes suggests to those that are to be tried."""
-        collector = RepairCollector(self._model, trial.check, self._now, trial.evaluation, self._order)
+        collector = RepairCollector(
+            self._model, trial.check, self._now, trial.evaluation, self._order, self._links, self._linkable
+        )
         for more in (yield from collector.collect(root, self._work)):
             union = changes | more
             if len(union) > MOST_CHANGES:
@@ -155,7 +180,7 @@ class SuggestionSearch:
         return self._sufficient[changes]
 
     def _trial(self, changes: ChangeSet, scope: EvaluationScope = DECISION_ALONE) -> Trial:
-        patterns = {*self._contextual.patterns}
+        patterns = {*self._patterns}
         if any(change.names is not None for change in changes):
             created = (change.names for change in self._order.changes if change.names is not None)
             patterns |= {warrant_pattern(names) for names in created}

@@ -56,8 +56,8 @@ class WarrantsInMemory:
         self, types: Iterable[ObjectType], policies: Iterable[NamedPolicy], warrants: Sequence[Warrant], now: int
     ) -> None:
         self.warrants = warrants
-        self._now = now
-        self._overlay = Overlay(warrants)
+        self.now = now
+        self.overlay = Overlay(warrants)
         patterns = {warrant.pattern() for warrant in warrants}
         types_by_name = {one.name: one for one in types}
         self.model = Model(types_by_name, Revision(1), patterns, policies={one.name: one for one in policies})
@@ -68,7 +68,7 @@ class WarrantsInMemory:
         that, as if it were written again: it has time limits of its own."""
         model, replaced = self.model, {warrant_key(one) for one in warrants}
         joined = (*(one for one in self.warrants if warrant_key(one) not in replaced), *warrants)
-        return WarrantsInMemory(model.types.values(), model.policies.values(), joined, self._now)
+        return WarrantsInMemory(model.types.values(), model.policies.values(), joined, self.now)
 
     def list_warrants_on(self, object: ObjectRef) -> Iterator[Warrant]:
         """Yields the warrants on an object, and on every object of its type."""
@@ -84,7 +84,7 @@ class WarrantsInMemory:
 
     def decide_checks(self, checks: Sequence[Check], work: Work) -> Checkpoints[list[Truth]]:
         """Returns the value of each check, which is TRUE if it is allowed."""
-        evaluation = Evaluation(self.model, self._now, work)
+        evaluation = Evaluation(self.model, self.now, work)
         self._remains.append(evaluation)
         nodes: list[CheckNode] = []
         work.pass_checkpoint()
@@ -97,7 +97,7 @@ class WarrantsInMemory:
         while any(node.value is None for node in nodes):
             reads = evaluation.advance()
             if reads:
-                evaluation.take([self._overlay.merge(read, ()) for read in reads])
+                evaluation.take([self.overlay.merge(read, ()) for read in reads])
             if reads is None or work.needs_checkpoint:
                 yield None
                 work.pass_checkpoint()
@@ -105,12 +105,12 @@ class WarrantsInMemory:
 
     def explain_check(self, check: Check, work: Work) -> Checkpoints[Explanation]:
         """Returns why a check is allowed or denied, and what would allow it."""
-        return self._complete(ExplanationSearch(self.model, check, self._now, work))
+        return self._complete(ExplanationSearch(self.model, check, self.now, work))
 
     def list_reached(self, check: Check, work: Work) -> Checkpoints[set[str]]:
         """Returns the checks that a denied check comes to, in written form: those of its explanation, the warrants in
         it, and the relations that are included in one of them on the same object."""
-        search = ExplanationSearch(self.model, check, self._now, work, is_for_people=False)
+        search = ExplanationSearch(self.model, check, self.now, work, is_for_people=False)
         explanation = yield from self._complete(search)
         reached: set[str] = set()
         for node in list_nodes(explanation.tree):
@@ -125,11 +125,11 @@ class WarrantsInMemory:
 
     def list_rows(self, query: Query, context: Mapping[str, Any], work: Work) -> Checkpoints[list[QueryRow]]:
         """Returns the rows of a query, sorted. Raises NotFound for a type in it that is not defined."""
-        findings = yield from self._complete(find(self.model, query, context, self._now, work))
+        findings = yield from self._complete(find(self.model, query, context, self.now, work))
         if findings.relation_results is None:
             candidates = self._list_existing(find_row_types(self.model, query))
             work.spend(sum(map(len, candidates.values())))
-            checking = check_each(self.model, query, candidates, context, self._now, work)
+            checking = check_each(self.model, query, candidates, context, self.now, work)
             findings = yield from self._complete(checking)
             return (yield from _list_rows(findings, candidates, work))
         itself = findings.itself
@@ -145,19 +145,19 @@ class WarrantsInMemory:
             yield from self._remains.pop().release()
 
     def _exists(self, ref: ObjectRef) -> bool:
-        return ref.id in self._overlay.objects.get(ref.type, ())
+        return ref.id in self.overlay.objects.get(ref.type, ())
 
     def _list_existing(self, types: Iterable[TypeName | None]) -> Mapping[TypeName, Sequence[ObjectId]]:
         """Returns the objects that the warrants name by type; None among the types stands for all."""
         named = {*types}
-        wanted = self._overlay.objects if None in named else {name for name in named if name is not None}
-        return {name: self._overlay.merge_objects(name, ()) for name in wanted}
+        wanted = self.overlay.objects if None in named else {name for name in named if name is not None}
+        return {name: self.overlay.merge_objects(name, ()) for name in wanted}
 
     def _complete(self, search: Search[T]) -> Checkpoints[T]:
         self._remains.append(search)
         while (outcome := search.outcome()) is None:
             if reads := search.advance():
-                search.take([self._overlay.merge(read, ()) for read in reads])
+                search.take([self.overlay.merge(read, ()) for read in reads])
             yield None
         return outcome
 

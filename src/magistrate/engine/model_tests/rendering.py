@@ -50,7 +50,8 @@ def _render_suggestion(one: Suggestion) -> Json:
     context = {"missing": [*one.missing], "different": [*one.different], "example": {**one.example}}
     created = [_render_names(names, policy) for names, policy in one.create]
     deleted = [_render_warrant(warrant) for warrant in one.delete]
-    return {"create": created, "delete": deleted, "context": context, "note": one.note}
+    effects = {"gained": one.effects.gained, "lost": one.effects.lost, "complete": one.effects.is_complete}
+    return {"create": created, "delete": deleted, "context": context, "effects": effects, "note": one.note}
 
 
 def _render_warrant(warrant: Warrant) -> Json:

@@ -25,11 +25,13 @@ MOST_MEMORIES = 8
 @dataclass(frozen=True, slots=True)
 class AssertionOutcome:
     """Holds what an assertion came to: `failure` is empty if it passed, and otherwise says what is the case instead.
-    `explanation` is that of the check that came out otherwise, if there is one."""
+    `explanation` is that of `check`, which came out otherwise with the warrants of `memory`, if there is one."""
 
     assertion: Assertion
     failure: str = ""
     explanation: Explanation | None = None
+    check: Check | None = None
+    memory: WarrantsInMemory | None = None
 
 
 def _limit_one() -> Work:
@@ -100,11 +102,11 @@ class SuiteRun:
         if is_allowed(value) != assertion.is_allowed:
             word, other = ("allowed", "denied") if assertion.is_allowed else ("denied", "allowed")
             explanation = yield from self._explain(memory, check, work)
-            return AssertionOutcome(assertion, f"expected {word}, is {other}", explanation)
+            return AssertionOutcome(assertion, f"expected {word}, is {other}", explanation, check, memory)
         failure = yield from self._find_other_reason(assertion, memory, work)
         if failure:
             explanation = yield from self._explain(memory, check, work)
-            return AssertionOutcome(assertion, failure, explanation)
+            return AssertionOutcome(assertion, failure, explanation, check, memory)
         return AssertionOutcome(assertion)
 
     def _find_other_reason(self, assertion: CheckAssertion, memory: WarrantsInMemory, work: Work) -> Checkpoints[str]:
@@ -159,7 +161,8 @@ class SuiteRun:
             f"{_join(texts)} {word}" for texts, word in ((missing, "missing"), (others, "unexpected")) if texts
         ]
         check = self._find_check(assertion, missing[0] if missing else others[0])
-        return AssertionOutcome(assertion, "; ".join(sentences), (yield from self._explain(memory, check, work)))
+        explanation = yield from self._explain(memory, check, work)
+        return AssertionOutcome(assertion, "; ".join(sentences), explanation, check, memory)
 
     def _find_check(self, assertion: QueryAssertion, text: str) -> Check | None:
         """Returns the check that a row stands for, if the query has one relation or the row names it."""

@@ -9,10 +9,12 @@ from magistrate.engine.plans import Model
 from magistrate.engine.rules import render_rule
 from magistrate.engine.undefined_names import Relations, find_undefined_names
 from magistrate.operations.as_of import AsOf
+from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
 from magistrate.operations.checks.evaluating import complete_run, drive_run, release_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import build_contextual_warrants
+from magistrate.operations.difference.states import ComparedState
 from magistrate.operations.expired_warrants import ReaderWithExpired
 from magistrate.operations.history import find_point
 from magistrate.operations.scheduling import limit_work, take_checkpoint
@@ -64,6 +66,7 @@ async def explain_check(
         explanation = await drive_run(reader, search, first.revision)
     finally:
         release_run(search)
+    explanation = await _count_effects(ctx, ComparedState(model, ctx.store, first.revision, now), check, explanation)
     return Snapshot(first.revision, _add_undefined_names(model, check, explanation, is_strict))
 
 
@@ -81,7 +84,14 @@ async def _explain_as_of(
     added.require_defined(model)
     search = ExplanationSearch(model, check, point.now, limit_work(ctx.max_check_work), added.overlay)
     explanation = await complete_run(ReaderWithExpired(ctx.store), search, point.revision)
+    state = ComparedState(model, ctx.store, point.revision, point.now)
+    explanation = await _count_effects(ctx, state, check, explanation)
     return Snapshot(point.revision, _add_undefined_names(model, check, explanation, is_strict))
+
+
+async def _count_effects(ctx: Context, state: ComparedState, check: Check, explanation: Explanation) -> Explanation:
+    work = limit_work(min(ctx.max_check_work, WORK_FOR_EFFECTS))
+    return await count_effects(ctx.store, state, check, explanation, work)
 
 
 def _add_undefined_names(model: Model, check: Check, explanation: Explanation, is_strict: bool) -> ExplainedCheck:

@@ -2,20 +2,31 @@
 
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from heapq import merge
+from typing import Protocol
 
 from magistrate.engine.difference.comparing import Existence
 from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName
 from magistrate.engine.work import Work
 from magistrate.operations.scheduling import checkpoint
-from magistrate.store.contract import ObjectName, Store
+from magistrate.store.contract import ObjectName, Snapshot, StoredObject
 
 NAMES_AT_ONCE = 2_000
+
+
+class ExistingNames(Protocol):
+    """Knows which objects exist, as a Store does."""
+
+    async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]: ...
+
+    async def list_names(
+        self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision
+    ) -> Snapshot[tuple[ObjectName, ...]]: ...
 
 
 class ExistingObjects:
     """Lists objects: those that exist at a revision, and those of `existence`. Whole types are listed once."""
 
-    def __init__(self, store: Store, at: Revision, existence: Existence, work: Work) -> None:
+    def __init__(self, store: ExistingNames, at: Revision, existence: Existence, work: Work) -> None:
         self._store = store
         self._at = at
         self.existence = existence

@@ -4,6 +4,7 @@ Every page finds anew what the changes affect, and compares only as much of it, 
 full."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,14 +14,15 @@ from magistrate.engine.difference.origins import Change
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.work import Work
+from magistrate.errors import BudgetExceeded
 from magistrate.operations.difference.bitmap_comparing import BitmapComparer
 from magistrate.operations.difference.comparing import Comparer
-from magistrate.operations.difference.existing import ExistingObjects
+from magistrate.operations.difference.existing import ExistingNames, ExistingObjects
 from magistrate.operations.difference.narrowing import Narrowing
 from magistrate.operations.difference.search import AffectedSearch
 from magistrate.operations.difference.states import StateComparison
 from magistrate.operations.scheduling import checkpoint
-from magistrate.store.contract import PageSlice, Slice, Store
+from magistrate.store.contract import PageSlice, Slice
 
 FIRST_BATCH = 16
 LARGEST_BATCH = 256
@@ -59,7 +61,7 @@ class _Compared:
 
 
 async def list_slice(
-    store: Store, comparison: StateComparison, narrowing: Narrowing, wanted: Slice, work: Work
+    store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, wanted: Slice, work: Work
 ) -> PageSlice[DifferenceRow]:
     """Returns a part of the difference. Raises InvalidParameter for a name that neither state defines, BudgetExceeded.
 
@@ -67,6 +69,20 @@ async def list_slice(
     narrowing.require_defined((comparison.before.model, comparison.after.model))
     if narrowing.is_explicit:
         comparison = comparison.without_rules()
+    async with _find_affected(store, comparison, narrowing, work) as compared:
+        changes = await _collect(compared, wanted)
+        affected = compared.affected
+    rows = [DifferenceRow(one, _find_cause(affected, comparison, one)) for one in changes[: wanted.limit]]
+    has_more, has_boundary = len(changes) > wanted.limit, wanted.boundary is not None and bool(rows)
+    if wanted.backwards:
+        return PageSlice(tuple(reversed(rows)), precedes=has_more, follows=has_boundary)
+    return PageSlice(tuple(rows), precedes=has_boundary, follows=has_more)
+
+
+@asynccontextmanager
+async def _find_affected(
+    store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, work: Work
+) -> AsyncIterator[_Compared]:
     search = AffectedSearch(comparison, narrowing, work)
     try:
         affected = await search.find()
@@ -74,17 +90,49 @@ async def list_slice(
         bitmaps = BitmapComparer(search.before, search.after, comparison)
         comparer = Comparer(search.before, search.after, affected, existing, narrowing, bitmaps)
         try:
-            changes = await _collect(_Compared(affected, comparer, existing, narrowing), wanted)
+            yield _Compared(affected, comparer, existing, narrowing)
         finally:
             bitmaps.discard_entries()
     finally:
         search.before.release()
         search.after.release()
-    rows = [DifferenceRow(one, _find_cause(affected, comparison, one)) for one in changes[: wanted.limit]]
-    has_more, has_boundary = len(changes) > wanted.limit, wanted.boundary is not None and bool(rows)
-    if wanted.backwards:
-        return PageSlice(tuple(reversed(rows)), precedes=has_more, follows=has_boundary)
-    return PageSlice(tuple(rows), precedes=has_boundary, follows=has_more)
+
+
+@dataclass(slots=True)
+class RowCount:
+    """Counts the rows of a difference; `is_complete` is false if there may be more."""
+
+    gained: int = 0
+    lost: int = 0
+    is_complete: bool = False
+
+
+async def count_rows(
+    store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, most: int, work: Work
+) -> RowCount:
+    """Counts up to `most` rows of a difference, as far as the work suffices."""
+    count = RowCount()
+    try:
+        async with _find_affected(store, comparison, narrowing, work) as compared:
+            count.is_complete = await _count_changes(compared, count, most)
+    except BudgetExceeded:
+        pass
+    return count
+
+
+async def _count_changes(compared: _Compared, count: RowCount, most: int) -> bool:
+    """Counts the changes, and returns whether these are all."""
+    size = FIRST_BATCH
+    async for nodes in _iterate_nodes(compared, None, upwards=True):
+        waiting = [*nodes]
+        while waiting:
+            for change in await compared.comparer.compare(waiting[:size]):
+                if count.gained + count.lost == most:
+                    return False
+                count.gained += change.is_gained
+                count.lost += not change.is_gained
+            waiting, size = waiting[size:], min(2 * size, LARGEST_BATCH)
+    return True
 
 
 async def _collect(compared: _Compared, wanted: Slice) -> list[AccessChange]:

@@ -37,12 +37,13 @@ class AccessPattern(msgspec.Struct, frozen=True):
 @dataclass(frozen=True, slots=True)
 class Narrowing:
     """Selects access: that of one of the patterns, of one subject, and on one object; None stands for any. `query`
-    selects its rows as well."""
+    selects its rows as well. That of the subject `besides` is not selected."""
 
     patterns: Sequence[AccessPattern] | None = None
     subject: ObjectRef | None = None
     object: ObjectRef | None = None
     query: Query | None = None
+    besides: ObjectRef | None = None
 
     @property
     def is_explicit(self) -> bool:
@@ -67,7 +68,7 @@ class Narrowing:
                 return False
         elif self.query is not None and self.query.subject != change.subject:
             return False
-        is_subject = self.subject in (None, change.subject)
+        is_subject = self.subject in (None, change.subject) and self.besides != change.subject
         return is_subject and self.object in (None, ObjectRef(change.type, change.id))
 
     def covers_target(self, target: Target, subject_type: TypeName | None = None) -> bool:

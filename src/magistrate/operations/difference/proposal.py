@@ -18,7 +18,7 @@ from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.plans import Model
 from magistrate.engine.stratification import find_negation_loop
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, PolicyName, Revision, TypeName
-from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
+from magistrate.engine.warrant_reader import WarrantRead, WarrantReader, WarrantsByObject
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter, NotFound
@@ -26,6 +26,7 @@ from magistrate.operations.as_of import AsOf
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import build_warrant
+from magistrate.operations.difference.existing import ExistingNames
 from magistrate.operations.difference.listing import DifferenceRow, list_slice
 from magistrate.operations.difference.narrowing import Narrowing
 from magistrate.operations.difference.pages import difference_kind, refuse_above_budget
@@ -36,7 +37,7 @@ from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.paging import ListKind, Page, Wanted, read_page
 from magistrate.operations.scheduling import aside, limit_work
 from magistrate.operations.warrants import find_warrant_fault
-from magistrate.store.contract import NewWarrant, PageSlice, Slice, Snapshot, Store
+from magistrate.store.contract import NewWarrant, PageSlice, Slice, Snapshot
 
 PROPOSAL = "proposal"
 """Names the parameter that holds it."""
@@ -99,16 +100,24 @@ async def _lay_over(ctx: Context, before: ComparedState, proposal: Proposal, wor
     work.spend(len(proposal.create) + len(proposal.delete) + sum(one.size for one in proposal.object_types))
     types = await _merge_types(ctx, before.model, proposal)
     _require_valid(proposal.create, types, before.now)
-    stored = await _find_stored(ctx.store, [*proposal.delete, *proposal.create], before.at)
-    plan = _plan_writes(proposal, stored, before.now)
-    overlay = Overlay(plan.created, plan.removed)
-    created = await _find_new_objects(ctx.store, overlay, before.at)
     model, policies = before.model, _merge_policies(before.model, proposal)
     if types is not model.types or policies is not model.policies:
         patterns = model.patterns | model.stranded
         model = Model(types, model.revision, patterns, policies=policies)
-    after = ComparedState(overlay.extend_model(model), OverlaidReader(ctx.store, overlay), before.at, before.now)
-    united = OverlaidReader(ctx.store, Overlay(plan.created))
+    return await compare_writes(ctx.store, before, model, proposal)
+
+
+async def compare_writes(
+    store: ExistingNames, before: ComparedState, model: Model, proposal: Proposal
+) -> StateComparison:
+    """Returns the comparison of a state with that after the warrants of a proposal, with this model. Raises
+    NotFound."""
+    stored = await _find_stored(before.reader, [*proposal.delete, *proposal.create], before.at)
+    plan = _plan_writes(proposal, stored, before.now)
+    overlay = Overlay(plan.created, plan.removed)
+    created = await _find_new_objects(store, overlay, before.at)
+    after = ComparedState(overlay.extend_model(model), OverlaidReader(before.reader, overlay), before.at, before.now)
+    united = OverlaidReader(before.reader, Overlay(plan.created))
     return StateComparison(before, after, united, plan.changes, Existence(created))
 
 
@@ -151,7 +160,9 @@ def _require_valid(new: Sequence[NewWarrant], types: Mapping[TypeName, ObjectTyp
             raise fault.within(f"{PROPOSAL}.create[{place}].")
 
 
-async def _find_stored(store: Store, named: Iterable[NewWarrant], at: Revision) -> Mapping[WarrantKey, Warrant]:
+async def _find_stored(
+    reader: WarrantReader, named: Iterable[NewWarrant], at: Revision
+) -> Mapping[WarrantKey, Warrant]:
     """Returns those of these warrants that are stored, by their key."""
     ids: dict[tuple[object, ...], dict[ObjectId, None]] = {}
     requests: dict[tuple[object, ...], WarrantsByObject] = {}
@@ -163,7 +174,7 @@ async def _find_stored(store: Store, named: Iterable[NewWarrant], at: Revision) 
     if not requests:
         return {}
     reads = [WarrantRead(request, tuple(ids[names])) for names, request in requests.items()]
-    found = await store.read_warrants(reads, at, MOST_STORED)
+    found = await reader.read_warrants(reads, at, MOST_STORED)
     return {warrant_key(warrant): warrant for warrant in chain.from_iterable(found.warrants)}
 
 
@@ -213,7 +224,7 @@ def _has_expired(warrant: Warrant, now: int) -> bool:
     return warrant.expires_at is not None and warrant.expires_at <= now
 
 
-async def _find_new_objects(store: Store, overlay: Overlay, at: Revision) -> set[ObjectRef]:
+async def _find_new_objects(store: ExistingNames, overlay: Overlay, at: Revision) -> set[ObjectRef]:
     """Returns the objects that the added warrants name and that do not exist yet."""
     named = [ObjectRef(of_type, id) for of_type, ids in overlay.objects.items() for id in ids if id != WILDCARD]
     new = set(named)

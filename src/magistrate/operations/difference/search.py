@@ -103,6 +103,7 @@ class AffectedSearch:
         self._narrowing = narrowing
         self._work = work
         self._models = (comparison.before.model, comparison.after.model)
+        self._besides = frozenset[ObjectRef](() if narrowing.besides is None else (narrowing.besides,))
         self._influences = Influences(self._models)
         self._targets = [*narrowing.list_targets(self._models)]
         types = list_subject_types(narrowing, self._models)
@@ -146,10 +147,11 @@ class AffectedSearch:
         def find_one(origin: ChangeOrigin) -> Concerned:
             subjects = origin.subjects
             if isinstance(subjects, ObjectRelation):
-                return members[subjects]
+                of_members = members[subjects]
+                return None if of_members is None else of_members - self._besides
             if only is not None:
                 return frozenset([only] if subjects in (None, only) else ())
-            return None if subjects is None else frozenset([subjects])
+            return None if subjects is None else frozenset([subjects]) - self._besides
 
         return [find_one(origin) for origin in origins]
 
@@ -183,7 +185,7 @@ class AffectedSearch:
         for of_type, objects in by_type.items():
             await self._add_given(affected, of_type, objects, search)
             only = self._narrowing.find_subject()
-            subjects = [ref for ref in objects if only in (None, ref)]
+            subjects = [ref for ref in objects if only in (None, ref) and ref not in self._besides]
             if subjects:
                 await self._add_had(affected, of_type, subjects, search)
 
@@ -198,7 +200,7 @@ class AffectedSearch:
                 subjects: Concerned = None if only is None else frozenset([only])
             else:
                 concerned = frozenset(sets.list_concerned())
-                subjects = frozenset(one for one in concerned if one != unnamed and only in (None, one))
+                subjects = frozenset(one for one in concerned if one != unnamed and only in (None, one)) - self._besides
                 self._add_itself(affected, objects if unnamed in concerned else (), relation)
             for ref in objects if subjects is None or subjects else ():
                 self._work.spend(1)

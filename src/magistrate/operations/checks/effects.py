@@ -1,0 +1,105 @@
+"""Counts what each suggestion of an explanation would change for others, so that those that do no harm come first
+(docs/explain.md#what-would-allow-it).
+
+It is the difference between the state that was explained and that after the suggestion, over all relations of all
+types, without the access of the checked subject (docs/difference.md)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from magistrate.engine.check import Check
+from magistrate.engine.explanation import Effects, Explanation, Suggestion, order_by_harm
+from magistrate.engine.explanation.links import FollowedLinks
+from magistrate.engine.names import RelationName, WarrantNames
+from magistrate.engine.overlay import WarrantKey, warrant_key
+from magistrate.engine.terms import WILDCARD, ObjectRef, Subject
+from magistrate.engine.work import Work
+from magistrate.operations.checks.evaluating import complete_checkpoints
+from magistrate.operations.difference.existing import ExistingNames
+from magistrate.operations.difference.listing import count_rows
+from magistrate.operations.difference.narrowing import Narrowing
+from magistrate.operations.difference.proposal import Proposal, compare_writes
+from magistrate.operations.difference.states import ComparedState
+from magistrate.store.contract import NewWarrant
+
+MOST_ROWS = 1_000
+"""Limits the rows that are counted for each suggestion."""
+WORK_FOR_EFFECTS = 50_000
+"""Limits the work for all suggestions of one explanation, to some tenths of a second."""
+
+
+async def count_effects(
+    store: ExistingNames, state: ComparedState, check: Check, explanation: Explanation, work: Work
+) -> Explanation:
+    """Returns the explanation with the effects of its suggestions counted, and these in the order in which they are
+    shown. Each suggestion that may matter to others gets an equal part of the work that is left."""
+    subject = check.subject
+    counting = _Counting(store, state, None if subject.relation else ObjectRef(subject.type, subject.id))
+    await counting.prepare(explanation.suggestions, work)
+    suggestions = [*explanation.suggestions]
+    to_count = [place for place, one in enumerate(suggestions) if counting.may_matter(one)]
+    suggestions = [replace(one, effects=Effects(is_complete=True)) for one in suggestions]
+    for number, place in enumerate(to_count):
+        share = work.split(work.left // (len(to_count) - number))
+        effects = await counting.count(suggestions[place], share)
+        work.spend(min(share.cost, work.left))
+        suggestions[place] = replace(suggestions[place], effects=effects)
+    return replace(explanation, suggestions=order_by_harm(suggestions))
+
+
+class _Counting:
+    """Counts the effects of suggestions for others than the subject `besides`, None for a userset."""
+
+    def __init__(self, store: ExistingNames, state: ComparedState, besides: ObjectRef | None) -> None:
+        self._store = store
+        self._state = state
+        self._besides = besides
+        self._links = FollowedLinks(state.model)
+        self._existing: set[ObjectRef] = set()
+
+    async def prepare(self, suggestions: Sequence[Suggestion], work: Work) -> None:
+        """Finds out what `may_matter` needs to know of all suggestions."""
+        created = [names for one in suggestions for names, _ in one.create]
+        deleted = [warrant.names for one in suggestions for warrant in one.delete]
+        for of_type in dict.fromkeys(names.object_type for names in (*created, *deleted)):
+            await complete_checkpoints(self._links.prepare(of_type, work), work)
+        refs = [*dict.fromkeys(ref for names in created for ref in _list_refs(names))]
+        if refs:
+            stored = (await self._store.find_objects(refs, self._state.at)).value
+            self._existing = {ObjectRef(one.type, one.id) for one in stored}
+
+    def may_matter(self, suggestion: Suggestion) -> bool:
+        """Returns whether others than the subject may gain or lose anything: only then it takes work to count."""
+        created = [names for names, _ in suggestion.create]
+        changed = (*created, *(warrant.names for warrant in suggestion.delete))
+        are_new = any(ref not in self._existing for names in created for ref in _list_refs(names))
+        return are_new or any(map(self._concerns_others, changed))
+
+    async def count(self, suggestion: Suggestion, work: Work) -> Effects:
+        proposal = Proposal(
+            [_to_new_warrant(key) for key in suggestion.create],
+            [_to_new_warrant(warrant_key(warrant)) for warrant in suggestion.delete],
+        )
+        comparison = await compare_writes(self._store, self._state, self._state.model, proposal)
+        narrowing = Narrowing(besides=self._besides)
+        count = await count_rows(self._store, comparison, narrowing, MOST_ROWS, work)
+        return Effects(count.gained, count.lost, count.is_complete)
+
+    def _concerns_others(self, names: WarrantNames) -> bool:
+        """Returns whether a warrant can matter to others than the subject: it is not to the subject itself, or rules
+        follow it."""
+        is_own = not names.subject_relation and ObjectRef(names.subject_type, names.subject_id) == self._besides
+        return not is_own or names.subject_id == WILDCARD or self._links.follows(names)
+
+
+def _list_refs(names: WarrantNames) -> list[ObjectRef]:
+    """Returns the objects that a warrant names, and that writing it creates."""
+    ends = (ObjectRef(names.object_type, names.object_id), ObjectRef(names.subject_type, names.subject_id))
+    return [ref for ref in ends if ref.id != WILDCARD]
+
+
+def _to_new_warrant(key: WarrantKey) -> NewWarrant:
+    names, policy = key
+    group = RelationName(names.subject_relation) if names.subject_relation else None
+    subject = Subject(names.subject_type, names.subject_id, group)
+    return NewWarrant(ObjectRef(names.object_type, names.object_id), names.relation, subject, policy)
