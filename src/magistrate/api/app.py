@@ -250,10 +250,10 @@ class Application:
     async def _is_stranger(self, scope: Scope, route: Route) -> bool:
         """Returns whether a request has no valid key or token."""
         service = self._running.service
-        header = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+        header = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"), None)
         try:
             with self._running.deadlines.begin(service.limits.request_timeout_ms, writes=False):
-                await identify_caller(service.keys, service.bearers, header.decode("latin-1"), route.takes_bearer)
+                await identify_caller(service.keys, service.bearers, header, route.takes_bearer)
         except errors.Unauthenticated:
             return True
         except errors.MagistrateError:

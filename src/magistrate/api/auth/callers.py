@@ -2,6 +2,7 @@
 `Authorization: Bearer <token>` (docs/compatibility.md#sessions)."""
 
 import hmac
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,8 @@ from magistrate.store.keys import StoredKey
 
 SCHEME, BEARER_SCHEME = "ApiKey", "Bearer"
 ONLY_KEYS, KEYS_AND_TOKENS = (SCHEME,), (SCHEME, BEARER_SCHEME)
+_SCHEMES = {scheme.lower(): scheme for scheme in KEYS_AND_TOKENS}
+_HEADER = re.compile(r"[ \t]*+([^ \t]++)[ \t]++([^ \t]++)[ \t]*+")
 USER = TypeName("user")
 DOTS_OF_TOKEN = 2
 """Sets the number of dots in a JSON Web Token. A bearer credential with any other number of dots is a key."""
@@ -50,8 +53,17 @@ def holder(user: ObjectId, tenant: ObjectId | None, context: Mapping[str, Any]) 
 
 def bearer_token(header: str | None) -> str | None:
     """Returns the token in an Authorization header, or None if it holds a key, or nothing, or is malformed."""
-    scheme, _, token = (header or "").partition(" ")
-    return token if scheme == BEARER_SCHEME and _is_token(token) and " " not in token else None
+    scheme, credential = _split_header(header or "")
+    return credential if scheme == BEARER_SCHEME and _is_token(credential) else None
+
+
+def _split_header(header: str) -> tuple[str, str]:
+    """Returns the scheme of an Authorization header as it is written here, whatever the case of its letters, and the
+    credential (RFC 9110, section 11.4). Both are empty if the header is malformed."""
+    found = _HEADER.fullmatch(header)
+    if found is None:
+        return "", ""
+    return _SCHEMES.get(found[1].lower(), found[1]), found[2]
 
 
 def _is_token(credential: str) -> bool:
@@ -115,7 +127,7 @@ class KeyRing:
         route: a bearer token is refused here, a bearer key is taken like any other.
 
         Compares digests in constant time. Raises Unauthenticated."""
-        found = self._search(header or "", schemes)
+        found = self._search(header, schemes)
         if isinstance(found, Unauthenticated):
             raise found
         return found
@@ -123,20 +135,22 @@ class KeyRing:
     async def authenticate(self, header: str | None, schemes: Sequence[str] = ONLY_KEYS) -> Caller:
         """Returns what `identify` does, but looks up a key that is not known here before it is refused. Raises
         Unauthenticated."""
-        found = self._search(header or "", schemes)
+        found = self._search(header, schemes)
         if isinstance(found, Caller):
             return found
         if self.look_up is not None:
             await self.look_up()
         return self.identify(header, schemes)
 
-    def _search(self, header: str, schemes: Sequence[str]) -> Caller | Unauthenticated:
+    def _search(self, header: str | None, schemes: Sequence[str]) -> Caller | Unauthenticated:
         """Returns the holder of the key, or the error if nobody holds it. Raises Unauthenticated for what is no
         key."""
+        if header is None:
+            raise Unauthenticated(f"Missing header Authorization: send `Authorization: {schemes[0]} <key>`")
         if self._last_caller is not None and header.isascii() and hmac.compare_digest(header, self._last_header):
             return self._last_caller
-        scheme, _, key = header.partition(" ")
-        if not scheme or not key or " " in key:
+        scheme, key = _split_header(header)
+        if not scheme:
             raise Unauthenticated("Invalid authorization header: invalid format")
         if scheme != SCHEME and (scheme != BEARER_SCHEME or _is_token(key)):
             prefixes = ", ".join(schemes)
