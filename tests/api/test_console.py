@@ -106,7 +106,7 @@ def test_browsers_are_led_to_the_console_and_others_are_not(shared_client: Clien
             "key": "/",
         }
     assert shared_client.post("/", headers={"Accept": BROWSER}).status_code == 404
-    assert shared_client.get("/console/", headers={"Accept": BROWSER}).status_code == 404
+    assert shared_client.get("/console/", headers={"Accept": BROWSER}).status_code == 301
 
 
 def test_a_service_without_the_console_has_no_trace_of_it(tmp_path: Path) -> None:

@@ -149,8 +149,8 @@ def test_a_wrong_method_is_answered_with_those_that_exist(
     assert shared_client.request(method, path).json()["message"] == message
 
 
-def test_a_head_request_is_404_without_a_body(shared_client: Client) -> None:
-    missing = shared_client.head("/v2/objects")
+def test_a_head_request_to_nowhere_is_404_without_a_body(shared_client: Client) -> None:
+    missing = shared_client.head("/v2/nothing")
 
     assert (missing.status_code, missing.content) == (404, b"")
 

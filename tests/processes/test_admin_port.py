@@ -55,6 +55,21 @@ def test_the_admin_port_has_health_and_metrics_only(tmp_path: Path, workers: str
     assert stopped == 0
 
 
+def test_the_admin_port_answers_head_and_reads_the_scheme_in_any_case(tmp_path: Path) -> None:
+    with serving(tmp_path) as (_, admin):
+        for path in ("/healthz", "/readyz", "/healthz/", "/readyz/"):
+            of_head, of_get = admin.head(path), admin.get(path)
+            assert (of_head.status_code, of_head.content) == (200, b"")
+            assert of_head.headers["content-length"] == of_get.headers["content-length"] == str(len(of_get.content))
+        metrics = admin.head("/metrics", headers={"Authorization": f"bearer  {KEY}"})
+        missing = admin.build_request("GET", "/metrics")
+        del missing.headers["Authorization"]
+
+        assert (metrics.status_code, metrics.content) == (200, b"")
+        assert admin.send(missing).json()["message"].startswith("Missing header Authorization")
+        assert admin.head("/console/").status_code == admin.head("/v2/objects").status_code == 404
+
+
 def test_the_admin_port_is_not_encrypted(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     issued, own = authority.issue("service"), authority.issue("client")

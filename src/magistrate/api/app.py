@@ -8,7 +8,7 @@ import hashlib
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence, Set
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from time import perf_counter
@@ -34,7 +34,7 @@ from magistrate.api.error_answers import answer_error, answer_fault, answer_http
 from magistrate.api.finish import LEDGER, REQUEST_ID, STARTED, finish_answer
 from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.json_decoders import build_decoder
-from magistrate.api.page_responders import redirect_browser, respond_to_pages
+from magistrate.api.page_responders import HAS_TRAILING_SLASH, redirect_browser, respond_to_pages
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters, require_json_type
 from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, is_utf8, render_path
 from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
@@ -75,6 +75,7 @@ class Running:
 
     def __init__(self, opened: Callable[[], AbstractAsyncContextManager[Service]]) -> None:
         self.deadlines = Deadlines()
+        self.slashed_paths: Set[str] = frozenset()
         self._opened = opened
         self._service: Service | None = None
         self._resources = AsyncExitStack()
@@ -115,6 +116,8 @@ class Running:
         if not req.path.isascii() and not is_utf8(req.scope["raw_path"]):
             raise errors.InvalidRequest("Path must be UTF-8, percent-encoded")
         if "//" in req.path:
+            if req.method not in ("GET", "HEAD"):  # clients do not repeat the body of a request that is redirected
+                raise errors.NotFound("Endpoint", render_path(req), "; the path has an empty segment")
             query = req.scope[_QUERY].decode("latin-1")
             cleaned = quote(re.sub(r"/{2,}", "/", req.path), safe="/:@|~!$&'()*+,;=-._")
             if HAS_SLASH in req.scope:
@@ -125,7 +128,10 @@ class Running:
             resp.complete = True
             finish_answer(req, resp)
         elif req.path.endswith("/") and req.path != "/":
-            raise errors.NotFound("Endpoint", render_path(req))
+            if req.path[:-1] not in self.slashed_paths:
+                raise errors.NotFound("Endpoint", render_path(req))
+            req.path = req.path[:-1]
+            req.scope[HAS_TRAILING_SLASH] = True
 
 
 class Application:
@@ -155,6 +161,7 @@ class Application:
         console_files = [*list_console_pages(), *list_reference_files()] if has_console else []
         responders = _responders(self._running, ROUTES)
         responders += self._respond_to([*public_pages, *console_files])
+        self._running.slashed_paths = {page.path for page in (*public_pages, *console_files) if page.takes_slash}
         responders += [("GET", "/", redirect_browser)] if has_console else []
         responders += _preflight_responders(cors) if cors is not None else []
         self._app = self._build_app(responders)
@@ -218,7 +225,7 @@ class Application:
         """Returns the route of a request that would be refused as soon as its turn should come, otherwise None."""
         if not self._running.is_open:
             return None
-        return self._refusable.find_full(self._running.service.admissions, scope["method"], scope["path"])
+        return self._refusable.find_full(self._running.service.admissions, _method_of(scope), scope["path"])
 
     async def _refuse(self, full: FullRoute, scope: Scope, send: Send) -> None:
         """Refuses a request before its key is known: whatever is done for it is taken from those that are answered."""
@@ -235,7 +242,7 @@ class Application:
         refused = self._ledger.refused
         if refused is None or not refused.is_suspect(read_source(scope)) or not self._running.is_open:
             return False
-        route = self._refusable.find_route(scope["method"], scope["path"])
+        route = self._refusable.find_route(_method_of(scope), scope["path"])
         if route is None or not await self._is_stranger(scope, route):
             return False
         try:
@@ -259,6 +266,11 @@ class Application:
         except errors.MagistrateError:
             pass  # the web framework answers it
         return False
+
+
+def _method_of(scope: Scope) -> str:
+    """Returns the method by which the table of routes has a request."""
+    return "GET" if scope["method"] == "HEAD" else cast(str, scope["method"])
 
 
 async def _receive_nothing() -> dict[str, Any]:
@@ -296,14 +308,20 @@ def _add_resources(app: App, responders: Sequence[tuple[str, str, Responder]]) -
     # Falcon would answer OPTIONS by itself and 405 to the rest; here every method that is not in the table is 404.
     methods = [method for method in COMBINED_METHODS if method != "WEBSOCKET"]
     for path, known in by_path.items():
-        refuse = _refuse_method([method for method in sorted(methods) if f"on_{method.lower()}" in known])
+        named = [method for method in sorted(methods) if f"on_{method.lower()}" in known]
+        refuse = _refuse_method(named)
+        if "on_get" in known:
+            known["on_head"] = known["on_get"]  # the server sends no body
         app.add_route(path, SimpleNamespace(**({f"on_{method.lower()}": refuse for method in methods} | known)))
 
 
 def _refuse_method(methods: Sequence[str]) -> Responder:
-    """Returns the responder of the methods that a path does not have; its message names those that it has."""
+    """Returns the responder of the methods that a path does not have; its message names those that it has, but for
+    HEAD, which goes with GET."""
+    allowed = ", ".join(sorted({*methods, "HEAD"} if "GET" in methods else methods))
 
     async def refuse(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
+        resp.set_header("Allow", allowed)
         req.uri_template = None  # so that the metrics have no series for each method and path that anybody may send
         hint = f" for {req.method}; it exists for {', '.join(methods)}"
         raise errors.NotFound("Endpoint", render_path(req), hint)

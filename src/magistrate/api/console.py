@@ -55,7 +55,9 @@ def _list_files(described: Iterable[tuple[str, str, str, str]]) -> list[PublicPa
     for path, name, meaning, content_type in described:
         content = folder.joinpath(name).read_bytes()
         etag = sha256(content).hexdigest()[:32]
-        pages.append(PublicPage(path, meaning, content_type, partial(_answer, content), headers=HEADERS, etag=etag))
+        answer = partial(_answer, content)
+        takes_slash = path == CONSOLE_PATH
+        pages.append(PublicPage(path, meaning, content_type, answer, None, HEADERS, etag, takes_slash=takes_slash))
     return pages
 
 

@@ -14,6 +14,8 @@ from magistrate.errors import NotFound
 from magistrate.operations.scheduling import checkpoint
 
 LARGE_PAGE_BYTES = 65_536
+HAS_TRAILING_SLASH = "magistrate.has_trailing_slash"
+"""Names the member of the scope of requests whose path had a slash at its end, which was taken off."""
 
 PageResponder = Callable[..., Awaitable[None]]
 
@@ -34,6 +36,9 @@ def respond_to_pages(
             if page.scope is not None:
                 caller, _ = await identify(req, service(), takes_bearer=False)
                 caller.require_scope(page.scope)
+            if HAS_TRAILING_SLASH in req.scope and page.content_type.startswith("text/html"):
+                _redirect_from_slash(req, resp, page.path)
+                return
             resp.set_headers(dict(page.headers))
             if page.etag:
                 resp.etag = page.etag
@@ -49,6 +54,13 @@ def respond_to_pages(
         return respond
 
     return [("GET", page.path, responder(page)) for page in pages]
+
+
+def _redirect_from_slash(req: falcon.asgi.Request, resp: falcon.asgi.Response, path: str) -> None:
+    """Redirects to the page at this path, by a relative URL: a proxy may serve it below a prefix."""
+    resp.status = 301
+    resp.set_header("Location", f"..{path}")
+    finish_answer(req, resp)
 
 
 async def redirect_browser(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:

@@ -24,7 +24,8 @@ Opened = Callable[[], Service]
 @dataclass(frozen=True, slots=True)
 class PublicPage:
     """Represents a page. Without a `scope` it needs no key; a browser that has the content of the `etag` gets 304.
-    `body` also takes the path of the request."""
+    `body` also takes the path of the request. With `takes_slash`, the path may have a slash at its end: HTML is then
+    redirected to, because its links are relative."""
 
     path: str
     meaning: str
@@ -34,6 +35,7 @@ class PublicPage:
     headers: Mapping[str, str] = field(default_factory=dict)
     etag: str = ""
     is_on_admin_port: bool = False
+    takes_slash: bool = False
 
 
 async def healthz(service: Opened, path: str) -> bytes:
@@ -103,10 +105,10 @@ def list_pages(public_url: str = "", script_headers: Mapping[str, str] | None = 
     described = LongPage(partial(_render_description, public_url))
     explained = LongPage(partial(_render_reference, public_url, has_script))
     return (
-        PublicPage("/healthz", "200 while the process runs", JSON, healthz, is_on_admin_port=True),
-        PublicPage("/readyz", _READY_MEANING, JSON, readyz, is_on_admin_port=True),
+        PublicPage("/healthz", "200 while the process runs", JSON, healthz, is_on_admin_port=True, takes_slash=True),
+        PublicPage("/readyz", _READY_MEANING, JSON, readyz, is_on_admin_port=True, takes_slash=True),
         PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, described.respond),
-        PublicPage("/docs", "The same for people", html, explained.respond, headers=headers),
+        PublicPage("/docs", "The same for people", html, explained.respond, headers=headers, takes_slash=True),
         PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, Scope.METRICS, is_on_admin_port=True),
         PublicPage(WELL_KNOWN, _WELL_KNOWN_MEANING, JSON, authzen_configuration),
         PublicPage(
