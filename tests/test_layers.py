@@ -38,6 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "client_tls": {"errors"},
     "log": {"redaction"},
     "redaction": set(),
+    "terminal": set(),
     "warrant_migration": {"wiring", "operations", "api.lines", "config", "errors"},
     "cli": {
         "audit_chain",
@@ -52,6 +53,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "engine.nesting",
         "engine.written",
         "errors",
+        "terminal",
         "__version__",
     },
 }

@@ -9,11 +9,11 @@ from magistrate.cli.commands import main
 
 Words = tuple[str, ...]
 
-MODEL = "type document\n  relation viewer\n\ntype user\n"
+MODEL = "version 1.0\n\ntype document\n  relation viewer\n\ntype user\n"
 FILES = {
     "model.txt": MODEL,
-    "types.json": '{"document": ["viewer"], "user": []}',
-    "policies.json": '{"name": "office", "policy": "network == \\"office\\""}',
+    "types.json": '{"document": {"viewer": {}}, "user": {}}',
+    "policies.json": '{"name": "office", "parameters": {"network": "string"}, "expression": "network == \\"office\\""}',
     "write.json": '{"create": {"warrants": ["document:plan#viewer@user:zoe"]}}',
     "lines.json": '{"objectType": "user", "objectId": "ann"}\n',
     "tests.yaml": "tests:\n  - name: own\n    check:\n      document:plan#viewer@user:ann: denied\n",

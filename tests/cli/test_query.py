@@ -252,7 +252,10 @@ def test_an_interrupted_query_says_so(
 
     monkeypatch.setattr(ServiceClient, "query", interrupted)
 
-    fault = read_message(magistrate.failed("query", PLAYED, "--all", *options))
+    ran = magistrate("query", PLAYED, "--all", *options)
+
+    assert (ran.exit_code, ran.stdout) == (130, "")
+    fault = read_message(ran.stderr.removeprefix("Error: ").removesuffix("\n"))
     assert fault == "interrupted before all rows were shown"
 
 

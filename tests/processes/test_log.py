@@ -181,8 +181,11 @@ def test_lines_of_requests_stay_whole_whatever_their_path(tmp_path: Path) -> Non
         with service.client() as client:
             for _ in range(15):
                 client.get("/v2/objects/document/" + "%E6%97%A5" * 5_000)
+            client.get("/v2/objects/document/%1B%5B31m%C2%9B%E2%80%AE%7F%C3%A9")
         service.stop()
         errors = service.errors()
 
-    assert len(read_lines(errors)) == 15
+    assert len(read_lines(errors)) == 16
     assert max(len(line.encode()) for line in errors.splitlines()) < PIPE_BUF
+    assert all(line.isprintable() for line in errors.split("\n"))
+    assert any(line["path"].endswith("/\x1b[31m\x9b\u202e\x7fé") for line in read_lines(errors))

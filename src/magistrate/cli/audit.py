@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
-from magistrate.cli.output import print_json, print_table
+from magistrate.cli.output import echo, print_json, print_table
 from magistrate.cli.service import CommandFailed, report_failures
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _print_result(verifier: "ChainVerifier", as_json: bool) -> None:
         chains = [{"chain": one.link.chain, "sequence": one.link.sequence, "hash": one.hash} for one in ends]
         print_json({"records": verifier.records, "chains": chains})
         return
-    click.echo(f"{verifier.records} records are as they were written")
+    echo(f"{verifier.records} records are as they were written")
     if ends:
         print_table([["CHAIN", "LAST RECORD", "LAST HASH"], *map(_render_end, ends)])
 

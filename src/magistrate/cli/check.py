@@ -14,9 +14,10 @@ from magistrate.cli.input import (
     read_contextual,
     with_option,
 )
-from magistrate.cli.output import align_columns, print_json, printable
+from magistrate.cli.output import align_columns, echo, echo_coloured, print_json
 from magistrate.cli.reasons import describe_denial, step
 from magistrate.cli.service import calls_service, contextual_named, strict_option
+from magistrate.terminal import printable
 
 if TYPE_CHECKING:
     from magistrate.client import Client, Operator
@@ -94,25 +95,25 @@ def _is_allowed(answer: dict[str, Any]) -> bool:
 def _print_answer(answer: dict[str, Any], check_text: str) -> None:
     word, colour = ("allowed", "green") if _is_allowed(answer) else ("denied", "red")
     gap = " " * (len("allowed  ") - len(word))
-    click.echo(click.style(word, fg=colour) + (gap + printable(check_text) if check_text else ""))
+    echo_coloured(word, colour, gap + printable(check_text) if check_text else "")
 
 
 def _print_reasons(answer: dict[str, Any], with_names: bool) -> None:
     for check_text, path in answer.get("decisionPath", {}).items():
         if with_names:
-            click.echo("  " + printable(check_text))
+            echo("  " + printable(check_text))
         for line in align_columns([step(warrant) for warrant in path]):
-            click.echo("  " + line)
-    click.echo(f"  {_reason(answer)}; took {answer.get('processingTime') or 'less than 1'} ms")
+            echo("  " + line)
+    echo(f"  {_reason(answer)}; took {answer.get('processingTime') or 'less than 1'} ms")
 
 
 def _print_denial(explained: dict[str, Any]) -> None:
     """Prints the reasons of a denial. The service decides again for it, and may have been changed in between."""
     if explained["decision"] == "allowed":
-        click.echo("  it is allowed by now")
+        echo("  it is allowed by now")
         return
     for line in describe_denial(explained):
-        click.echo("  " + line)
+        echo("  " + line)
 
 
 def _reason(answer: dict[str, Any]) -> str:

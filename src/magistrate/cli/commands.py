@@ -2,6 +2,7 @@
 a noun. Options are generated from the settings in config/."""
 
 import gc
+import io
 import os
 import sys
 from typing import Any
@@ -22,20 +23,38 @@ from magistrate.cli.model_plans import apply_command, plan_command
 from magistrate.cli.model_tests import run_tests
 from magistrate.cli.models import model
 from magistrate.cli.objects import objects
+from magistrate.cli.output import echo
 from magistrate.cli.playground import EXAMPLES, playground
 from magistrate.cli.policies import policies
 from magistrate.cli.query import query
 from magistrate.cli.replay import replay
-from magistrate.cli.service import with_settings
+from magistrate.cli.service import INTERRUPTED, with_settings
 from magistrate.cli.sessions import sessions
 from magistrate.cli.types import types
 from magistrate.cli.warrants import warrants
 from magistrate.cli.write import write
 from magistrate.config import SETTINGS, adopt_client_key, find_service_links, read_settings
 from magistrate.errors import MagistrateError
+from magistrate.terminal import printable_lines
 
 
-@click.group(help="Magistrate answers one question: may this subject do this to that object?")
+class CommandLine(click.Group):
+    """Represents all commands together, and ends each in the same way: with the exit code 130 after SIGINT wherever it
+    came, and with messages that are safe to show."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        sys.stdin = sys.stdin or io.TextIOWrapper(io.BytesIO())  # the caller may have closed it
+        try:
+            return super().invoke(ctx)
+        except (click.Abort, KeyboardInterrupt):
+            echo(err=True)
+            sys.exit(INTERRUPTED)
+        except click.ClickException as error:
+            vars(error)["message"] = printable_lines(error.message)  # others must not change it, the types say
+            raise
+
+
+@click.group(cls=CommandLine, help="Magistrate answers one question: may this subject do this to that object?")
 @click.version_option(magistrate.__version__, prog_name="magistrate")
 def main() -> None: ...
 

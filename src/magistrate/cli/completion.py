@@ -5,6 +5,7 @@ from typing import Any
 import click
 from click.shell_completion import get_completion_class
 
+from magistrate.cli.output import echo
 from magistrate.cli.service import connect_client
 from magistrate.config import CLIENT_SETTINGS
 from magistrate.errors import MagistrateError
@@ -54,4 +55,4 @@ def completion(ctx: click.Context, shell: str) -> None:
     if shell == "bash":
         # After `document:`, an id follows instead of the next word.
         script = script.replace("    return 0\n", "    [[ ${COMPREPLY-} == *: ]] && compopt -o nospace\n    return 0\n")
-    click.echo(script)
+    echo(script)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from magistrate.cli.output import print_json
+from magistrate.cli.output import echo, print_json
 from magistrate.cli.service import FAILED, report_failures, with_settings
 from magistrate.config import SETTINGS, adopt_client_key, read_settings
 from magistrate.errors import InvalidSetting
@@ -49,12 +49,12 @@ def _find(flags: dict[str, Any]) -> "list[DoctorFinding]":
 
 def _print(findings: "list[DoctorFinding]", errors: int) -> None:
     for finding in findings:
-        click.echo(f"{finding.level}: {finding.check}: {finding.message}")
-        click.echo(f"  {finding.remedy}")
+        echo(f"{finding.level}: {finding.check}: {finding.message}")
+        echo(f"  {finding.remedy}")
     if findings:
-        click.echo(f"errors: {errors}, warnings: {len(findings) - errors}")
+        echo(f"errors: {errors}, warnings: {len(findings) - errors}")
     else:
-        click.echo("nothing is wrong")
+        echo("nothing is wrong")
 
 
 def _print_as_json(findings: "list[DoctorFinding]", errors: int) -> None:

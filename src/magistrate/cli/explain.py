@@ -15,9 +15,10 @@ from magistrate.cli.input import (
     read_contextual,
     with_option,
 )
-from magistrate.cli.output import print_json, printable, render_warrant
+from magistrate.cli.output import echo, echo_coloured, print_json, render_warrant
 from magistrate.cli.reasons import describe_limit, describe_policy, describe_suggestions
 from magistrate.cli.service import calls_service, contextual_named, strict_option
+from magistrate.terminal import printable
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -64,9 +65,9 @@ def explain(
 
 def print_explanation(answer: dict[str, Any]) -> None:
     colour = "green" if answer["decision"] == "allowed" else "red"
-    click.echo(click.style(answer["decision"], fg=colour))
+    echo_coloured(answer["decision"], colour, "")
     for line in (*map(printable, answer["unknown"]), *_draw_tree(answer["because"]), *describe_suggestions(answer)):
-        click.echo("  " + line)
+        echo("  " + line)
 
 
 def _draw_tree(root: dict[str, Any]) -> Iterator[str]:

@@ -9,7 +9,6 @@ from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-import click
 import msgspec
 
 from magistrate.cli.foreign_models import (
@@ -21,6 +20,7 @@ from magistrate.cli.foreign_models import (
     describe_refusal,
     print_renamings,
 )
+from magistrate.cli.output import echo
 from magistrate.cli.service import CommandFailed
 from magistrate.engine.foreign.converting import ConvertedModel
 from magistrate.engine.foreign.names import Faults, ForeignRefusal
@@ -42,7 +42,7 @@ def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: Import
     faults = Faults()
     given = convert_files(read_files, faults)
     for path in given.files.empty:
-        click.echo(f"{path}: nothing to import", err=True)
+        echo(f"{path}: nothing to import", err=True)
     with tempfile.TemporaryFile() as spool:
         _write_model(given.converted, spool)
         try:
@@ -54,7 +54,7 @@ def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: Import
         demand_expressible(faults.total + refused, leaves_out)
         print_renamings(given.converted, to_errors=False)
         if faults.total + refused:
-            click.echo(f"{count(faults.total + refused, 'fault')} above: left out", err=True)
+            echo(f"{count(faults.total + refused, 'fault')} above: left out", err=True)
         return _import_spool(spool, import_lines)
 
 
@@ -103,7 +103,7 @@ def _write_relationships(given: GivenFiles, spool: BinaryIO, names_all: bool) ->
             except RelationshipRefusal as refusal:
                 refused += 1
                 if names_all or refused <= MAX_FAULTS:
-                    click.echo(describe_refusal(ForeignRefusal(place(), refusal.code, refusal.message)), err=True)
+                    echo(describe_refusal(ForeignRefusal(place(), refusal.code, refusal.message)), err=True)
                 elif refused == MAX_FAULTS + 1:
-                    click.echo("further relationships are wrong; --leave-out names all", err=True)
+                    echo("further relationships are wrong; --leave-out names all", err=True)
     return refused

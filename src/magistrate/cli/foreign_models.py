@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-import click
-
 from magistrate.cli.foreign_files import ForeignFiles, read_openfga_files, read_spicedb_files
+from magistrate.cli.output import echo
 from magistrate.cli.service import CommandFailed
 from magistrate.engine.foreign.converting import ConvertedModel, convert_model
 from magistrate.engine.foreign.names import Faults, ForeignFault, ForeignRefusal
@@ -79,13 +78,13 @@ def describe_refusal(refusal: ForeignRefusal) -> str:
 def report_faults(faults: Sequence[ForeignFault]) -> None:
     """Prints each fault in one line, in the order of the files."""
     for fault in faults:
-        click.echo(fault.describe(), err=True)
+        echo(fault.describe(), err=True)
 
 
 def print_renamings(converted: ConvertedModel, to_errors: bool) -> None:
     """Prints what has another name than before."""
     for renaming in converted.renamings:
-        click.echo(renaming.describe(), err=to_errors)
+        echo(renaming.describe(), err=to_errors)
 
 
 def count(number: int, word: str) -> str:

@@ -1,6 +1,7 @@
 """Implements `magistrate import`, which loads many rows directly into a store, without a running service."""
 
 import os
+import signal
 import stat
 import sys
 import time
@@ -14,8 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from magistrate.cli.named_files import root_option
-from magistrate.cli.output import NowAndThen
-from magistrate.cli.service import CommandFailed, report_failures, with_settings
+from magistrate.cli.output import NowAndThen, echo
+from magistrate.cli.service import INTERRUPTED, CommandFailed, report_failures, with_settings
 from magistrate.cli.warrant_migration import NAMED_ROWS, SAMPLE_SIZE, Move, move
 from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_store_settings
 from magistrate.errors import InvalidRequest
@@ -182,7 +183,7 @@ def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
             reached = wiring.import_file(settings, file, source, chunk_lines, report_progress)
         except InvalidRequest as error:
             raise CommandFailed(_describe_line(error, path, source)) from error
-    click.echo(_summary(reached, time.monotonic() - started))
+    echo(_summary(reached, time.monotonic() - started))
 
 
 def _import_foreign(
@@ -195,9 +196,9 @@ def _import_foreign(
     try:
         reached = import_foreign(choose_reader(product, paths, root), leaves_out, import_lines)
     except NothingToImport as nothing:
-        click.echo(nothing.message)
+        echo(nothing.message)
     else:
-        click.echo(_summary(reached, time.monotonic() - started))
+        echo(_summary(reached, time.monotonic() - started))
 
 
 def _import_test_file(path: str, root: Path | None, import_lines: "ImportLines") -> None:
@@ -205,7 +206,7 @@ def _import_test_file(path: str, root: Path | None, import_lines: "ImportLines")
 
     started = time.monotonic()
     reached = import_setup(path, root, import_lines)
-    click.echo(_summary(reached, time.monotonic() - started))
+    echo(_summary(reached, time.monotonic() - started))
 
 
 def _import_openfga_store(url: str, token: str | None, import_lines: "ImportLines", leaves_out: bool) -> None:
@@ -215,7 +216,7 @@ def _import_openfga_store(url: str, token: str | None, import_lines: "ImportLine
     started = time.monotonic()
     with connect_openfga(url, token) as read_store:
         reached = import_foreign(read_store, leaves_out, import_lines)
-    click.echo(_summary(reached, time.monotonic() - started))
+    echo(_summary(reached, time.monotonic() - started))
 
 
 def _import_lines(settings: Settings, chunk_lines: int, file: BufferedReader) -> "Reached":
@@ -229,6 +230,9 @@ def _import_lines(settings: Settings, chunk_lines: int, file: BufferedReader) ->
 def _open_source(path: str) -> Iterator[tuple[BufferedReader, str | None]]:
     """Opens the file, and yields it with the name that identifies its import, or None if it cannot be read again."""
     if path == "-":
+        # Lines are read in a thread, for which Python would wait at its end, and nothing ends a read. What is being
+        # written is undone, as after any other end of the process.
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
         yield cast(BufferedReader, sys.stdin.buffer), None
         return
     with open(path, "rb") as file:
@@ -263,14 +267,14 @@ def _report_lines(size_bytes: int) -> ProgressCallback:
             _report_resumption(reached)
         elif now_and_then.is_due():
             share = f" ({reached.size_bytes / size_bytes:.0%})" if size_bytes else ""
-            click.echo(f"{reached.lines:,} lines are stored{share}", err=True)
+            echo(f"{reached.lines:,} lines are stored{share}", err=True)
 
     return print_progress
 
 
 def _report_resumption(reached: "Reached") -> None:
     if reached.lines:
-        click.echo(f"Resuming at line {reached.first:,}: those before it are stored", err=True)
+        echo(f"Resuming at line {reached.first:,}: those before it are stored", err=True)
 
 
 def _describe_line(error: InvalidRequest, path: str, source: str | None) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from magistrate.cli.output import printable
+from magistrate.terminal import printable
 
 
 @dataclass(slots=True)

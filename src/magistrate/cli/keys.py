@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.input import read_limit
-from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table
+from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_table
 from magistrate.cli.service import calls_service, limit_option, page_size, report_failures, with_settings
 from magistrate.config import SETTINGS, read_store_settings
 from magistrate.errors import InvalidRequest
@@ -114,8 +114,8 @@ def reset(database_url: str | None) -> None:
         settings = read_store_settings(database_url, os.environ)
         from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
 
-        click.echo(f"API key, shown only this once: {wiring.reset_key(settings)}")
-        click.echo("Running services take it within a second, unless they have --api-key or --api-key-file")
+        echo(f"API key, shown only this once: {wiring.reset_key(settings)}")
+        echo("Running services take it within a second, unless they have --api-key or --api-key-file")
 
 
 def _find(client: "Client", named: str) -> "Json":
@@ -131,4 +131,4 @@ def _print_issued(issued: dict[str, Any], as_json: bool) -> None:
         print_json(issued)
     else:
         print_table([["name", issued["name"]], ["scopes", " ".join(issued["scopes"])]])
-        click.echo(f"API key, shown only this once: {issued['key']}")
+        echo(f"API key, shown only this once: {issued['key']}")

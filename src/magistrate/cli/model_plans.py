@@ -10,9 +10,9 @@ import click
 
 from magistrate.cli.diff import COLUMNS
 from magistrate.cli.models import demand_no_errors, read_file, render_stored_model, report_model
-from magistrate.cli.output import print_answer, print_json, render_warrant, tolerate_closed_output
+from magistrate.cli.output import echo, print_answer, print_json, render_warrant, tolerate_closed_output
 from magistrate.cli.query import list_page_sizes
-from magistrate.cli.service import CommandFailed, calls_service
+from magistrate.cli.service import INTERRUPTED, CommandFailed, calls_service, demand_yes
 from magistrate.errors import RequestRefused
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def _errors_exit_with(code: int) -> Iterator[None]:
         yield
     except click.ClickException as error:
         # The class of a ClickException has the exit code, but those who handle it ask the instance.
-        vars(error)["exit_code"] = code
+        if error.exit_code != INTERRUPTED:
+            vars(error)["exit_code"] = code
         raise
 
 
@@ -124,14 +125,13 @@ def apply_command(
         if not yes:
             if file == "-":
                 raise CommandFailed("the model was read from standard input, so nobody can be asked; add --yes")
-            if not click.confirm("Apply this?", err=True):
-                raise CommandFailed("not applied")
+            demand_yes("Apply this?", "not applied")
         client.put_model(plan.model, expected_revision or plan.token, keep_existing)
     with tolerate_closed_output():
         if as_json:
             print_json({**plan.names, "access": plan.access})
         elif not plan.is_empty:
-            click.echo("applied")
+            echo("applied")
 
 
 def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel:
@@ -191,28 +191,28 @@ def _list_changed(names: Json) -> set[str]:
 
 def _print_plan(plan: PlannedModel, keep_existing: bool) -> None:
     if plan.is_empty:
-        click.echo("nothing changes")
+        echo("nothing changes")
         return
     for kind, word in (("objectTypes", "type"), ("policies", "policy")):
         for change in ("created", "changed", "deleted"):
             for name in plan.names[kind][change]:
-                click.echo(f"{change:<7}  {word} {name}")
-    click.echo()
+                echo(f"{change:<7}  {word} {name}")
+    echo()
     for line in plan.lines:
-        click.echo(line)
+        echo(line)
     stranded = plan.names["stranded"]
     if stranded:
         more = ", and others" if plan.names["more"] else ""
         effect = "will have no effect any more" if keep_existing else "are not allowed any more; the model is refused"
-        click.echo(f"\nThese warrants{more} {effect}:")
+        echo(f"\nThese warrants{more} {effect}:")
         for warrant in stranded:
-            click.echo(f"  {render_warrant(warrant)}")
-    click.echo("\nAccess that changes:")
+            echo(f"  {render_warrant(warrant)}")
+    echo("\nAccess that changes:")
     if plan.fault:
-        click.echo(f"  it is not known: {plan.fault}")
+        echo(f"  it is not known: {plan.fault}")
     elif plan.access["results"]:
         hint = "`magistrate diff --proposal` shows all" if "nextCursor" in plan.access else ""
         print_answer(plan.access, False, COLUMNS, hint, optional=("IF",))
     else:
-        click.echo("  none")
-    click.echo(f"\nplanned at {plan.token}")
+        echo("  none")
+    echo(f"\nplanned at {plan.token}")

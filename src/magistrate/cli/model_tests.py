@@ -11,10 +11,11 @@ import click
 
 from magistrate.cli.junit import FileResults, write_junit
 from magistrate.cli.named_files import find_named_file, root_option
-from magistrate.cli.output import align_columns, printable
+from magistrate.cli.output import align_columns, echo
 from magistrate.cli.reasons import describe_denial, step
 from magistrate.cli.service import CommandFailed, report_failures
 from magistrate.errors import InvalidRequest
+from magistrate.terminal import printable
 
 if TYPE_CHECKING:
     from magistrate.cli.foreign_models import Product
@@ -63,7 +64,7 @@ def run_tests(files: Sequence[str], junit: str | None, model: str | None, covera
         if coverage:
             _print_coverage([suite for _, suite in suites])
         failed = sum(len(one.failures) for one in tested)
-        click.echo(f"{sum(len(one.names) for one in tested) - failed} passed, {failed} failed")
+        echo(f"{sum(len(one.names) for one in tested) - failed} passed, {failed} failed")
         if failed:
             sys.exit(TESTS_FAILED)
 
@@ -151,9 +152,9 @@ def _run_file(file: str, suite: "ModelSuite") -> FileResults:
         if outcome.failure:
             lines = [suite.restore_names(line) for line in (outcome.failure, *_describe_reason(outcome))]
             tested.failures[len(tested.names) - 1] = lines
-            click.echo(f"FAILED {printable(f'{file}: {name}')}: {printable(lines[0])}")
+            echo(f"FAILED {printable(f'{file}: {name}')}: {printable(lines[0])}")
             for line in lines[1:]:
-                click.echo(f"  {line}")
+                echo(f"  {line}")
     tested.seconds = time.perf_counter() - began_at
     return tested
 
@@ -186,7 +187,7 @@ def _print_coverage(suites: Sequence["ModelSuite"]) -> None:
     for suite in suites:
         merged.merge(measure_coverage(suite))
     for line in _describe_coverage(merged):
-        click.echo(line)
+        echo(line)
 
 
 def _describe_coverage(coverage: "ModelCoverage") -> Iterator[str]:

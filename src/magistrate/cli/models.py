@@ -9,9 +9,10 @@ import click
 
 from magistrate.cli.input import as_of_option, read_as_of, read_json
 from magistrate.cli.named_files import root_option
-from magistrate.cli.output import print_json
+from magistrate.cli.output import echo, echo_exactly, print_json
 from magistrate.cli.service import CommandFailed, calls_service, report_failures
 from magistrate.errors import InvalidRequest
+from magistrate.terminal import printable_lines
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -62,11 +63,11 @@ def _format_file(file: str, check: bool) -> bool:
     demand_no_errors(file, parsed.text, parsed.faults)
     formatted = format_model(parsed)
     if file == "-" and not check:
-        click.echo(formatted, nl=False)
+        echo_exactly(formatted)
     elif formatted != text:
         if not check:
             Path(file).write_text(formatted, encoding="utf-8", newline="\n")
-        click.echo(file)
+        echo(file)
     return formatted != text
 
 
@@ -88,13 +89,13 @@ def lint(files: Sequence[str], strict: bool, as_json: bool) -> None:
             found += [(file, fault) for fault in faults]
             if not as_json:
                 for fault in faults:
-                    click.echo(describe_fault(text, fault, file))
+                    echo(describe_fault(text, fault, file))
         errors = [_render_fault(file, fault) for file, fault in found if fault.is_error]
         warnings = [_render_fault(file, fault) for file, fault in found if not fault.is_error]
         if as_json:
             print_json({"valid": not errors, "errors": errors, "warnings": warnings})
         elif found:
-            click.echo(f"{_count(errors, 'error')}, {_count(warnings, 'warning')}", err=True)
+            echo(f"{_count(errors, 'error')}, {_count(warnings, 'warning')}", err=True)
         if errors or (strict and warnings):
             sys.exit(LINT_FAILED)
 
@@ -133,7 +134,7 @@ def convert(file: str, origin: str | None, target: str | None, leaves_out: bool,
         if (target or {"text": "json"}.get(origin, "text")) == "json":
             print_json(render_json(document))
         else:
-            click.echo(render_model(exact_document(document)), nl=False)
+            _print_text(render_model(exact_document(document)))
 
 
 def _guess_origin(file: str, text: str) -> str:
@@ -167,7 +168,15 @@ def show(client: "Client", as_json: bool, as_of: str | None) -> None:
     if as_json:
         print_json(found)
     else:
-        click.echo(render_stored_model(found), nl=False)
+        _print_text(render_stored_model(found))
+
+
+def _print_text(text: str) -> None:
+    """Prints the text of a model, and says so if it has characters that had to be escaped: a model with them is another
+    one."""
+    if printable_lines(text) != text:
+        echo("The text has characters that terminals obey; they are written as escapes, and only --json has them", True)
+    echo(text, nl=False)
 
 
 def render_stored_model(model: dict[str, Any]) -> str:
@@ -211,5 +220,5 @@ def demand_no_errors(file: str, text: str, errors: Sequence["ModelFault"]) -> No
 
     if errors:
         for fault in errors:
-            click.echo(describe_fault(text, fault, file), err=True)
+            echo(describe_fault(text, fault, file), err=True)
         raise CommandFailed(f"{file} cannot be read as a model: {_count(errors, 'error')}")

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from magistrate.terminal import printable, printable_json, printable_lines
+
 PROGRESS_EVERY_SECONDS = 10.0
 
 Row = dict[str, Any]
@@ -44,8 +46,25 @@ def print_outcomes(applied: Iterable[tuple[str, Row]], name: str, as_json: bool)
             print_table([[f"{outcome:<9}", row[name]] for outcome, row in outcomes])
 
 
-def print_json(value: object) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+def echo(text: object = "", err: bool = False, nl: bool = True) -> None:
+    """Prints a text of one line or several, of which callers may have written parts. Nothing in this package prints in
+    another way."""
+    click.echo(printable_lines(str(text)), nl=nl, err=err)
+
+
+def echo_coloured(word: str, colour: str, text: str) -> None:
+    """Prints a word of ours in a colour, and a text behind it."""
+    click.echo(click.style(word, fg=colour) + printable_lines(text))
+
+
+def echo_exactly(text: str) -> None:
+    """Prints a text that the user gave on standard input: to a terminal like any other, elsewhere as it is."""
+    click.echo(printable_lines(text) if sys.stdout.isatty() else text, nl=False)
+
+
+def print_json(value: object, err: bool = False) -> None:
+    """Prints an indented document; on stderr, one in a line."""
+    click.echo(printable_json(json.dumps(value, indent=None if err else 2, ensure_ascii=False)), err=err)
 
 
 def print_list(rows: Iterator[Row], limit: int, as_json: bool, columns: Columns, optional: Container[str] = ()) -> None:
@@ -68,9 +87,9 @@ def print_answer(
         shown = {title: column for title, column in cells.items() if any(column) or title not in optional}
         print_table([list(shown), *zip(*shown.values(), strict=True)])
     if how_to_see_more:
-        click.echo(f"These are the first {len(rows)}; {how_to_see_more}", err=True)
+        echo(f"These are the first {len(rows)}; {how_to_see_more}", err=True)
     elif not rows and not as_json:
-        click.echo("There are none", err=True)
+        echo("There are none", err=True)
 
 
 def count_rows(pages: Iterable[Answer]) -> Iterator[Answer]:
@@ -107,7 +126,7 @@ class NowAndThen:
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
     for line in align_columns(rows):
-        click.echo(line)
+        echo(line)
 
 
 def align_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -116,11 +135,6 @@ def align_columns(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*safe, strict=True)]
     for row in safe:
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def printable(text: str) -> str:
-    """Returns the text with escapes for the characters that could move the cursor or break a line."""
-    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def render_subject(subject: dict[str, Any]) -> str:

@@ -6,10 +6,11 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.input import as_of_option, read_as_of, read_json
-from magistrate.cli.output import Columns, print_done, print_json, print_list, print_outcomes, printable
+from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_outcomes
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
 from magistrate.cli.whole_model import write_into_model
 from magistrate.errors import InvalidRequest
+from magistrate.terminal import printable
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -125,7 +126,7 @@ def show(client: "Client", as_json: bool, name: str, as_of: str | None) -> None:
         print_json(found)
         return
     for line in describe_policy(found):
-        click.echo(printable(line))
+        echo(printable(line))
 
 
 def describe_policy(found: Definition) -> Iterator[str]:

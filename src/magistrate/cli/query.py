@@ -16,8 +16,8 @@ from magistrate.cli.input import (
     read_contextual,
     with_option,
 )
-from magistrate.cli.output import Answer, Columns, count_rows, print_answer, render_object, render_warrant
-from magistrate.cli.service import CommandFailed, calls_service, contextual_named, strict_option
+from magistrate.cli.output import Answer, Columns, count_rows, echo, print_answer, render_object, render_warrant
+from magistrate.cli.service import Interrupted, calls_service, contextual_named, strict_option
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -92,7 +92,7 @@ def query(
     if is_counted:
         with contextual_named(contextual):
             [page] = client.query(parameters | {"total": "true"}, [1], read_contextual(contextual))
-        click.echo(json.dumps({"total": page["total"]}) if as_json else page["total"])
+        echo(json.dumps({"total": page["total"]}) if as_json else page["total"])
         return
     with _report_interruption(), contextual_named(contextual):
         pages = client.query(parameters, list_page_sizes(limit, shows_all), read_contextual(contextual))
@@ -124,4 +124,4 @@ def _report_interruption() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        raise CommandFailed("interrupted before all rows were shown") from None
+        raise Interrupted("interrupted before all rows were shown") from None

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from magistrate.cli.output import align_columns, printable, render_object, render_subject, render_warrant
+from magistrate.cli.output import align_columns, render_object, render_subject, render_warrant
 from magistrate.engine.nesting import fold
 from magistrate.engine.written import read_written
+from magistrate.terminal import printable
 
 Node = dict[str, Any]
 Suggestion = dict[str, Any]

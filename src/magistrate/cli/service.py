@@ -1,6 +1,5 @@
 """Provides the common parts of all commands that call a service: options, the client, error messages and exit codes."""
 
-import json
 import os
 import re
 import sys
@@ -12,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from magistrate.cli.output import discard_output, printable
+from magistrate.cli.output import discard_output, echo, print_json
 from magistrate.config import CLIENT_SETTINGS, ClientSettings, Setting, read_client_settings
 from magistrate.config.setting import name_flag
 from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
+from magistrate.terminal import printable
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -58,19 +58,24 @@ class CommandFailed(click.ClickException):
         self.parameter = parameter
 
 
+class Interrupted(CommandFailed):
+    """Represents the end of a command by SIGINT, or because nobody answered its question."""
+
+    exit_code = INTERRUPTED
+
+
 class JsonFailure(click.ClickException):
     """Represents a failure as JSON on stderr, in the form of the errors of the API."""
 
-    exit_code = FAILED
-
     def __init__(self, error: click.ClickException) -> None:
         super().__init__(error.format_message())
+        vars(self)["exit_code"] = INTERRUPTED if isinstance(error, Interrupted) else FAILED
         self._body = {"code": getattr(error, "code", "failed"), "message": self.message}
         if parameter := getattr(error, "parameter", None):
             self._body["parameter"] = parameter
 
     def show(self, file: Any = None) -> None:
-        click.echo(json.dumps(self._body, ensure_ascii=False), err=True)
+        print_json(self._body, err=True)
 
 
 def with_settings(settings: Sequence[Setting]) -> Callable[[Command], Command]:
@@ -213,7 +218,7 @@ def report_failures() -> Iterator[None]:
     """Converts every failure to an exit code other than 1, which would mean that a check was denied."""
     try:
         yield
-    except (click.ClickException, click.exceptions.Exit):
+    except (click.ClickException, click.exceptions.Exit, click.Abort):
         raise
     except MagistrateError as error:
         raise CommandFailed(error.message) from error
@@ -226,11 +231,21 @@ def report_failures() -> Iterator[None]:
         if isinstance(error, BrokenPipeError):  # the reader has seen enough
             sys.exit(FAILED)
         raise CommandFailed(f"the output cannot be written: {error.strerror or error}") from error
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
     except Exception:
-        traceback.print_exc()
+        echo(traceback.format_exc(), err=True)
         sys.exit(FAILED)
+
+
+def demand_yes(prompt: str, refusal: str) -> None:
+    """Asks a question on stderr. Raises CommandFailed unless the answer is yes, which is Interrupted if there is none:
+    after SIGINT, or at the end of standard input. Nothing in this package asks in another way."""
+    try:
+        is_yes = click.confirm(prompt, err=True)
+    except RuntimeError:  # click.Abort, and what Python raises if there is no standard input
+        echo(err=True)
+        raise Interrupted(f"{refusal}: nobody answered; --yes answers beforehand") from None
+    if not is_yes:
+        raise CommandFailed(refusal)
 
 
 class _WarningPrinter:
@@ -242,7 +257,7 @@ class _WarningPrinter:
     def print_once(self, warning: str) -> None:
         if warning not in self._printed:
             self._printed.add(warning)
-            click.echo(f"Warning: {printable(warning)}", err=True)
+            echo(f"Warning: {printable(warning)}", err=True)
 
 
 def _describe_unreachable(error: ServiceUnreachable) -> str:

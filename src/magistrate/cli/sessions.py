@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from magistrate.cli.input import context_option, read_context
-from magistrate.cli.output import print_json
+from magistrate.cli.output import echo, print_json
 from magistrate.cli.service import calls_service, report_failures, with_settings
 from magistrate.config import SETTINGS, read_store_settings
 
@@ -35,7 +35,7 @@ def create(
     if as_json:
         print_json({"token": token})
     else:
-        click.echo(token)
+        echo(token)
 
 
 @sessions.command(short_help="End all sessions now.")
@@ -48,6 +48,6 @@ def revoke(database_url: str | None) -> None:
         from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
 
         if wiring.revoke_sessions(settings):
-            click.echo("All sessions are ended: running services refuse their tokens within 10 seconds")
+            echo("All sessions are ended: running services refuse their tokens within 10 seconds")
         else:
-            click.echo("There was no session to end")
+            echo("There was no session to end")

@@ -8,7 +8,7 @@ import click
 from magistrate.cli.completion import complete_types
 from magistrate.cli.definitions import Definition, describe_relations, describe_texts, is_same, read_definitions
 from magistrate.cli.input import as_of_option, read_as_of, read_type
-from magistrate.cli.output import Columns, print_done, print_json, print_list, print_outcomes, print_table
+from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_outcomes, print_table
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
 from magistrate.cli.whole_model import write_into_model
 
@@ -85,7 +85,7 @@ def show(client: "Client", as_json: bool, name: str, as_of: str | None) -> None:
         print_json(found)
     else:
         for line in describe_texts(found):
-            click.echo(line)
+            echo(line)
         allowed = found.get("allowedTypes")
         limits = ["ALLOWED TYPES"] if allowed else []
         rows = describe_relations(found["relations"], allowed)

@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import click
-
-from magistrate.cli.output import NowAndThen, print_json, print_table, printable
+from magistrate.cli.output import NowAndThen, echo, print_json, print_table
 from magistrate.cli.service import CommandFailed
 from magistrate.config import Settings, read_warrant_api_key
 from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
+from magistrate.terminal import printable
 
 if TYPE_CHECKING:
     from magistrate.warrant_migration import Comparison, Kind, Origin, Reached, Refused
@@ -100,12 +99,12 @@ def _import(wanted: Move, origin: "Origin") -> None:
         if reached.lines != reached.first - 1:
             report_rows(reached.lines)
         elif reached.lines:
-            click.echo(f"Resuming behind {reached.lines:,} rows, which are stored", err=True)
+            echo(f"Resuming behind {reached.lines:,} rows, which are stored", err=True)
 
     reached = warrant_migration.import_server(
         wanted.settings, origin, wanted.chunk_lines, print_progress, refusals.report, wanted.skips_refused
     )
-    click.echo(_summary(reached, time.monotonic() - started))
+    echo(_summary(reached, time.monotonic() - started))
     refusals.print_summary()
     if reached.refused and not wanted.skips_refused:
         raise CommandFailed(
@@ -126,7 +125,7 @@ class _Refusals:
         reason_text = self.origin.without_key(refused.reason)
         shown = row if len(row) <= SHOWN_ROW_BYTES else row[:SHOWN_ROW_BYTES] + "..."
         verb = "refused" if refused.can_be_fixed else "left out"
-        click.echo(f"{verb} {kind}  {printable(reason_text)}  {printable(shown)}", err=True)
+        echo(f"{verb} {kind}  {printable(reason_text)}  {printable(shown)}", err=True)
         # Messages about a policy quote it, so that no two are alike.
         reason = "policy: is not understood" if reason_text.startswith("policy: ") else reason_text
         self.counted[kind, reason] += 1
@@ -143,7 +142,7 @@ def _report_rows(done: str, origin: "Origin") -> Callable[[int], None]:
 
     def report_rows(rows: int) -> None:
         if now_and_then.is_due():
-            click.echo(f"{rows:,} rows of {origin.url} are {done}", err=True)
+            echo(f"{rows:,} rows of {origin.url} are {done}", err=True)
 
     return report_rows
 
@@ -171,7 +170,7 @@ def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
         types = ([origin.without_key(name), difference] for name, difference in comparison.types.items())
         print_table([["OBJECT TYPE", "DIFFERENCE"], *types])
     _print_differing_rows(comparison, origin)
-    click.echo(_describe_checks(comparison))
+    echo(_describe_checks(comparison))
     if comparison.differences:
         shown = (
             [*map(origin.without_key, (each.check, each.source)), each.store, each.reason or "UNEXPLAINED"]

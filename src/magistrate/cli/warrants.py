@@ -9,10 +9,11 @@ import click
 
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import as_of_option, read_as_of, read_limit, read_warrant
-from magistrate.cli.output import Columns, print_done, print_json, print_list, print_table, printable, render_warrant
+from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_table, render_warrant
 from magistrate.cli.service import Command, calls_service, elements_named, limit_option, page_size, strict_option
 from magistrate.cli.where import complete_where, read_where
 from magistrate.errors import MagistrateError, RequestRefused
+from magistrate.terminal import printable
 
 if TYPE_CHECKING:
     from magistrate.client import Client, LimitsJson, WarrantJson
@@ -139,7 +140,7 @@ def _delete_matching(client: "Client", as_json: bool, only: dict[str, str], dry_
         print_json({"deleted": deleted, "more": answer["more"]})
     else:
         number = f"more than {deleted}" if answer["more"] else str(deleted)
-        click.echo(f"{'would delete' if dry_run else 'deleted'}  {number} warrant{'' if number == '1' else 's'}")
+        echo(f"{'would delete' if dry_run else 'deleted'}  {number} warrant{'' if number == '1' else 's'}")
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from magistrate.engine.model_tests.suite import ModelSuite
 from magistrate.operations.keys import generate_key
 from magistrate.operations.object_types import seed_object_types
 from magistrate.operations.playground import load_suite
+from magistrate.wiring.announcing import announce
 from magistrate.wiring.contexts import open_context
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.preparing import prepare_store
@@ -53,7 +54,7 @@ def run_playground(host: str, port: int, example: str, file: OpenedFile | None) 
             host, port = listening.getsockname()[:2]
             origin = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
             place = "memory" if in_memory else f"{folder}, which is removed at the end"
-            print(f"This playground keeps its data in {place}: it forgets everything when you stop it (Ctrl+C)")
+            announce(f"This playground keeps its data in {place}: it forgets everything when you stop it (Ctrl+C)")
             _announce(Path(folder), f"{origin}/console", key, example, file, left_out)
             return serve_alone(settings, [listening])
 
@@ -77,18 +78,18 @@ async def _fill_store(settings: Settings, example: str, file: OpenedFile | None)
 
 def _announce(folder: Path, console: str, key: str, example: str, file: OpenedFile | None, left_out: int) -> None:
     if file is None:
-        print(f"It begins with the example {example}: {read_example(example).about}")
-        print(f"\nOpen it, signed in:\n\n  {console}#/why?{urlencode({'key': key})}\n", flush=True)
+        announce(f"It begins with the example {example}: {read_example(example).about}")
+        announce(f"\nOpen it, signed in:\n\n  {console}#/why?{urlencode({'key': key})}\n")
         return
-    print(f"It begins with {file.name}: {len(file.suite.warrants) - left_out} warrants")
+    announce(f"It begins with {file.name}: {len(file.suite.warrants) - left_out} warrants")
     if left_out:
-        print(f"Left out, because they have expired: {left_out}")
+        announce(f"Left out, because they have expired: {left_out}")
     parameters: Mapping[str, str] = {"key": key}
     packed = base64.urlsafe_b64encode(zlib.compress(file.tests.encode(), 9)).decode()
     if len(packed) > MOST_LINK_CHARACTERS:
         tests = folder / "tests.test.yaml"
         tests.write_text(file.tests, encoding="utf-8")
-        print(f"Open {tests} on the page Tests to run the {len(file.suite.assertions)} tests of {file.name}")
+        announce(f"Open {tests} on the page Tests to run the {len(file.suite.assertions)} tests of {file.name}")
     else:
         parameters = {"key": key, "file": packed}
-    print(f"\nOpen it, signed in:\n\n  {console}#/tests?{urlencode(parameters)}\n", flush=True)
+    announce(f"\nOpen it, signed in:\n\n  {console}#/tests?{urlencode(parameters)}\n")

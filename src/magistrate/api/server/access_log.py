@@ -5,6 +5,7 @@ written are lost when the process is killed, but not when it stops normally. Lin
 too."""
 
 import asyncio
+import json
 import os
 from collections.abc import Collection
 from contextlib import suppress
@@ -70,9 +71,14 @@ class AccessLog:
             for start in range(0, len(lines), LINES_AT_ONCE):
                 self._write(lines[start : start + LINES_AT_ONCE])
 
+    def _render(self, line: Line) -> bytes:
+        if line.path.isprintable():
+            return self._encoder.encode(line) + b"\n"
+        return json.dumps(msgspec.to_builtins(line)).encode() + b"\n"  # a terminal could obey what the path has
+
     def _write(self, lines: list[Line]) -> None:
         """Writes lines with one system call, or each with its own if they are too long together. Raises OSError."""
-        left = self._encoder.encode_lines(lines)
+        left = b"".join(map(self._render, lines))
         if len(left) > PIPE_BUF and len(lines) > 1:
             for line in lines:
                 self._write([line])

@@ -1,0 +1,210 @@
+"""What commands ask, and how they end when nobody answers or somebody stops them."""
+
+import ast
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.cli.cases import Magistrate
+from tests.cli.every_command import ARGUMENTS, Words, write_files
+from tests.generated_docs import ROOT
+from tests.http_server import SilentHandler, serving
+from tests.running import KEY, Client, running_service, settings_for
+
+ASKING: dict[str, tuple[Words, bytes]] = {"model_plans.py": (("model", "apply", "model.txt"), b"Apply this? [y/N]")}
+"""Each file of the command line that asks, with a command that comes to its question."""
+WAIT_SECONDS = 60
+
+LOGIN = "import os, sys; os.login_tty(0); os.execv(sys.executable, [sys.executable, '-m', 'magistrate', *sys.argv[1:]])"
+
+
+def list_files_that_call(name: str) -> set[str]:
+    found = set()
+    for path in (ROOT / "src/magistrate").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == name:
+                found.add(path.name)
+    return found
+
+
+def test_every_question_is_asked_in_one_way() -> None:
+    assert list_files_that_call("demand_yes") == set(ASKING)
+    assert list_files_that_call("confirm") == {"service.py"}
+    for name in ("prompt", "input", "getpass", "getchar"):
+        assert list_files_that_call(name) == set()
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with running_service(settings_for(f"sqlite:///{tmp_path_factory.mktemp('service')}/m.db")) as url:
+        yield url
+
+
+@pytest.fixture
+def seeded(url: str, tmp_path: Path) -> dict[str, str]:
+    """The variables of commands that call a service without a model."""
+    with Client(url) as client:
+        client.clear()
+    write_files(tmp_path)
+    inherited = {name: text for name, text in os.environ.items() if not name.startswith("MAGISTRATE_")}
+    own = {"MAGISTRATE_SERVER": url, "MAGISTRATE_API_KEY": KEY, "PYTHONPATH": str(ROOT)}
+    return inherited | own
+
+
+@contextmanager
+def at_terminal(
+    command: Words, folder: Path, environment: dict[str, str]
+) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+    """Runs a command on a terminal of its own, and yields the other end of that."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-c", LOGIN, *command], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment
+    )
+    os.close(theirs)
+    try:
+        yield ours, process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        os.close(ours)
+
+
+def read_until(terminal: int, expected: bytes | None) -> bytes:
+    """What is shown up to this text, or to the end of the process."""
+    shown, deadline = b"", time.monotonic() + WAIT_SECONDS
+    while expected is None or expected not in shown:
+        assert select.select([terminal], [], [], max(0, deadline - time.monotonic()))[0], shown
+        try:
+            data = os.read(terminal, 65_536)
+        except OSError:  # Linux reports the end in this way
+            data = b""
+        if not data:
+            assert expected is None, shown
+            return shown
+        shown += data
+    return shown
+
+
+@pytest.mark.parametrize("asking", ASKING)
+@pytest.mark.parametrize(("typed", "code", "said"), [
+    (b"\x03", 130, b"nobody answered"),
+    (b"\x04", 130, b"nobody answered"),
+    (b"n\r", 1, b"Error: not applied"),
+    (b"\r", 1, b"Error: not applied"),
+    (b"what\r\x03", 130, b"nobody answered"),
+    (b"y\r", 0, b"applied"),
+])  # fmt: skip
+def test_a_question_ends_well_whatever_is_typed(
+    seeded: dict[str, str], tmp_path: Path, asking: str, typed: bytes, code: int, said: bytes
+) -> None:
+    command, question = ASKING[asking]
+    with at_terminal(command, tmp_path, seeded) as (terminal, process):
+        read_until(terminal, question)
+        os.write(terminal, typed)
+        shown = read_until(terminal, None)
+
+        assert process.wait(WAIT_SECONDS) == code
+    assert said in shown
+    assert b"Traceback" not in shown
+
+
+@pytest.mark.parametrize("asking", ASKING)
+@pytest.mark.parametrize("json", [(), ("--json",)])
+@pytest.mark.parametrize("redirection", ["</dev/null", "<&-", ": |"])
+def test_a_question_that_nobody_can_answer_is_no(
+    seeded: dict[str, str], tmp_path: Path, asking: str, json: Words, redirection: str
+) -> None:
+    words = " ".join([sys.executable, "-m", "magistrate", *ASKING[asking][0], *json])
+    line = f"{words} {redirection}" if redirection.startswith("<") else f"{redirection} {words}"
+    ran = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=seeded, capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 130, ran.stderr
+    assert "nobody answered; --yes answers beforehand" in ran.stderr
+    assert "Traceback" not in ran.stderr
+    assert "relation viewer" not in Magistrate(seeded["MAGISTRATE_SERVER"]).done("model", "show")
+
+
+class Never(SilentHandler):
+    """Never answers."""
+
+    def do_GET(self) -> None:
+        time.sleep(WAIT_SECONDS)
+
+    do_POST = do_PUT = do_DELETE = do_GET
+
+
+LOCAL: set[Words] = {(name,) for name in ("serve", "completion", "doctor", "import", "playground")}
+LOCAL |= {("model", name) for name in ("fmt", "lint", "convert", "test")}
+LOCAL |= {("audit", "verify"), ("sessions", "revoke"), ("keys", "reset")}
+"""The commands that call no service."""
+
+
+@pytest.mark.parametrize("command", sorted(set(ARGUMENTS) - LOCAL), ids=" ".join)
+def test_sigint_ends_every_command_that_waits_with_130(tmp_path: Path, command: Words) -> None:
+    write_files(tmp_path)
+    arrived = tmp_path / "arrived"
+
+    class Noted(Never):
+        def parse_request(self) -> bool:
+            arrived.touch()
+            return super().parse_request()
+
+    inherited = {name: text for name, text in os.environ.items() if not name.startswith("MAGISTRATE_")}
+    with serving(Noted) as url:
+        environment = inherited | {"MAGISTRATE_SERVER": url, "MAGISTRATE_API_KEY": KEY, "PYTHONPATH": str(ROOT)}
+        with at_terminal((*command, *ARGUMENTS[command]), tmp_path, environment) as (terminal, process):
+            deadline = time.monotonic() + WAIT_SECONDS
+            while not arrived.exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            os.write(terminal, b"\x03")
+            shown = read_until(terminal, None)
+
+            assert process.wait(WAIT_SECONDS) == 130
+    assert b"Traceback" not in shown
+
+
+def wait_until_idle(pid: int) -> None:
+    """Waits until a process that works at first has not for a while, because it waits for input."""
+    used, deadline = "", time.monotonic() + WAIT_SECONDS
+    while time.monotonic() < deadline:
+        state, *rest = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+        before, used = used, " ".join(rest[10:12])
+        if used == before and state == "S" and int(rest[10]) > 5:
+            return
+        time.sleep(0.5)
+
+
+READING = (
+    ("types", "apply", "-"),
+    ("policies", "apply", "-"),
+    ("write", "-"),
+    ("model", "fmt", "-"),
+    ("model", "lint", "-"),
+    ("model", "convert", "-"),
+    ("model", "plan", "-"),
+    ("model", "apply", "-", "--yes"),
+    ("audit", "verify", "-"),
+    ("import", "-", "--database-url", "sqlite:///new.db"),
+)
+
+
+@pytest.mark.parametrize("command", READING, ids=" ".join)
+def test_sigint_ends_every_command_that_reads_with_130(seeded: dict[str, str], tmp_path: Path, command: Words) -> None:
+    with at_terminal(command, tmp_path, seeded) as (terminal, process):
+        wait_until_idle(process.pid)
+        os.write(terminal, b"\x03")
+        shown = read_until(terminal, None)
+
+        assert process.wait(WAIT_SECONDS) == 130, shown
+    assert not re.search(b"Traceback|Error: ", shown), shown
