@@ -199,7 +199,7 @@ def test_of_very_many_faults_some_are_named_or_all_that_are_left_out(url: str, t
     [
         ("openfga", "name: x\nmodel: |\n  model\n    schema 1.1\n  type user\n  typ team\n", "6:3: unknown_keyword"),
         ("spicedb", "schema: |-\n  definition user {\n    relation a: usr\n  }\n", "3:17: unknown_type"),
-        ("spicedb", "schema: |-\n  caveat c(x int) {\n    x %\n  }\n  definition user {}\n", "3:7: not_expressible"),
+        ("spicedb", "schema: |-\n  caveat c(x int) {\n    x + 1.0\n  }\n  definition user {}", "3:7: not_expressible"),
         ("spicedb", "schema: 'definition user {}'\nrelationships: |-\n\n  user:a\n", "4:3: invalid_relationship"),
         ("openfga", "model: 'type user'\ntuples:\n- {user: 'u:a', relation: r, object: 'o:1'}\n", "3:3: unknown_type"),
     ],
@@ -215,13 +215,13 @@ def test_faults_in_a_yaml_file_have_their_place_in_it(
 
 
 def test_what_is_wrong_is_left_out_if_that_is_wanted(url: str, tmp_path: Path) -> None:
-    (tmp_path / "model.fga").write_text(MODEL + "condition c(x: ipaddress) { x.in_cidr('10.0.0.0/8') }\n")
+    (tmp_path / "model.fga").write_text(MODEL + "condition c(x: bytes) { size(x) > 1 }\n")
     (tmp_path / "t.csv").write_text(HEADINGS + "user,ann,,member,Team,a\nuser,b d,,member,Team,a\n")
 
     imported = import_files(url, "--from-openfga", tmp_path / "model.fga", tmp_path / "t.csv", "--leave-out")
 
     assert imported.exit_code == 0, imported.output
-    assert imported.stderr.splitlines()[0].startswith(f"{tmp_path}/model.fga:8:11: not_expressible: condition c: ")
+    assert imported.stderr.splitlines()[0].startswith(f"{tmp_path}/model.fga:8:13: not_expressible: condition c: ")
     assert imported.stderr.splitlines()[1].startswith(f"{tmp_path}/t.csv:3:1: invalid_id: id b d: ")
     assert imported.stderr.splitlines()[2] == "2 faults above: left out"
     assert len(dump(url)["warrant"]) == 1
@@ -534,6 +534,99 @@ def test_names_that_ours_cannot_hold_are_mapped_and_printed(url: str, tmp_path: 
     ), tested.output
     assert "__" not in tested.stdout
     assert "app--role" not in tested.stdout
+
+
+CONDITIONS = """model
+  schema 1.1
+type user
+type doc
+  relations
+    define reader: [user with open, user with near]
+condition open(now: timestamp, contains: map<list<string>>, now_: bool) {
+  now < timestamp("2026-02-01T00:00:00Z") && "ann" in contains["a"] && !now_
+}
+condition near(ip: ipaddress, in: list<string>) { in.exists(n, ip.in_cidr(n)) }
+"""
+RENAMED = [
+    "parameter now becomes now__2",
+    "parameter contains becomes contains_",
+    "parameter in becomes in_",
+]
+
+
+def test_parameters_that_are_words_of_policies_are_renamed_in_all_contexts(url: str, tmp_path: Path) -> None:
+    (tmp_path / "a.fga").write_text(CONDITIONS)
+    tuples = [
+        ("plan", "open", {"contains": {"a": ["ann"]}, "now_": False}),
+        ("home", "near", {"in": ["10.0.0.0/8", "::1/128"]}),
+    ]
+    written = [
+        {
+            "user": "user:ann",
+            "relation": "reader",
+            "object": f"doc:{id}",
+            "condition": {"name": name, "context": context},
+        }
+        for id, name, context in tuples
+    ]
+    (tmp_path / "a.json").write_text(json.dumps(written))
+    tests = [
+        {"user": "user:ann", "object": f"doc:{id}", "assertions": {"reader": answer}, "context": context}
+        for id, context, answer in [
+            ("plan", {"now": "2026-01-31T23:59:59Z"}, True),
+            ("plan", {"now": "2026-02-01T00:00:00Z"}, False),
+            ("home", {"ip": "10.2.3.4"}, True),
+            ("home", {"ip": "11.2.3.4"}, False),
+        ]
+    ]
+    store = {"model_file": "a.fga", "tuple_file": "a.json", "tests": [{"check": tests}]}
+    (tmp_path / "a.fga.yaml").write_text(json.dumps(store))
+
+    imported = import_files(url, "--from-openfga", tmp_path / "a.fga", tmp_path / "a.json")
+    converted = run("model", "convert", tmp_path / "a.fga")
+    tested = run("model", "test", tmp_path / "a.fga.yaml")
+
+    assert imported.exit_code == 0, imported.output
+    assert [line.partition(":")[0] for line in imported.stdout.splitlines()[:-1]] == RENAMED
+    assert [line.partition(":")[0] for line in converted.stderr.splitlines()] == RENAMED
+    assert "policy near(ip string, in_ array) {" in converted.stdout
+    assert (tested.exit_code, tested.stdout) == (0, "4 passed, 0 failed\n"), tested.output
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        for id, context, code in [
+            ("plan", {"now__2": "2026-01-31T23:59:59Z"}, 200),
+            ("plan", {"now": "2026-01-31T23:59:59Z"}, 403),
+            ("home", {"ip": "::1"}, 200),
+            ("home", {"ip": "::2"}, 403),
+        ]:
+            assert client.ask(f"doc:{id}#reader@user:ann", context=context).json()["code"] == code, (id, context)
+
+
+def test_caveats_with_renamed_parameters_answer_as_their_file_says(tmp_path: Path) -> None:
+    (tmp_path / "a.validation.yaml").write_text(
+        """schema: |
+  caveat within(not timestamp, warrant map<any>, expected map<any>) {
+    not < timestamp("2026-02-01T00:00:00Z") && expected.isSubtreeOf(warrant)
+  }
+  definition user {}
+  definition doc {
+    relation reader: user with within
+    permission read = reader
+  }
+relationships: |
+  doc:plan#reader@user:ann[within:{"not":"2026-01-01T00:00:00Z","expected":{"a":{"b":1}}}]
+assertions:
+  assertTrue:
+    - 'doc:plan#read@user:ann with {"warrant": {"a": {"b": 1, "c": 2}}}'
+  assertFalse:
+    - 'doc:plan#read@user:ann with {"warrant": {"a": {"b": 2}}}'
+  assertCaveated:
+    - doc:plan#read@user:ann
+"""
+    )
+
+    tested = run("model", "test", tmp_path / "a.validation.yaml")
+
+    assert (tested.exit_code, tested.stdout) == (0, "3 passed, 0 failed\n"), tested.output
 
 
 def test_a_long_name_ends_with_a_digest_of_the_original(url: str, tmp_path: Path) -> None:

@@ -1,25 +1,36 @@
-"""Conditions of OpenFGA and caveats of SpiceDB as policies: they mean the same, or are unknown."""
+"""Conditions of OpenFGA and caveats of SpiceDB as policies: they have the same answers, or are unknown."""
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from magistrate.engine.foreign.cel import CelRefusal
 from magistrate.engine.foreign.conditions import ConditionConverter
-from magistrate.engine.foreign.names import ForeignName
-from magistrate.engine.foreign.schema import ForeignCondition
+from magistrate.engine.foreign.converting import ConvertedModel, convert_model
+from magistrate.engine.foreign.names import Faults, ForeignName
+from magistrate.engine.foreign.openfga_json import read_openfga_json
+from magistrate.engine.foreign.schema import ForeignCondition, ForeignModel
 from magistrate.engine.named_policy import NO_WARRANT
 from magistrate.engine.policy import read_policy
 from magistrate.errors import InvalidParameter
+from tests.foreign.test_models import read_openfga, read_spicedb
 
 NOW = 1_767_225_600_000_000
 TYPES = {"s": "string", "t": "string", "i": "int", "d": "double", "b": "bool", "l": "list<string>"}
-TYPES |= {"at": "timestamp", "lasts": "duration"}
+TYPES |= {"at": "timestamp", "lasts": "duration", "m": "map<any>", "x": "any", "u": "uint", "ip": "ipaddress"}
+
+CASES: list[Any] = yaml.safe_load((Path(__file__).parent / "conditions.yaml").read_text(encoding="utf-8"))
 
 
-def converter(expression: str, **types: str) -> ConditionConverter:
+def converter(expression: str, requires_all: bool = False, **types: str) -> ConditionConverter:
     name = ForeignName("c", "m.fga", 1, 1)
-    return ConditionConverter(ForeignCondition(name, types or TYPES, expression, name), "c")
+    parameters = types or TYPES
+    condition = ForeignCondition(name, parameters, expression, name, requires_all=requires_all)
+    return ConditionConverter(condition, "c", {parameter: parameter for parameter in parameters})
 
 
 def decide(expression: str, values: dict[str, Any], context: dict[str, Any]) -> bool | None:
@@ -27,55 +38,83 @@ def decide(expression: str, values: dict[str, Any], context: dict[str, Any]) -> 
     return read_policy(policy).holds(context, NO_WARRANT, NOW)
 
 
-@pytest.mark.parametrize(
-    ("expression", "context", "holds"),
-    [
-        ('s == "x"', {"s": "x"}, True),
-        ('s == "x"', {"s": "y"}, False),
-        ('s != "x"', {}, None),
-        ('s != "x"', {"s": 5}, None),
-        ('s != "x"', {"s": None}, None),
-        ("i < 10 && i >= 2", {"i": 2}, True),
-        ("i < 10", {"i": "2"}, None),
-        ("-i < 0 && d * 2.0 - 1.0 == 4.0", {"i": 1, "d": 2.5}, True),
-        ("b", {"b": True}, True),
-        ("!b", {"b": False}, True),
-        ("!b", {}, None),
-        ("!b", {"b": "no"}, None),
-        ("s in l", {"s": "x", "l": ["x"]}, True),
-        ("!(s in l)", {"s": "x", "l": []}, True),
-        ("!(s in l)", {"s": "x"}, None),
-        ('s in ["a", "b"]', {"s": "b"}, True),
-        ("i in [1, 2]", {"i": 2}, True),
-        ("size(l) == 2", {"l": ["x", "y"]}, True),
-        ("size(l) == 0", {}, None),
-        ('s.startsWith("a") && s.endsWith("c") && s.contains("b")', {"s": "abc"}, True),
-        ('!s.startsWith("a")', {"s": "abc"}, False),
-        ('s.matches("^a.c$")', {"s": "abc"}, True),
-        ('(s + t).startsWith("ab")', {"s": "a", "t": "bc"}, True),
-        ("s.startsWith(t)", {"s": "abc", "t": "ab"}, True),
-        ("at < timestamp('2026-01-01T00:00:00Z')", {"at": "2025-12-31T23:59:59Z"}, True),
-        ("at + lasts < timestamp('2026-01-01T00:00:00Z')", {"at": "2025-12-31T23:00:00Z", "lasts": "59m"}, True),
-        ("at + lasts < timestamp('2026-01-01T00:00:00Z')", {"at": "2025-12-31T23:00:00Z", "lasts": "1h"}, False),
-        ("at < timestamp('2026-01-01T00:00:00Z')", {"at": "yesterday"}, None),
-        ("at < timestamp('2026-01-01T00:00:00Z')", {}, None),
-        ("lasts > duration('1m')", {"lasts": "61s"}, True),
-        ('b ? s == "x" : s == "y"', {"b": False, "s": "y"}, True),
-        ("true || b", {}, True),
-        ("b && false", {"b": True}, False),
-        ("b && // a remark\n i > 1", {"b": True, "i": 2}, True),
-    ],
-)
-def test_an_expression_means_the_same_or_is_unknown(
-    expression: str, context: dict[str, Any], holds: bool | None
-) -> None:
-    assert decide(expression, {}, context) is holds
+def write_openfga(case: Any) -> str:
+    parameters = ", ".join(f"{name}: {of_type}" for name, of_type in case["parameters"].items())
+    return f"model\n  schema 1.1\ntype user\ncondition c({parameters}) {{\n  {case['expression']}\n}}\n"
+
+
+def write_spicedb(case: Any) -> str:
+    parameters = ", ".join(f"{name} {of_type}" for name, of_type in case["parameters"].items())
+    return f"caveat c({parameters}) {{\n  {case['expression']}\n}}\ndefinition user {{}}\n"
+
+
+def write_json(case: Any) -> dict[str, Any]:
+    def describe(of_type: str) -> dict[str, Any]:
+        name, _, element = of_type.partition("<")
+        described: dict[str, Any] = {"type_name": f"TYPE_NAME_{name.upper()}"}
+        return described | ({"generic_types": [describe(element[:-1])]} if element else {})
+
+    parameters = {name: describe(of_type) for name, of_type in case["parameters"].items()}
+    condition = {"name": "c", "expression": case["expression"], "parameters": parameters}
+    return {"schema_version": "1.1", "type_definitions": [{"type": "user"}], "conditions": {"c": condition}}
+
+
+def read_product(case: Any, product: str, faults: Faults) -> ForeignModel:
+    if product == "openfga":
+        return read_openfga(write_openfga(case), faults)
+    if product == "spicedb":
+        return read_spicedb(write_spicedb(case), faults)
+    value = write_json(case)
+    return read_openfga_json(value, json.dumps(value), "m.json", faults)
+
+
+def convert_case(case: Any, product: str) -> ConvertedModel:
+    faults = Faults()
+    converted = convert_model(read_product(case, product, faults), faults)
+    assert [fault.describe() for fault in faults.kept] == []
+    return converted
+
+
+PRODUCTS = ("openfga", "json", "spicedb")
+
+
+@pytest.mark.parametrize("product", PRODUCTS)
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_a_condition_has_the_answers_that_it_has_there(case: Any, product: str) -> None:
+    if product not in case.get("products", PRODUCTS):
+        product = case["products"][0]
+    converted = convert_case(case, product)
+
+    policy = read_policy(converted.conditions["c"].render_policy(case.get("given", {})))
+
+    for context, *answers in case["checks"]:
+        expected = answers[-1] if product == "spicedb" else answers[0]
+        answer = policy.holds(converted.rename_context(context), NO_WARRANT, NOW)
+        assert answer is expected, (context, policy.text)
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_a_condition_has_the_same_answers_whichever_side_gives_the_values(case: Any) -> None:
+    """Values of a relationship are literals of the policy, and those of a check are read from its context."""
+    converted = convert_case(case, case.get("products", ["openfga"])[0])
+    condition = converted.conditions["c"]
+
+    for context, answer, *_ in case["checks"]:
+        joined: Mapping[str, Any] = {**context, **case.get("given", {})}
+        by_check = read_policy(condition.render_policy({})).holds(converted.rename_context(joined), NO_WARRANT, NOW)
+        assert by_check is answer
+        try:
+            by_relationship = read_policy(condition.render_policy(joined)).holds({}, NO_WARRANT, NOW)
+        except InvalidParameter:
+            by_relationship = None
+        assert by_relationship is answer
 
 
 @pytest.mark.parametrize("value", ["x", 'a"b', "a\\nb", "it's", "é\n\t", "] || true || [", "${x}"])
 def test_a_value_of_a_relationship_is_that_text_and_nothing_else(value: str) -> None:
     assert decide("s == t", {"s": value}, {"t": value}) is True
     assert decide("s == t", {"s": value}, {"t": value + "!"}) is False
+    assert decide("m[s] == t", {"m": {value: value}, "s": value}, {"t": value}) is True
 
 
 def test_values_of_a_relationship_win_over_those_of_a_check() -> None:
@@ -84,42 +123,141 @@ def test_values_of_a_relationship_win_over_those_of_a_check() -> None:
     assert decide("i > -1", {"i": -2}, {}) is False
 
 
-@pytest.mark.parametrize("values", [{"nothing": 1}, {"s": 1}, {"i": "1"}, {"i": True}, {"l": [["x"]]}, {"b": None}])
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"nothing": 1},
+        {"s": 1},
+        {"i": "one"},
+        {"i": True},
+        {"i": 1.5},
+        {"i": 2**63},
+        {"i": 10**400},
+        {"u": -1},
+        {"d": "many"},
+        {"l": [["x"]]},
+        {"l": "x"},
+        {"b": None},
+        {"m": []},
+        {"at": "yesterday"},
+        {"at": "2026-01-01"},
+        {"lasts": "1d"},
+        {"ip": "10.0.0"},
+        {"s": "x" * 5_000},
+    ],
+)
 def test_a_value_that_does_not_fit_is_refused(values: dict[str, Any]) -> None:
     with pytest.raises(InvalidParameter):
-        converter("b").render_policy(values)
+        converter("b && s == t").render_policy(values)
 
 
 @pytest.mark.parametrize(
-    "expression",
+    ("expression", "offset"),
     [
-        "i % 2 == 0",
-        "i / 2 == 1",
-        "l[0] == s",
-        "s.size() == 1",
-        "size(s) == 1",
-        "s == r'a'",
-        "has(s.x)",
-        "at.getHours() < 5",
-        "s.lower() == t",
-        "i == 1u",
-        "i < d == b",
-        "l.exists(x, x == s)",
-        "int(s) == 1",
-        "warrant.objectId == s",
-        "now() > at",
-        "expiresIn('1h')",
-        "s == $env",
-        '"\\d" == s',
-        "(b",
-        "b)",
-        "",
-        "(b]",
-        "b b",
-        "s == 'a\nb'",
-        "b " + "&& b " * 3_000,
+        ("s == 5", 2),
+        ("b && s + i == s", 7),
+        ("i + x > 5", 2),
+        ("x % 2 == 0", 2),
+        ("i + d > 5", 2),
+        ("b < b", 2),
+        ("b ? s : i", 8),
+        ("b + b", 2),
+        ("s && b", 0),
+        ("!s", 1),
+        ("-s == s", 0),
+        ("-u == u", 0),
+        ("s.x == s", 2),
+        ("l.x", 2),
+        ("l['x'] == s", 2),
+        ("m[1] == 1", 2),
+        ("s[0] == s", 1),
+        ("has(s)", 0),
+        ("has(m['a'])", 0),
+        ("b && s.lower() == t", 7),
+        ("s.size(1) == 1", 2),
+        ("i.size() == 1", 2),
+        ("size(l, l) == 1", 0),
+        ("int(b) == 1", 0),
+        ("int(l) == 1", 0),
+        ("type(i) == int", 0),
+        ("b'abc' == s", 0),
+        ("bytes(s) == s", 0),
+        ("now() > at", 0),
+        ("expiresIn('1h')", 0),
+        ("as(s, 'int') == 1", 0),
+        ("at.getHours(1) == 1", 3),
+        ("s.getHours() == 1", 2),
+        ("lasts.getFullYear() == 1", 6),
+        ("ip.in_cidr(1)", 3),
+        ("s.in_cidr('10.0.0.0/8')", 2),
+        ("timestamp('yesterday') < at", 10),
+        ("duration('1d') < lasts", 9),
+        ("ipaddress('10.0.0') == ip", 10),
+        ("s.matches('(')", 10),
+        ("l.exists(x)", 9),
+        ("l.exists(x, y, z)", 12),
+        ("l.exists(1, true)", 9),
+        ("l.exists(x, x)", 12),
+        ("l.all(x, b).size()", 12),
+        ("l.fold(x, x)", 2),
+        ("s.exists(x, true)", 0),
+        ("{1: 2}[1] == 2", 1),
+        ("{'a': 1, 'a': 2}.a == 2", 1),
+        ("warrant.objectId == s", 0),
+        ("s == $env", 5),
+        ('"\\d" == s', 0),
+        ('"\\ud800" == s', 0),
+        ("i == 9223372036854775808", 5),
+        ("u == 18446744073709551615u", 5),
+        ("i == 1.", 7),
+        ("i == 1x", 5),
+        ("Message{a: 1}.a == 1", 0),
+        (".s == s", 0),
+        ("s.", 2),
+        ("s ==", 4),
+        ("b ? b", 5),
+        ("b : b", 2),
+        ("(b", 2),
+        ("b)", 1),
+        ("", 0),
+        ("(b]", 2),
+        ("[b", 2),
+        ("{'a'}", 4),
+        ("{'a': b", 7),
+        ("size(", 5),
+        ("size(,)", 5),
+        ("size(l,)", 7),
+        ("l.all(x, )", 9),
+        ("b b", 2),
+        ("s == 'a\nb'", 5),
+        ("b " + "&& b " * 3_000, 5_000),
     ],
 )
-def test_what_cannot_be_expressed_is_refused(expression: str) -> None:
-    with pytest.raises((CelRefusal, InvalidParameter)):
+def test_what_cannot_be_expressed_is_refused_at_its_place(expression: str, offset: int) -> None:
+    with pytest.raises(CelRefusal) as caught:
         converter(expression)
+
+    assert caught.value.offset == offset, caught.value.message
+
+
+@pytest.mark.parametrize("nested", ["(", "[", "!", "-", "size(", "b ? ", "{'a': ", "l.all(x, "])
+def test_no_nesting_is_too_deep_to_be_refused(nested: str) -> None:
+    with pytest.raises((CelRefusal, InvalidParameter)):
+        converter(nested * 900 + "b")
+    assert converter("(" * 300 + "b" + ")" * 300).render_policy({}) == 'as(b, "bool?")'
+
+
+def test_a_condition_of_openfga_needs_a_value_for_each_parameter() -> None:
+    types = {"a": "bool", "b": "bool", "unread": "list<int>"}
+    policies = [converter("a || b", requires_all=needs, **types).render_policy({"b": True}) for needs in (True, False)]
+
+    assert policies[0] == '[as(unread, "list<int>")] != nil && (as(a, "bool") || true)'
+    assert policies[1] == 'anyOf(as(a, "bool?"), true)'
+
+
+def test_a_parameter_of_any_type_is_no_parameter_of_a_named_policy() -> None:
+    assert converter("x == 1.0").declaration is None
+    declared = converter("i in m.l && s == s", i="int", m="map<any>", s="string").declaration
+    assert declared is not None
+    assert declared.parameters == {"i": "integer", "m": "map", "s": "string"}
+    assert declared.expression == 'allOf(includes(at(as(m, "map<any>"), "l"), as(i, "int")), s == s)'

@@ -197,7 +197,7 @@ type doc
                 relation owner
 
 policy fresh(at string, level integer) {
-    date(at) > date("2026-01-01T00:00:00Z") && level > 2
+    as(at, "timestamp") > date("2026-01-01T00:00:00Z") && as(level, "int") > 2
 }
 """
 

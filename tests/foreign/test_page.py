@@ -31,8 +31,9 @@ def test_the_condition_of_the_page_becomes_the_policy_that_it_shows() -> None:
     [policy] = blocks("expr")
     parameters = {"current_time": "timestamp", "granted_at": "timestamp", "lasts": "duration"}
     name = ForeignName("during")
-    condition = ForeignCondition(name, parameters, "current_time < granted_at + lasts", name)
+    condition = ForeignCondition(name, parameters, "current_time < granted_at + lasts", name, requires_all=True)
+    names = {parameter: parameter for parameter in parameters}
 
-    rendered = ConditionConverter(condition, "during").render_policy(json.loads(written)["condition"]["context"])
+    rendered = ConditionConverter(condition, "during", names).render_policy(json.loads(written)["condition"]["context"])
 
     assert rendered == policy.strip()

@@ -76,7 +76,7 @@ def test_a_tuple_becomes_a_warrant_with_the_names_and_the_policy_of_here() -> No
 
     subject = {"objectType": "user", "objectId": "ann"}
     warrant = {"objectType": "org--team", "objectId": "b", "relation": "member", "subject": subject}
-    assert conditional == warrant | {"policy": '(level + 0) > 2 && "a" in (["a"])'}
+    assert conditional == warrant | {"policy": 'as(level, "int") > 2 && "a" in ["a"]'}
     assert wildcard == warrant | {"subject": {"objectType": "user", "objectId": "*"}}
     assert direct == warrant | {"relation": "direct_lead"}
 
@@ -113,7 +113,8 @@ def test_ids_beyond_ascii_stay_as_they_are(id: str) -> None:
         ("user,ann,,lead,Org/team,b,fresh,", "not_allowed"),
         ("user,ann,,member,Org/team,b,stale,", "not_allowed"),
         ('user,ann,,member,Org/team,b,fresh,"{""x"":1}"', "not_expressible"),
-        ('user,ann,,member,Org/team,b,fresh,"{""level"":""1""}"', "not_expressible"),
+        ('user,ann,,member,Org/team,b,fresh,"{""level"":""one""}"', "not_expressible"),
+        ('user,ann,,member,Org/team,b,fresh,"{""level"":1.5}"', "not_expressible"),
     ],
 )
 def test_a_tuple_that_is_wrong_is_refused(row: str, code: str) -> None:

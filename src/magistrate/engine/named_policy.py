@@ -84,8 +84,13 @@ def read_named_policy(
     return NamedPolicy(checked_name, types, expression, read_description(description, "description"))
 
 
+def can_be_parameter(name: str) -> bool:
+    """Returns whether a parameter can have the name: it is no word of the language, and none of its variables."""
+    return is_variable(name) and name not in _RESERVED
+
+
 def _read_parameter(name: str, of_type: str) -> ParameterType:
-    if not is_variable(name) or name in _RESERVED:
+    if not can_be_parameter(name):
         raise InvalidParameter("parameters", f"'{name}' cannot be the name of a variable in a policy")
     try:
         return ParameterType(of_type)

@@ -2,6 +2,6 @@
 
 `openfga_text.py`, `openfga_json.py` and `spicedb_schema.py` read a model into a `ForeignModel` (schema.py), which has
 the original names and knows where each was written. `converting.py` makes a document of it, `conditions.py` and
-`cel.py` make policies of conditions and caveats, and `relationships.py` makes a line of each relationship, for an
+`cel/` make policies of conditions and caveats, and `relationships.py` makes a line of each relationship, for an
 import. `assertions.py` and `suites.py` read test files.
 """

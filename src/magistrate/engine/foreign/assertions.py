@@ -47,10 +47,11 @@ class _End(NamedTuple):
 
 
 class AssertionReader:
-    """Reads assertions, given what the types are called here."""
+    """Reads assertions, given what the types are called here, and what gives a context the names of here."""
 
-    def __init__(self, type_names: Mapping[str, str]) -> None:
+    def __init__(self, type_names: Mapping[str, str], rename_context: Callable[[Members], Members]) -> None:
         self._type_names = type_names
+        self._rename_context = rename_context
 
     def read_openfga(self, tests: object, add_warrants: AddWarrants) -> Iterator[Assertion]:
         """Yields the assertions of the member `tests`. Raises InvalidRequest."""
@@ -79,7 +80,7 @@ class AssertionReader:
         for user, object in ((user, object) for user in users for object in objects):
             for relation, holds in read_object(members.get("assertions"), f"{place}.assertions").items():
                 text = f"{object}#{relation}@{user}"
-                check = self._build_check(object, relation, user, _read_context(members, place), place)
+                check = self._build_check(object, relation, user, self._read_context(members, place), place)
                 yield CheckAssertion(_name(title, text), check, _read_answer(holds, place), added)
 
     def _read_objects(
@@ -93,7 +94,7 @@ class AssertionReader:
             text = f"{members.get('type')} where {members['user']} is {relation}"
             query = ObjectsQuery(user.ref, (_read_relation(relation, place),), (of_type,), is_explicit=False)
             expected = self._read_expected(objects, f"{place}.assertions")
-            yield QueryAssertion(_name(title, text), query, expected, _read_context(members, place), added)
+            yield QueryAssertion(_name(title, text), query, expected, self._read_context(members, place), added)
 
     def _read_users(
         self, members: Members, title: str, place: str, added: Sequence[Warrant]
@@ -108,7 +109,7 @@ class AssertionReader:
             query = SubjectsQuery(object.ref, (_read_relation(relation, place),), types, is_explicit=False)
             expected = self._read_expected(users, f"{place}.assertions")
             text = f"users that are {relation} of {members['object']}"
-            yield QueryAssertion(_name(title, text), query, expected, _read_context(members, place), added)
+            yield QueryAssertion(_name(title, text), query, expected, self._read_context(members, place), added)
 
     def read_spicedb(self, file: Members) -> Iterator[Assertion]:
         """Yields the assertions of the members `assertions` and `validation`. Raises InvalidRequest.
@@ -121,7 +122,9 @@ class AssertionReader:
                 place = f"assertions.{kind}[{index}]"
                 written, _, context = str(text).partition(" with ")
                 object, relation, user = _split_check(written.strip(), place)
-                check = self._build_check(object, relation, user, _decode_context(context, place), place)
+                check = self._build_check(
+                    object, relation, user, self._rename_context(_decode_context(context, place)), place
+                )
                 yield CheckAssertion(str(text), check, kind == "assertTrue")
         for written, subjects in read_object(file.get("validation") or {}, "validation").items():
             yield from self._read_validation(str(written), subjects, f"validation.{written}")
@@ -149,6 +152,9 @@ class AssertionReader:
     def _build_check(self, object: object, relation: object, user: object, context: Members, place: str) -> Check:
         of, by = self._read_end(object, place), self._read_end(user, place)
         return Check(of.ref, _read_relation(relation, place), Subject(by.ref.type, by.ref.id, by.relation), context)
+
+    def _read_context(self, members: Members, place: str) -> Members:
+        return self._rename_context(read_object(members.get("context") or {}, f"{place}.context"))
 
     def _read_expected(self, values: object, place: str) -> list[str]:
         return [_render(self._read_end(one, place).ref) for one in read_list(values, place)]
@@ -183,10 +189,6 @@ def build_relationship(value: object, place: str) -> ForeignRelationship:
     context = read_object(condition.get("context") or {}, f"{place}.condition.context")
     name = str(condition.get("name") or "")
     return ForeignRelationship(object_type, object_id, relation, subject_type, subject_id, userset, name, context)
-
-
-def _read_context(members: Members, place: str) -> Members:
-    return read_object(members.get("context") or {}, f"{place}.context")
 
 
 def _decode_context(text: str, place: str) -> Members:

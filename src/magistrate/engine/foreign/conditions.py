@@ -1,38 +1,30 @@
 """Makes policies of conditions and caveats.
 
 A relationship names a condition and gives values for some of its parameters; a check gives the others. Its warrant has
-a policy: the expression, with these values in it, and with each other parameter guarded so that a value that is missing
-or of another type makes the policy unknown. The condition itself becomes a named policy, which nothing has to use.
+a policy: the expression, with these values in it, and with each other parameter read as its type (`as(x, "int")`), so
+that a value that is missing or of another type makes the policy unknown. The condition itself becomes a named policy,
+which nothing has to use.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from magistrate.engine.foreign.cel import CelRefusal, CelTranslator
-from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, Faults
+from magistrate.engine.foreign.cel import CelRefusal, Piece, translate_cel
+from magistrate.engine.foreign.cel.literals import render_literal
+from magistrate.engine.foreign.cel.pieces import COMPARISON
+from magistrate.engine.foreign.cel.types import ANY, is_list, is_map, normalize_type
+from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, Faults, show_name
 from magistrate.engine.foreign.schema import ForeignCondition
 from magistrate.engine.model_text.document import NameAt, PolicyDeclaration
 from magistrate.engine.named_policy import read_named_policy
 from magistrate.engine.policy import read_new_policy
-from magistrate.engine.policy.literals import is_variable
+from magistrate.engine.policy.run import Fault
 from magistrate.errors import InvalidParameter
 
 MOST_POLICIES_CACHED = 10_000
 
-_GUARDS = {
-    "string": '({} + "")',
-    "int": "({} + 0)",
-    "uint": "({} + 0)",
-    "double": "({} + 0)",
-    "bool": "(!!{})",
-    "timestamp": "date({})",
-    "duration": "duration({})",
-    "list": "{}[0:]",
-}
-"""Renders a parameter so that it is an error if its value is absent or of another type."""
-_READERS = {"timestamp": "date({})", "duration": "duration({})"}
 _PARAMETER_TYPES = {
     "string": "string",
     "int": "integer",
@@ -41,49 +33,46 @@ _PARAMETER_TYPES = {
     "bool": "boolean",
     "timestamp": "string",
     "duration": "string",
-    "list": "array",
+    "ipaddress": "string",
 }
-_VALUE_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "int": (int,),
-    "uint": (int,),
-    "double": (int, float),
-    "bool": (bool,),
-    "timestamp": (str,),
-    "duration": (str,),
-    "list": (list,),
-}
-_RESERVED = frozenset({"now", "warrant"})
+"""Maps the types of parameters other than lists and maps to those of named policies."""
+_CHECKED = frozenset({"string", "double", "bool"})
+"""Lists the types that named policies check themselves."""
+
+_Read = Callable[[str, str], Piece]
+"""Returns what reads a parameter, given its name and its type."""
 
 
 class ConditionConverter:
-    """Converts one condition. Raises InvalidParameter, from the beginning on, if it cannot be expressed."""
+    """Converts one condition. Raises InvalidParameter or CelRefusal, from the beginning on, if it cannot be expressed.
 
-    def __init__(self, condition: ForeignCondition, name: str) -> None:
+    `names` has what parameters are called here, by their original names. `declaration` is that of the named policy;
+    None if a parameter may have any type, which those of named policies cannot."""
+
+    def __init__(self, condition: ForeignCondition, name: str, names: Mapping[str, str]) -> None:
         self._condition = condition
         self._name = name
+        self._names = names
         self._policies: dict[str, str] = {}
-        self.kinds = {parameter: _kind(of_type) for parameter, of_type in condition.parameters.items()}
-        for parameter, kind in self.kinds.items():
-            if kind not in _GUARDS:
-                described = condition.parameters[parameter]
-                raise InvalidParameter("", f"parameter {parameter} of type {described} cannot be expressed")
-            if not is_variable(parameter) or parameter in _RESERVED:
-                raise InvalidParameter("", f"parameter {parameter} cannot have this name")
-        self.declaration = self._declare()
+        self.types = {parameter: read_type(of_type) for parameter, of_type in condition.parameters.items()}
+        self.declaration = None if ANY in self.types.values() else self._declare()
         self.render_policy({})
 
     def _declare(self) -> PolicyDeclaration:
-        expression = self._translate(self._render_parameter)
-        parameters = {parameter: _PARAMETER_TYPES[kind] for parameter, kind in self.kinds.items()}
+        expression = self._translate(self._read_declared).text
+        parameters = {self._names[name]: _declare_type(of_type) for name, of_type in self.types.items()}
         read_named_policy(self._name, parameters, expression)
         return PolicyDeclaration(NameAt(self._name), parameters, expression, self._condition.description)
 
-    def _translate(self, references: Any) -> str:
-        return CelTranslator(self._condition.parameters, references).translate(self._condition.expression)
+    def _translate(self, read: _Read) -> Piece:
+        def refer(name: str, offset: int) -> Piece:
+            return read(name, self.types[name])._replace(offset=offset)
 
-    def _render_parameter(self, parameter: str) -> str:
-        return _READERS.get(self.kinds[parameter], "{}").format(parameter)
+        return translate_cel(self._condition.expression, self.types, refer)
+
+    def _read_declared(self, name: str, of_type: str) -> Piece:
+        here = self._names[name]
+        return Piece(here if of_type in _CHECKED else f'as({here}, "{of_type}")', of_type, 0)
 
     def render_policy(self, values: Mapping[str, Any]) -> str:
         """Returns the policy of a warrant whose relationship gives these values. Raises InvalidParameter if a value is
@@ -91,45 +80,72 @@ class ConditionConverter:
         key = json.dumps(values, sort_keys=True) if values else ""
         policy = self._policies.get(key)
         if policy is None:
-            for parameter, value in values.items():
-                self._check_value(parameter, value)
-            policy = self._translate(partial(self._render_reference, values))
+            literals = {name: self._render_value(name, value) for name, value in values.items()}
+            policy = self._render(literals)
             read_new_policy(policy)
             if len(self._policies) < MOST_POLICIES_CACHED:
                 self._policies[key] = policy
         return policy
 
-    def _render_reference(self, values: Mapping[str, Any], parameter: str) -> str:
-        if parameter not in values:
-            return _GUARDS[self.kinds[parameter]].format(parameter)
-        return _READERS.get(self.kinds[parameter], "({})").format(json.dumps(values[parameter]))
+    def _render(self, literals: Mapping[str, str]) -> str:
+        read: dict[str, str] = {}
+        expression = self._translate(partial(self._read_parameter, literals, read))
+        unread = [name for name in self.types if name not in literals and name not in read]
+        if not unread or not self._condition.requires_all:
+            return expression.text
+        # Without a value for each of its parameters, the condition is an error there, even for one it never reads.
+        demanded = ", ".join(self._read_parameter(literals, read, name, self.types[name]).text for name in unread)
+        return f"[{demanded}] != nil && {expression.within(COMPARISON)}"
 
-    def _check_value(self, parameter: str, value: Any) -> None:
-        kind = self.kinds.get(parameter)
-        if kind is None:
-            raise InvalidParameter("", f"condition {self._name} has no parameter {parameter[:100]}")
-        if type(value) not in _VALUE_TYPES[kind] or (kind == "list" and not _is_plain(value)):
+    def _read_parameter(self, literals: Mapping[str, str], read: dict[str, str], name: str, of_type: str) -> Piece:
+        if name in literals:
+            return Piece(literals[name], of_type, 0)
+        suffix = "" if self._condition.requires_all else "?"
+        read[name] = f'as({self._names[name]}, "{of_type}{suffix}")'
+        return Piece(read[name], of_type, 0, can_fail=not self._condition.requires_all)
+
+    def _render_value(self, parameter: str, value: Any) -> str:
+        of_type = self.types.get(parameter)
+        if of_type is None:
+            raise InvalidParameter("", f"condition {self._name} has no parameter {show_name(parameter)}")
+        try:
+            return render_literal(value, of_type)
+        except (Fault, ArithmeticError):
             described = self._condition.parameters[parameter]
-            raise InvalidParameter("", f"the value of {parameter} cannot be expressed as {described}")
+            message = f"the value of {parameter} cannot be expressed as {described}"
+            raise InvalidParameter("", message) from None
 
 
-def _kind(of_type: str) -> str:
-    """Returns the type without that of its elements."""
-    return of_type.partition("<")[0].strip()
+def read_type(written: str) -> str:
+    """Returns the type of a parameter. Raises InvalidParameter if it cannot be expressed."""
+    of_type = normalize_type(written)
+    if of_type is None:
+        raise InvalidParameter("", f"type {show_name(written)} cannot be expressed")
+    return of_type
 
 
-def _is_plain(values: list[Any]) -> bool:
-    return all(type(value) in (str, int, float, bool) for value in values)
+def _declare_type(of_type: str) -> str:
+    return "array" if is_list(of_type) else "map" if is_map(of_type) else _PARAMETER_TYPES[of_type]
 
 
-def convert_condition(condition: ForeignCondition, name: str, faults: Faults) -> ConditionConverter | None:
+def convert_condition(
+    condition: ForeignCondition, name: str, names: Mapping[str, str], faults: Faults
+) -> ConditionConverter | None:
     """Returns the converter of a condition; None, and what is wrong is reported, if it cannot be expressed."""
+    described = f"condition {condition.name.text}"
+    unknown = [name for name, of_type in condition.parameters.items() if normalize_type(of_type) is None]
+    for parameter in unknown:
+        of_type = show_name(condition.parameters[parameter])
+        at = condition.places.get(parameter, condition.name)
+        message = f"{described}: parameter {show_name(parameter)} of type {of_type} cannot be expressed"
+        faults.report(at, NOT_EXPRESSIBLE, message)
+    if unknown:
+        return None
     try:
-        return ConditionConverter(condition, name)
+        return ConditionConverter(condition, name, names)
     except CelRefusal as refusal:
-        at = condition.locate(refusal.offset)
-        faults.report(at, NOT_EXPRESSIBLE, f"condition {condition.name.text}: {refusal.message}")
+        faults.report(condition.locate(refusal.offset), NOT_EXPRESSIBLE, f"{described}: {refusal.message}")
     except InvalidParameter as fault:
         message = fault.message.partition("\n")[0]
-        faults.report(condition.name, NOT_EXPRESSIBLE, f"condition {condition.name.text}: {message}")
+        faults.report(condition.name, NOT_EXPRESSIBLE, f"{described}: {message}")
     return None

@@ -9,11 +9,19 @@ them.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from magistrate.engine.foreign.conditions import ConditionConverter, convert_condition
 from magistrate.engine.foreign.left_out import find_dependents
-from magistrate.engine.foreign.names import NOT_EXPRESSIBLE, Faults, ForeignName, convert_name, convert_type, show_name
+from magistrate.engine.foreign.names import (
+    NOT_EXPRESSIBLE,
+    Faults,
+    ForeignName,
+    convert_name,
+    convert_parameter,
+    convert_type,
+    show_name,
+)
 from magistrate.engine.foreign.rewriting import RuleBuilder
 from magistrate.engine.foreign.schema import (
     ForeignModel,
@@ -30,11 +38,13 @@ from magistrate.engine.model_text.document import (
     RelationDeclaration,
     TypeDeclaration,
 )
+from magistrate.engine.named_policy import can_be_parameter
 
 _LONGEST_DESCRIPTION = 2_000
 _CONTROL = re.compile(r"[\0\r]")
 _REASON_OF_TYPE = "types have names of lower-case letters, digits, - and _"
 _REASON_OF_RELATION = "relations have names of letters, digits, - and _"
+_REASON_OF_PARAMETER = "it is no name of a variable in a policy; contexts have the new one"
 
 
 class Renaming(NamedTuple):
@@ -53,7 +63,8 @@ class ConvertedModel:
     """Holds the document, and how the original names map to it.
 
     `direct` has, for each relation that relationships may give, the relation here; `allowed` has their restrictions.
-    A relation that was left out is in neither, and in `left_out`."""
+    A relation that was left out is in neither, and in `left_out`. `parameters` has the names here of the parameters of
+    conditions; they are the same in all conditions."""
 
     document: ModelDocument = field(default_factory=ModelDocument)
     type_names: dict[str, str] = field(default_factory=dict)
@@ -61,8 +72,13 @@ class ConvertedModel:
     direct: dict[RelationKey, str] = field(default_factory=dict)
     allowed: dict[RelationKey, list[Restriction]] = field(default_factory=dict)
     conditions: dict[str, ConditionConverter] = field(default_factory=dict)
+    parameters: dict[str, str] = field(default_factory=dict)
     left_out: set[RelationKey] = field(default_factory=set)
     renamings: list[Renaming] = field(default_factory=list)
+
+    def rename_context(self, context: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Returns the context of a request with the names that the parameters of conditions have here."""
+        return {self.parameters.get(name, name): value for name, value in context.items()}
 
 
 def convert_model(model: ForeignModel, faults: Faults) -> ConvertedModel:
@@ -82,6 +98,7 @@ class _ModelConverter:
         self._name_types()
         for declared in self._model.types.values():
             self._name_relations(declared)
+        self._name_parameters()
         self._convert_conditions()
         for declared in self._model.types.values():
             for relation in declared.relations.values():
@@ -116,13 +133,22 @@ class _ModelConverter:
                 self._converted.renamings.append(Renaming(name, here, _REASON_OF_RELATION))
             self._converted.relation_names[name] = here
 
+    def _name_parameters(self) -> None:
+        names = self._converted.parameters
+        names.update((name, name) for one in self._model.conditions.values() for name in one.parameters)
+        for name in [*names]:
+            if not can_be_parameter(name):
+                names[name] = here = _choose_name(convert_parameter(name), {*names.values()})
+                self._converted.renamings.append(Renaming(f"parameter {name}", here, _REASON_OF_PARAMETER))
+
     def _convert_conditions(self) -> None:
         for name, condition in self._model.conditions.items():
             here = convert_name(name)
-            converter = convert_condition(condition, here, self._faults)
+            converter = convert_condition(condition, here, self._converted.parameters, self._faults)
             if converter is not None:
                 self._converted.conditions[name] = converter
-                self._converted.document.policies[here] = converter.declaration
+                if converter.declaration is not None:
+                    self._converted.document.policies[here] = converter.declaration
 
     def _check_relation(self, declared: ForeignType, relation: ForeignRelation) -> None:
         name = relation.name.text
@@ -138,7 +164,7 @@ class _ModelConverter:
         elif restriction.relation is not None and restriction.relation.text not in known.relations:
             self._report_unknown("relation", restriction.relation, known.relations)
         condition = restriction.condition
-        if condition is None:
+        if condition is None or condition.text in self._model.unread:
             return
         if condition.text not in self._model.conditions:
             self._report_unknown("condition", condition, self._model.conditions)

@@ -98,6 +98,12 @@ def convert_name(name: str) -> str:
     return f"{here[: MAX_NAME_LENGTH - _DIGEST_LENGTH - 1]}-{digest}"
 
 
+def convert_parameter(name: str) -> str:
+    """Returns what a parameter of a condition is called here if policies cannot have its name: `now` becomes `now_`."""
+    here = re.sub(r"\W", "_", name)
+    return f"{here}_" if here[:1].isalpha() else f"_{here}_"
+
+
 def _replace_character(found: re.Match[str]) -> str:
     return _REPLACEMENTS.get(found[0]) or f"-u{ord(found[0]):04x}-"
 

@@ -163,11 +163,17 @@ class _JsonReader:
             parameters = self._mapping(condition.get("parameters"), path)
             types = {name: self._read_parameter_type(one, path) for name, one in parameters.items()}
             name, expression = self._name(key, path), self._name(condition.get("expression"), path)
-            model.conditions[key] = ForeignCondition(name, types, expression.text, ForeignName(""))
+            places = {name: self._name(name, f"{path}.parameters.{name}") for name in parameters}
+            model.conditions[key] = ForeignCondition(
+                name, types, expression.text, ForeignName(""), places=places, requires_all=True
+            )
 
     def _read_parameter_type(self, value: Any, path: str) -> str:
-        value = self._mapping(value, path)
-        name = self._name(value.get("type_name"), path).text.removeprefix("TYPE_NAME_").lower()
-        generic = self._sequence(value.get("generic_types"), path)
-        element = self._mapping(generic[0], path).get("type_name") if generic else None
-        return f"{name}<{str(element).removeprefix('TYPE_NAME_').lower()}>" if element else name
+        words: list[str] = []
+        while True:
+            members = self._mapping(value, path)
+            words.append(self._name(members.get("type_name"), path).text.removeprefix("TYPE_NAME_").lower())
+            generic = self._sequence(members.get("generic_types"), path)
+            if not generic:
+                return "<".join(words) + ">" * (len(words) - 1)
+            value = generic[0]

@@ -5,8 +5,14 @@ from typing import NamedTuple
 
 from magistrate.engine.foreign.names import Faults, ForeignName, ForeignRefusal, show_name
 from magistrate.engine.foreign.openfga_rewrites import read_rewrite
-from magistrate.engine.foreign.schema import ForeignCondition, ForeignModel, ForeignRelation, ForeignType
-from magistrate.engine.foreign.tokens import ForeignTokens
+from magistrate.engine.foreign.schema import (
+    ForeignCondition,
+    ForeignModel,
+    ForeignRelation,
+    ForeignType,
+    add_parameter,
+)
+from magistrate.engine.foreign.tokens import ForeignTokens, read_parameter_type
 from magistrate.engine.model_text.expressions import find_end
 from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS
@@ -146,12 +152,14 @@ class _StatementReader:
         tokens = self._tokens
         self._relations = None
         name = tokens.take_name("the name of a condition")
+        self._model.unread.add(name.text)
         tokens.demand("(", "behind the name of the condition")
         parameters: dict[str, str] = {}
+        places: dict[str, ForeignName] = {}
         while not tokens.accept(")"):
             parameter = tokens.take_name("the name of a parameter")
             tokens.demand(":", "behind the name of the parameter")
-            parameters[parameter.text] = read_parameter_type(tokens)
+            add_parameter(parameters, places, parameter, read_parameter_type(tokens), self._faults)
             if tokens.token != ")":
                 tokens.demand(",", "between parameters")
         begin, end = tokens.offset + 1, find_end(tokens.text, tokens.offset + 1)
@@ -163,13 +171,6 @@ class _StatementReader:
         tokens.skip_to(end + 1)
         if name.text in self._model.conditions:
             raise ForeignRefusal(name, "repeated_declaration", f"condition {show_name(name.text)} is declared twice")
-        self._model.conditions[name.text] = ForeignCondition(name, parameters, expression, at, margin=tokens.margin)
-
-
-def read_parameter_type(tokens: ForeignTokens) -> str:
-    """Reads a type such as `string` or `list<string>`."""
-    of_type = tokens.take_name("the type of the parameter").text
-    if tokens.accept("<"):
-        of_type += f"<{tokens.take_name('the type of the elements').text}>"
-        tokens.demand(">", "behind the type of the elements")
-    return of_type
+        condition = ForeignCondition(name, parameters, expression, at, "", tokens.margin, places, requires_all=True)
+        self._model.conditions[name.text] = condition
+        self._model.unread.discard(name.text)

@@ -10,10 +10,11 @@ RestoreNames = Callable[[str], str]
 
 def restore_names_of(converted: ConvertedModel) -> RestoreNames:
     """Returns a function that puts the original names into a text: of types in front of an id or a relation, and of
-    relations that have another name here. Ids stay as they are."""
+    relations and parameters that have another name here. Ids stay as they are."""
     types = {here: name for name, here in converted.type_names.items() if here != name}
     relations = {here: name for name, here in converted.relation_names.items() if here != name}
     relations |= {here: relation for (_, relation), here in converted.direct.items() if here != relation}
+    relations |= {here: name for name, here in converted.parameters.items() if here != name}
     if not types and not relations:
         return str
     pattern = re.compile(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from magistrate.engine.foreign.names import ForeignName
+from magistrate.engine.foreign.names import Faults, ForeignName, show_name
 
 RewriteKind = Literal["direct", "computed", "arrow", "for_all", "self", "nobody", "union", "intersection", "exclusion"]
 
@@ -71,7 +71,8 @@ class ForeignType:
 @dataclass(slots=True)
 class ForeignCondition:
     """Represents a condition of OpenFGA, or a caveat of SpiceDB: `parameters` are the types by name, as written, and
-    `at` is where its expression begins, or nowhere if it is written as a text in JSON."""
+    `at` is where its expression begins, or nowhere if it is written as a text in JSON. `places` are those of the
+    parameters, as far as they are known. With `requires_all`, it has no value unless all parameters have one."""
 
     name: ForeignName
     parameters: dict[str, str]
@@ -79,6 +80,8 @@ class ForeignCondition:
     at: ForeignName
     description: str = ""
     margin: int = 0
+    places: dict[str, ForeignName] = field(default_factory=dict)
+    requires_all: bool = False
 
     def locate(self, offset: int) -> ForeignName:
         """Returns the place of an offset in the expression; `margin` columns are before each further line of it."""
@@ -93,7 +96,19 @@ class ForeignCondition:
 
 @dataclass(slots=True)
 class ForeignModel:
-    """Represents a model. Types and conditions are in written order."""
+    """Represents a model. Types and conditions are in written order. `unread` has the names of conditions that could
+    not be read."""
 
     types: dict[str, ForeignType] = field(default_factory=dict)
     conditions: dict[str, ForeignCondition] = field(default_factory=dict)
+    unread: set[str] = field(default_factory=set)
+
+
+def add_parameter(
+    parameters: dict[str, str], places: dict[str, ForeignName], name: ForeignName, of_type: str, faults: Faults
+) -> None:
+    """Adds a parameter of a condition, and reports one that is declared already."""
+    if name.text in parameters:
+        faults.report(name, "repeated_declaration", f"parameter {show_name(name.text)} is declared twice")
+    parameters[name.text] = of_type
+    places[name.text] = name

@@ -10,9 +10,10 @@ from magistrate.engine.foreign.schema import (
     ForeignType,
     Restriction,
     Rewrite,
+    add_parameter,
 )
 from magistrate.engine.foreign.spicedb_expressions import read_expression
-from magistrate.engine.foreign.tokens import ForeignTokens
+from magistrate.engine.foreign.tokens import ForeignTokens, read_parameter_type
 from magistrate.engine.model_text.expressions import find_end
 from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS
@@ -137,11 +138,13 @@ class _SchemaReader:
     def _read_caveat(self, description: str) -> None:
         tokens = self._tokens
         name = tokens.take_name("the name of a caveat")
+        self._model.unread.add(name.text)
         tokens.demand("(", "behind the name of the caveat")
         parameters: dict[str, str] = {}
+        places: dict[str, ForeignName] = {}
         while not tokens.accept(")"):
             parameter = tokens.take_name("the name of a parameter")
-            parameters[parameter.text] = self._read_parameter_type()
+            add_parameter(parameters, places, parameter, read_parameter_type(tokens), self._faults)
             if tokens.token != ")":
                 tokens.demand(",", "between parameters")
         begin, end = tokens.offset + 1, find_end(tokens.text, tokens.offset + 1)
@@ -152,16 +155,9 @@ class _SchemaReader:
         tokens.skip_to(end + 1)
         if name.text in self._model.conditions:
             raise ForeignRefusal(name, "repeated_declaration", f"caveat {show_name(name.text)} is declared twice")
-        condition = ForeignCondition(name, parameters, written.strip(), at, description, tokens.margin)
+        condition = ForeignCondition(name, parameters, written.strip(), at, description, tokens.margin, places)
         self._model.conditions[name.text] = condition
-
-    def _read_parameter_type(self) -> str:
-        tokens = self._tokens
-        of_type = tokens.take_name("the type of the parameter").text
-        if tokens.accept("<"):
-            of_type += f"<{tokens.take_name('the type of the elements').text}>"
-            tokens.demand(">", "behind the type of the elements")
-        return of_type
+        self._model.unread.discard(name.text)
 
 
 def _name_self(declared: ForeignType, rewrite: Rewrite) -> None:

@@ -42,7 +42,7 @@ class SuiteReader:
         """Returns the suite of the file with this value. Raises ForeignRefusal for a relationship that is wrong, and
         InvalidRequest with the place of the first fault in the assertions."""
         warrants = [self._read_warrant(*placed) for read in relationships for placed in read()]
-        reader = AssertionReader(self._converted.type_names)
+        reader = AssertionReader(self._converted.type_names, self._converted.rename_context)
         if "tests" in value:
             assertions = [*reader.read_openfga(value["tests"], self._add_warrants)]
         else:

@@ -92,3 +92,15 @@ class ForeignTokens:
     def refuse(self, code: str, message: str) -> ForeignRefusal:
         """Returns the refusal at the next token."""
         return ForeignRefusal(self.at, code, message)
+
+
+def read_parameter_type(tokens: ForeignTokens) -> str:
+    """Reads the type of a parameter: `string`, `list<string>`, `list<map<any>>`."""
+    containers: list[str] = []
+    of_type = tokens.take_name("the type of the parameter").text
+    while tokens.accept("<"):
+        containers.append(of_type)
+        of_type = tokens.take_name("the type of the elements").text
+    for _ in containers:
+        tokens.demand(">", "behind the type of the elements")
+    return "<".join([*containers, of_type]) + ">" * len(containers)

@@ -4,7 +4,7 @@
 functions. A policy is compiled when it is written, with variables of any type, and then once for each combination of
 types that its variables have in a context. `run.py` spends the budget of an evaluation. A new operator is a row in
 `operators.py`, one in `checking.py`, one in `tokenizer.py` and one in `parser.py`; a new function is a row in
-`functions.py`.
+`functions.py`, or in `own_functions.py` if Go `expr` does not have it.
 """
 
 from magistrate.engine.policy.policy import (

@@ -166,7 +166,7 @@ INNERMOST: Mapping[str, _Innermost] = {
     "timestamp": _Innermost(TIME, frozenset({STRING, TIME}), read_timestamp),
     "duration": _Innermost(DURATION, frozenset({STRING, DURATION}), read_duration_value),
     "ipaddress": _Innermost(IP_ADDRESS, frozenset({STRING, IP_ADDRESS}), read_address),
-    "any": _Innermost(ANY, frozenset(), lambda run, value: json_value(value)),
+    "any": _Innermost(ANY, frozenset(), lambda run, value: value),
 }
 """Lists the types of values other than lists and maps."""
 

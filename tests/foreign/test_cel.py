@@ -1,0 +1,156 @@
+"""Translated conditions have the answers of the reference implementation of CEL (see decision 82)."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+import pytest
+from cel_expr_python import cel  # type: ignore[import-untyped]  # it comes without a py.typed
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from magistrate.engine.foreign.conditions import ConditionConverter
+from magistrate.engine.foreign.names import ForeignName
+from magistrate.engine.foreign.schema import ForeignCondition
+from magistrate.engine.named_policy import NO_WARRANT
+from magistrate.engine.policy import read_policy
+from magistrate.engine.policy.run import Fault
+from magistrate.engine.policy.values import read_duration
+from tests.foreign.cel_expressions import PARAMETERS, contexts, expressions, full_contexts
+from tests.foreign.test_conditions import CASES
+
+NOW = 1_767_225_600_000_000
+_TYPES = {
+    "string": cel.Type.STRING,
+    "int": cel.Type.INT,
+    "uint": cel.Type.UINT,
+    "double": cel.Type.DOUBLE,
+    "bool": cel.Type.BOOL,
+    "timestamp": cel.Type.TIMESTAMP,
+    "duration": cel.Type.DURATION,
+    "any": cel.Type.DYN,
+}
+
+
+def build_type(of_type: str) -> cel.Type:
+    if of_type.startswith("list<"):
+        return cel.Type.List(build_type(of_type[5:-1]))
+    if of_type.startswith("map<"):
+        return cel.Type.Map(cel.Type.STRING, build_type(of_type[4:-1]))
+    return _TYPES[of_type]
+
+
+def read_number(value: Any) -> float:
+    if type(value) not in (int, float, str):
+        raise ValueError
+    return float(value)
+
+
+def read_integer(value: Any) -> int:
+    number = read_number(value)
+    if number != int(number):
+        raise ValueError
+    return int(value) if isinstance(value, str) else int(number)
+
+
+def read_any(value: Any) -> Any:
+    if isinstance(value, list):
+        return [read_any(element) for element in value]
+    if isinstance(value, dict):
+        return {key: read_any(member) for key, member in value.items()}
+    return float(value) if type(value) is int else value
+
+
+def read_time(text: str) -> datetime:
+    if "T" not in text:
+        raise ValueError
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def demand(kind: type) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if type(value) is not kind:
+            raise ValueError
+        return value
+
+    return read
+
+
+_READERS: Mapping[str, Callable[[Any], Any]] = {
+    "string": demand(str),
+    "bool": demand(bool),
+    "int": read_integer,
+    "uint": read_integer,
+    "double": read_number,
+    "timestamp": lambda value: read_time(demand(str)(value)),
+    "duration": lambda value: timedelta(microseconds=read_duration(value).nanoseconds // 1_000),
+    "any": read_any,
+}
+
+
+def read_as(value: Any, of_type: str) -> Any:
+    """The value of a context as OpenFGA and SpiceDB hand it to CEL. Raises ValueError or Fault if it is none."""
+    if of_type.startswith("list<"):
+        return [read_as(element, of_type[5:-1]) for element in demand(list)(value)]
+    if of_type.startswith("map<"):
+        return {key: read_as(member, of_type[4:-1]) for key, member in demand(dict)(value).items()}
+    return _READERS[of_type](value)
+
+
+@cache
+def environment(parameters: tuple[tuple[str, str], ...]) -> cel.Env:
+    return cel.NewEnv(variables={name: build_type(of_type) for name, of_type in parameters})
+
+
+def decide_there(expression: str, parameters: Mapping[str, str], context: Mapping[str, Any]) -> bool | None:
+    compiled = environment((*parameters.items(),)).compile(expression)
+    try:
+        values = {name: read_as(value, parameters[name]) for name, value in context.items()}
+        result = compiled.eval(data=values)
+    except (ValueError, Fault, RuntimeError):
+        return None
+    return bool(result.value()) if result.type() == cel.Type.BOOL else None
+
+
+def decide_here(
+    expression: str, parameters: Mapping[str, str], given: Mapping[str, Any], context: Mapping[str, Any]
+) -> bool | None:
+    name = ForeignName("c")
+    condition = ForeignCondition(name, {**parameters}, expression, name)
+    policy = ConditionConverter(condition, "c", {parameter: parameter for parameter in parameters}).render_policy(given)
+    return read_policy(policy).holds(context, NO_WARRANT, NOW)
+
+
+SEEN: Counter[bool | None] = Counter()
+
+
+@settings(deadline=None, max_examples=600, suppress_health_check=[HealthCheck.too_slow])
+@given(expressions(), st.one_of(contexts, full_contexts, full_contexts))
+def test_any_condition_has_the_answer_of_cel(expression: str, context: dict[str, Any]) -> None:
+    answer = decide_there(expression, PARAMETERS, context)
+    SEEN[answer] += 1
+
+    assert decide_here(expression, PARAMETERS, {}, context) is answer
+
+
+def test_there_are_conditions_with_all_answers() -> None:
+    assert not SEEN or min(SEEN[answer] for answer in (True, False, None)) > 40
+
+
+NOT_OF_CEL = {"ipaddress", "let", "in"}
+"""Lists types and names that CEL has no parameters of."""
+
+COMPARABLE = [
+    case
+    for case in CASES
+    if "products" not in case and not NOT_OF_CEL & {*case["parameters"].keys(), *case["parameters"].values()}
+]
+
+
+@pytest.mark.parametrize("case", COMPARABLE, ids=[case["name"] for case in COMPARABLE])
+def test_the_conditions_of_public_models_have_the_answers_of_cel(case: Any) -> None:
+    for context, *answers in case["checks"]:
+        joined = {**context, **case.get("given", {})}
+        assert decide_there(case["expression"], case["parameters"], joined) is answers[-1], context
