@@ -14,7 +14,7 @@ import magistrate
 from benchmarks.keep_alive import request_bytes
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.bounded_config import BoundedConfig
-from magistrate.api.server.connection_memory import UnsentAnswers
+from magistrate.api.server.connection_memory import ConnectionMemory, UnsentAnswers
 from magistrate.api.server.fast_path import FastPath
 from magistrate.api.server.fast_path_protocol import FastPathProtocol
 from magistrate.api.server.ledger import Ledger
@@ -49,6 +49,7 @@ class _Application:
 
     def __init__(self, service: Service) -> None:
         self.fast_path = FastPath(lambda: service, ROUTES, Ledger())
+        self.received = ConnectionMemory(1_000_000)
         self.unsent = UnsentAnswers(1_000_000, 1.0)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:

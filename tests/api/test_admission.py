@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.api.admission import LATE_SHARE, SLICE_SECONDS, Admission, WaitingBodies
+from magistrate.api.admission import BYTES_OF_A_VALUE, LATE_SHARE, SLICE_SECONDS, Admission, RequestBodies
 from magistrate.errors import Overloaded
 from tests.api.overloading import LONG_MS, OBJECT, overloaded
 
@@ -28,15 +28,14 @@ def new_admission(
     most_waiting: int,
     wait_ms: int = LONG_MS,
     clock: Callable[[], float] | None = None,
-    most_bytes: int = 0,
 ) -> Admission:
-    return Admission(most_running, most_waiting, wait_ms, WaitingBodies(most_bytes), clock or Clock())
+    return Admission(most_running, most_waiting, wait_ms, clock or Clock())
 
 
-async def run(admission: Admission, end: asyncio.Event, order: list[str], name: str, body_bytes: int = 0) -> str:
+async def run(admission: Admission, end: asyncio.Event, order: list[str], name: str) -> str:
     """Stays in until the event, and answers how it went."""
     try:
-        async with admission.admit(body_bytes):
+        async with admission.admit():
             order.append(name)
             await end.wait()
             return "ran"
@@ -74,7 +73,7 @@ async def test_requests_that_wait_for_nothing_begin_in_slices_and_those_beyond_a
     admission = new_admission(100, 4, clock=clock)
 
     async def work(name: str) -> None:
-        async with admission.admit(0):
+        async with admission.admit():
             order.append(name)
             clock.now += 2 * SLICE_SECONDS
 
@@ -100,7 +99,7 @@ async def test_a_request_that_nobody_waits_behind_takes_one_step_of_the_event_lo
 
     admission = new_admission(100, 4, clock=clock)
 
-    async with admission.admit(0):
+    async with admission.admit():
         pass
     for _ in range(5):
         await asyncio.sleep(0)
@@ -113,7 +112,7 @@ async def test_more_requests_begin_at_once_while_they_take_little() -> None:
     admission = new_admission(1_000, 1_000, clock=clock)
 
     async def work(seconds: float) -> None:
-        async with admission.admit(0):
+        async with admission.admit():
             clock.now += seconds
 
     tasks = [asyncio.create_task(work(seconds)) for seconds in (2 * SLICE_SECONDS, *[0.0] * 100)]
@@ -152,7 +151,7 @@ async def test_a_waiting_request_that_is_cancelled_leaves_the_queue() -> None:
 
 async def test_a_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
     admission, end, order = new_admission(1, 5), asyncio.Event(), list[str]()
-    async with admission.admit(0):
+    async with admission.admit():
         tasks = await start(admission, end, order, "bc")
         await until(lambda: admission.waiting == 2)
     tasks[0].cancel()  # its turn has come, and it has not run yet
@@ -163,35 +162,36 @@ async def test_a_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
     assert (admission.running, admission.waiting) == (0, 0)
 
 
-async def test_bodies_of_waiting_requests_are_bounded_for_all_scopes_together() -> None:
-    bodies, end = WaitingBodies(10), asyncio.Event()
-    one, other = (Admission(1, 5, LONG_MS, bodies, Clock()) for _ in range(2))
-    tasks = [asyncio.create_task(run(admission, end, [], "runs", 100)) for admission in (one, other)]
-    await until(lambda: one.running + other.running == 2)
-    held = []
-    for admission, size in ((one, 6), (other, 5), (other, 4), (one, 0), (one, 1)):
-        held.append(asyncio.create_task(run(admission, end, [], "waits", size)))
-        await asyncio.sleep(0)
-    waiting = one.waiting, other.waiting, bodies.bytes
+async def test_bodies_are_bounded_as_sent_and_as_decoded() -> None:
+    bodies = RequestBodies(10_000)
+    with bodies.open_account() as first, bodies.open_account() as second:
+        first.add(3_000)
+        second.add(3_000)
+        first.add_decoded(b"[1,2]")
+        counted = bodies.bytes
+        with pytest.raises(Overloaded):
+            second.add(3_700)
 
-    end.set()
-    outcomes = await asyncio.gather(*held)
-    await asyncio.gather(*tasks)
-
-    assert waiting == (2, 1, 10)
-    assert outcomes == ["ran", "refused", "ran", "ran", "refused"]
-    assert bodies.bytes == 0
+    assert counted == 6_000 + 5 + 2 * BYTES_OF_A_VALUE
+    assert (bodies.bytes, bodies.refused) == (0, 1)
 
 
-async def test_a_body_that_is_larger_than_the_bound_may_wait_alone() -> None:
-    bodies = WaitingBodies(10)
+async def test_a_body_that_is_larger_than_the_bound_is_taken_alone() -> None:
+    bodies = RequestBodies(10)
+    first, second = bodies.open_account(), bodies.open_account()
 
-    assert [bodies.add(size) for size in (11, 0, 1)] == [True, True, False]
+    first.add(11)
+    second.add(0)
+    with pytest.raises(Overloaded):
+        second.add(1)
+    bodies.release(first)
+    second.add(11)
+    second.add_decoded(b"[1]")
 
 
 async def test_no_more_requests_wait_behind_one_that_has_waited_for_most_of_the_time() -> None:
     wall, end, order = Clock(), asyncio.Event(), list[str]()
-    admission = Admission(1, 5, LONG_MS, WaitingBodies(0), Clock(), wall)
+    admission = Admission(1, 5, LONG_MS, Clock(), wall)
     tasks = await start(admission, end, order, "ab")
 
     wall.now += LONG_MS / 1_000 * LATE_SHARE

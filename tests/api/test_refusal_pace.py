@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 import pytest
 
-from magistrate.api.admission import Admission, Admissions, WaitingBodies
+from magistrate.api.admission import Admission, Admissions, RequestBodies
 from magistrate.api.refusable_routes import RefusableRoutes
 from magistrate.api.refusal_pace import MOST_TICKS, REFUSED_PER_TICK, TICK_SECONDS, RefusalPace
 from magistrate.api.routes import ROUTES
@@ -76,8 +76,8 @@ async def test_a_cancelled_wait_keeps_nothing_from_being_refused() -> None:
 
 
 async def test_full_routes_are_found_by_literals_and_variables() -> None:
-    by_scope = {scope: Admission(1, 1, LONG_MS, WaitingBodies(0)) for scope in Scope}
-    admissions, routes = Admissions(by_scope, RefusalPace()), RefusableRoutes(ROUTES)
+    by_scope = {scope: Admission(1, 1, LONG_MS) for scope in Scope}
+    admissions, routes = Admissions(by_scope, RefusalPace(), RequestBodies(0)), RefusableRoutes(ROUTES)
     requests = [
         ("POST", "/v2/objects"),
         ("PUT", "/v2/objects/d/x"),
@@ -105,7 +105,7 @@ async def test_full_routes_are_found_by_literals_and_variables() -> None:
 
 
 async def occupy(admission: Admission) -> None:
-    async with admission.admit(0):
+    async with admission.admit():
         await asyncio.Event().wait()
 
 

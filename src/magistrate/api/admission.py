@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple
 
+from magistrate.api.parse import MAX_VALUES
 from magistrate.api.refusal_pace import RefusalPace
 from magistrate.errors import Overloaded
 from magistrate.operations.callers import Scope
@@ -29,6 +30,12 @@ LATE_SHARE = 0.75
 wait in vain, and refusing a request that has waited costs several times as much as refusing it when it comes."""
 
 
+BYTES_OF_A_VALUE = 200
+"""Estimates what a value in a body takes besides its text: most for an object with a single member."""
+BYTES_OF_A_CHARACTER = 4
+"""Counts the bytes that each character of a text takes in memory if one of them needs so many."""
+
+
 class WaitingRequest(NamedTuple):
     """Holds the place of a request in the queue, and when it entered the queue."""
 
@@ -36,23 +43,58 @@ class WaitingRequest(NamedTuple):
     since: float
 
 
-class WaitingBodies:
-    """Counts the bytes of the bodies of waiting requests, for all scopes together."""
+class RequestBodies:
+    """Counts the bytes of the bodies of all requests of a worker, from when they arrive until the requests are
+    answered: as they were sent, and what they are decoded to."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self.bytes = 0
+        self.refused = 0
+        """Counts the requests that were refused."""
 
-    def add(self, size: int) -> bool:
-        """Returns whether a body of this size may wait, and counts it if so. The first always may, and so may an
-        empty one."""
-        if size and self.bytes and self.bytes + size > self._most_bytes:
-            return False
+    def open_account(self) -> "BodyAccount":
+        return BodyAccount(self)
+
+    def add(self, account: "BodyAccount", size: int) -> None:
+        """Counts more bytes of one body. Raises Overloaded if it is too much, unless there is no other body."""
+        if size and self.bytes + size > self._most_bytes and self.bytes > account.bytes:
+            self.refused += 1
+            raise Overloaded
         self.bytes += size
-        return True
+        account.bytes += size
 
-    def release(self, size: int) -> None:
-        self.bytes -= size
+    def release(self, account: "BodyAccount") -> None:
+        self.bytes -= account.bytes
+        account.bytes = 0
+
+
+class BodyAccount:
+    """Counts the bytes of one body, as a context manager: behind it, the request has been answered."""
+
+    __slots__ = ("_bodies", "bytes")
+
+    def __init__(self, bodies: RequestBodies) -> None:
+        self.bytes = 0
+        self._bodies = bodies
+
+    def add(self, size: int) -> None:
+        """Counts bytes that were received. Raises Overloaded."""
+        self._bodies.add(self, size)
+
+    def add_decoded(self, body: bytes) -> None:
+        """Counts an estimate of what a body of JSON is decoded to. Raises Overloaded."""
+        values = min(body.count(b",") + body.count(b"{") + body.count(b"["), MAX_VALUES)
+        width = 1 if body.isascii() else BYTES_OF_A_CHARACTER
+        self._bodies.add(self, width * len(body) + BYTES_OF_A_VALUE * values)
+
+    def __enter__(self) -> "BodyAccount":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bodies.release(self)
 
 
 class Admission:
@@ -64,14 +106,12 @@ class Admission:
         most_running: int,
         most_waiting: int,
         wait_ms: int,
-        bodies: WaitingBodies,
         clock: Callable[[], float] = time.thread_time,
         wall_clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._most_running = most_running
         self._most_waiting = most_waiting
         self._wait_seconds = wait_ms / 1000
-        self._bodies = bodies
         self._late_seconds = LATE_SHARE * self._wait_seconds
         self._clock = clock
         self._wall_clock = wall_clock
@@ -97,22 +137,19 @@ class Admission:
         is_late = self._wall_clock() - self._queue[0].since > self._late_seconds
         return is_late or len(self._queue) >= self._most_waiting
 
-    def admit(self, body_bytes: int) -> "AdmittedRequest":
-        """Returns a context in which a request with a body of this size runs. Entering it raises Overloaded."""
-        return AdmittedRequest(self, body_bytes)
+    def admit(self) -> "AdmittedRequest":
+        """Returns a context in which a request runs. Entering it raises Overloaded."""
+        return AdmittedRequest(self)
 
-    async def begin_request(self, body_bytes: int) -> None:
+    async def begin_request(self) -> None:
         """Waits until the request may run; `end_request` must follow. Raises Overloaded."""
         if self._may_begin():
             self._count_iterations()
             self.running += 1
             return
-        if self.is_full or not self._bodies.add(body_bytes):
+        if self.is_full:
             raise self._refusal()
-        try:
-            await self._wait_in_queue()
-        finally:
-            self._bodies.release(body_bytes)
+        await self._wait_in_queue()
 
     def end_request(self) -> None:
         self.running -= 1
@@ -177,14 +214,13 @@ class Admission:
 class AdmittedRequest:
     """Represents a request while it waits and runs, as an async context manager."""
 
-    __slots__ = ("_admission", "_body_bytes")
+    __slots__ = ("_admission",)
 
-    def __init__(self, admission: Admission, body_bytes: int) -> None:
+    def __init__(self, admission: Admission) -> None:
         self._admission = admission
-        self._body_bytes = body_bytes
 
     async def __aenter__(self) -> None:
-        await self._admission.begin_request(self._body_bytes)
+        await self._admission.begin_request()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -194,14 +230,14 @@ class AdmittedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Admissions:
-    """Holds the admission of each scope, and the pace of the refusals of all scopes."""
+    """Holds the admission of each scope, and for all scopes the pace of the refusals and the bodies."""
 
     by_scope: Mapping[Scope, Admission]
     pace: RefusalPace
+    bodies: RequestBodies
 
 
 def admissions(most_running: int, most_waiting: int, wait_ms: int, most_body_bytes: int) -> Admissions:
-    """Returns the admissions of a worker; `most_body_bytes` limits the bodies of all requests that wait."""
-    bodies = WaitingBodies(most_body_bytes)
-    by_scope = {scope: Admission(most_running, most_waiting, wait_ms, bodies) for scope in Scope}
-    return Admissions(by_scope, RefusalPace())
+    """Returns the admissions of a worker; `most_body_bytes` limits the bodies of all requests."""
+    by_scope = {scope: Admission(most_running, most_waiting, wait_ms) for scope in Scope}
+    return Admissions(by_scope, RefusalPace(), RequestBodies(most_body_bytes))

@@ -22,6 +22,7 @@ import structlog
 from falcon.constants import COMBINED_METHODS
 
 from magistrate import errors
+from magistrate.api.admission import BodyAccount
 from magistrate.api.auditing import BODY, CALLER, ROUTE
 from magistrate.api.auth.bearer import Identified, identify_caller
 from magistrate.api.console import HEADERS as CONSOLE_HEADERS
@@ -40,7 +41,7 @@ from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, is_utf8, r
 from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.connection_memory import AnswerAccount, UnsentAnswers
+from magistrate.api.server.connection_memory import AnswerAccount, ConnectionMemory, UnsentAnswers
 from magistrate.api.server.fast_path import MOST_KEPT_BYTES, FastPath
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.server.metrics import Readings
@@ -147,8 +148,10 @@ class Application:
         has_console: bool = True,
         public_url: str = "",
         request_cache_bytes: int = MOST_KEPT_BYTES,
+        received: ConnectionMemory | None = None,
         unsent: UnsentAnswers | None = None,
     ) -> None:
+        self.received = received or ConnectionMemory(sys.maxsize)
         self.unsent = unsent or UnsentAnswers(sys.maxsize, 0.0)
         self._running = Running(opened)
         self._ledger = ledger or Ledger()
@@ -172,6 +175,8 @@ class Application:
         refused = self._ledger.refused
         return {
             "request_cache_bytes": self.fast_path.measure_kept(),
+            "received_bytes": self.received.bytes,
+            "received_dropped": self.received.dropped,
             "unsent_bytes": self.unsent.bytes,
             "unsent_dropped": self.unsent.dropped,
             "unsent_refused": self.unsent.refused,
@@ -333,6 +338,12 @@ def _responder(running: Running, route: Route) -> Responder:
     decode = _body_decoder(route)
 
     async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
+        with running.service.admissions.bodies.open_account() as body_account:
+            await answer_within(body_account, req, resp, path)
+
+    async def answer_within(
+        body_account: BodyAccount, req: falcon.asgi.Request, resp: falcon.asgi.Response, path: dict[str, str]
+    ) -> None:
         account: AnswerAccount = req.scope[ACCOUNT]
         # What was written is answered in any case.
         memory = None if route.writes else account
@@ -352,8 +363,10 @@ def _responder(running: Running, route: Route) -> Responder:
                 require_json_type(req.content_type)
             if decode is not None:
                 deadline.begin_body(service.limits.body_timeout_ms)
-                raw = await _read_body(req, service.limits.max_body_bytes) or (b"{}" if route.may_lack_body else b"")
+                raw = await _read_body(req, service.limits.max_body_bytes, body_account)
+                raw = raw or (b"{}" if route.may_lack_body else b"")
                 deadline.end_body()
+                body_account.add_decoded(raw)
                 decoding = partial(decode, raw, service.limits.max_json_depth)
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
                 req.scope[BODY] = raw
@@ -365,7 +378,7 @@ def _responder(running: Running, route: Route) -> Responder:
                 caller.require_types(route.list_types(call))
             if route.parameters and not route.writes:
                 route.check_parameters(call)
-            async with service.admissions.by_scope[route.scope].admit(len(raw)):
+            async with service.admissions.by_scope[route.scope].admit():
                 answer = await answer_call(route.handler, call)
         token = token_of(identity, answer.revision)
         for header in TOKEN_HEADERS:
@@ -416,9 +429,9 @@ def _body_decoder(route: Route) -> Callable[[bytes, int], Any] | None:
     return decode
 
 
-async def _read_body(req: falcon.asgi.Request, limit: int) -> bytes:
+async def _read_body(req: falcon.asgi.Request, limit: int, account: BodyAccount) -> bytes:
     """Returns the request body. Raises BodyTooLarge, before reading if the request states its length, otherwise as soon
-    as the limit is exceeded, and InvalidRequest if the body is incomplete."""
+    as the limit is exceeded, InvalidRequest if the body is incomplete, and Overloaded if there are too many others."""
     if (req.content_length or 0) > limit:
         raise errors.BodyTooLarge(limit)
     receive: Receive = req.scope[_RECEIVE]
@@ -427,7 +440,9 @@ async def _read_body(req: falcon.asgi.Request, limit: int) -> bytes:
         event = await receive()
         if event["type"] == "http.disconnect":
             raise errors.InvalidRequest("Request body is incomplete")
-        body += cast(bytes, event.get("body", b""))
+        piece = cast(bytes, event.get("body", b""))
+        account.add(len(piece))
+        body += piece
         if len(body) > limit:
             raise errors.BodyTooLarge(limit)
         if not event.get("more_body"):

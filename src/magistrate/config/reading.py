@@ -62,7 +62,8 @@ class Settings:
     max_connections: int
     max_running_requests: int
     max_waiting_requests: int
-    max_waiting_bytes: int
+    max_all_bodies_bytes: int
+    max_received_bytes: int
     request_cache_bytes: int
     max_unsent_bytes: int
     wait_timeout_ms: int

@@ -193,11 +193,20 @@ SETTINGS = (
         100_000,
     ),
     Setting(
-        "max_waiting_bytes",
-        67_108_864,
-        "the size of the bodies of all requests that wait in a worker (64 MiB); others are answered with 503",
+        "max_all_bodies_bytes",
+        268_435_456,
+        "the size of the bodies of all requests in a worker, as sent and as decoded, until they are answered, in bytes "
+        "(256 MiB); others are answered with 503",
         1,
         17_179_869_184,
+    ),
+    Setting(
+        "max_received_bytes",
+        134_217_728,
+        "the size of what clients have sent to a worker and no request has taken yet: heads, and bodies that are not "
+        "complete, in bytes (128 MiB); beyond it, connections are dropped that have kept some for longest",
+        65_536,
+        1_099_511_627_776,
     ),
     Setting(
         "max_unsent_bytes",

@@ -71,7 +71,7 @@ async def open_service(
             settings.max_running_requests,
             settings.max_waiting_requests,
             settings.wait_timeout_ms,
-            settings.max_waiting_bytes,
+            settings.max_all_bodies_bytes,
         )
         METRICS.read = partial(_readings, context, admitted)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
@@ -120,6 +120,8 @@ def _readings(context: Context, admitted: Admissions) -> Readings:
         "requests_running": sum(one.running for one in admitted.by_scope.values()),
         "requests_waiting": sum(one.waiting for one in admitted.by_scope.values()),
         "requests_shed": sum(one.shed for one in admitted.by_scope.values()),
+        "request_body_bytes": admitted.bodies.bytes,
+        "bodies_refused": admitted.bodies.refused,
         "statements": context.store.statements,
         "graph_hits": graph.counts.hits,
         "graph_misses": graph.counts.misses,

@@ -22,7 +22,7 @@ from magistrate.api.server.accepting import accept_from
 from magistrate.api.server.access_log import AccessLog
 from magistrate.api.server.audit_log import AuditLog, check_audit_log
 from magistrate.api.server.bounded_config import BoundedConfig
-from magistrate.api.server.connection_memory import UnsentAnswers
+from magistrate.api.server.connection_memory import ConnectionMemory, UnsentAnswers
 from magistrate.api.server.fast_path_protocol import FastPathProtocol
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.server.metrics import METRICS, Board
@@ -82,8 +82,9 @@ def create_application(
     opened = partial(open_service, settings, hangup, shared, rate_limit)
     ledger = Ledger(access_log, audit_log, _limit_refused(settings, shared_folder, audit_log))
     given = (settings.console, settings.public_url, settings.request_cache_bytes)
+    received = ConnectionMemory(settings.max_received_bytes)
     unsent = UnsentAnswers(settings.max_unsent_bytes, settings.wait_timeout_ms / 1000)
-    application = Application(opened, ledger, cors, *given, unsent)
+    application = Application(opened, ledger, cors, *given, received, unsent)
     METRICS.read_server = application.read_metrics
     return application
 

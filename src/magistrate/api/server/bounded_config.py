@@ -5,7 +5,7 @@ from typing import Any
 
 import uvicorn
 
-from magistrate.api.server.connection_memory import UnsentAnswers
+from magistrate.api.server.connection_memory import ConnectionMemory, UnsentAnswers
 from magistrate.api.server.slicing import SlicingProtocol
 from magistrate.api.server.tls import TlsFiles
 
@@ -37,6 +37,7 @@ class BoundedConfig(uvicorn.Config):
     def load(self) -> None:
         """Loads the application, which must be an Application: it has the bounds that all its connections share."""
         super().load()
+        self.received: ConnectionMemory = self.loaded_app.received
         self.unsent: UnsentAnswers = self.loaded_app.unsent
 
     def for_admin_port(self, further_connections: int) -> "BoundedConfig":

@@ -126,6 +126,9 @@ class FastPathProtocol(BoundedProtocol):
         self.transport.write(answer)
         self.config.unsent.drop_oldest()
 
+    def _count_waiting_body(self) -> int:
+        return super()._count_waiting_body() + (sum(map(len, self._pieces)) if self._pending is not None else 0)
+
     def shutdown(self) -> None:
         self._release()
         self._send_refusal()

@@ -27,6 +27,8 @@ SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1
 
 COUNTERS = {
     "requests_shed": "Requests refused because too many were waiting, or had waited too long.",
+    "bodies_refused": "Requests refused because there were too many bytes of bodies.",
+    "received_dropped": "Connections dropped because too much was received that no request had taken.",
     "unsent_dropped": "Connections dropped because too much was not read, and their clients had not for longest.",
     "unsent_refused": "Requests refused because there was no room for their answers.",
     "unauthenticated_limited": "Requests without a valid key that were beyond the limit of their source.",
@@ -45,6 +47,8 @@ GAUGES = {
     "requests_waiting": "Requests that wait to run.",
     "graph_warrants": "Warrants in the graph cache; an entry without any counts as one.",
     "graph_revision": "Revision of the graph cache.",
+    "request_body_bytes": "Bytes of the bodies of requests that are not answered yet, as sent and as decoded.",
+    "received_bytes": "Bytes that clients have sent and no request has taken yet.",
     "unsent_bytes": "Bytes of answers that are prepared or that clients have not read.",
     "request_cache_bytes": "Bytes of the cache of heads, bodies and contextual warrants that come again.",
     "graph_lag_seconds": "Seconds since the graph cache was last at the newest revision; 0 if it is now.",

@@ -7,6 +7,7 @@ open in silence. Bodies that are read have limits of their own in app.py."""
 import re
 from asyncio import BaseTransport, Transport
 from asyncio.events import TimerHandle
+from collections import deque
 from http import HTTPStatus
 from typing import cast
 
@@ -27,9 +28,14 @@ from magistrate.api.server.connection_state import (
 )
 from magistrate.api.server.keep_alive import KeepAliveTimer
 from magistrate.api.server.refusals import RejectedRequest, render_refusal
-from magistrate.api.server.slicing import SlicingProtocol
+from magistrate.api.server.slicing import MOST_PIPELINED, SlicingProtocol
 
 log = structlog.get_logger()
+
+REQUEST_BYTES = 6_000
+"""Estimates what a request takes besides its head and its body while it waits behind another one, or runs."""
+UNCOUNTED_BYTES = 16_384
+"""Limits what a connection has received and is not counted (16 KiB): most requests have less."""
 
 GRACE_SECONDS = 1.0
 """Sets how long an idle connection stays open during shutdown, so that a request that may be on its way is answered,
@@ -47,6 +53,10 @@ class BoundedProtocol(SlicingProtocol):
 
     config: BoundedConfig
     _phase = Phase.SERVING
+    _sizes: deque[int]
+    """Holds the estimated sizes of the requests that are not answered yet, without their bodies."""
+    _received_size = 0
+    """Says how much of what was received is counted."""
     _unsent = 0
     """Counts the bytes of answers that are in memory until the last of them is sent."""
     _position = StreamPosition.HEAD
@@ -65,6 +75,7 @@ class BoundedProtocol(SlicingProtocol):
             cast(Transport, transport), self.loop, linger_seconds, self._is_client_sending, self._note_written
         )
         self._head = RequestHead(self.config.max_head_bytes)
+        self._sizes = deque[int]()
         super().connection_made(cast(Transport, client))
         keep_alive_seconds = self.config.keep_alive_timeout_ms / 1000
         self._keep_alive = KeepAliveTimer(self.loop, keep_alive_seconds, self._close_if_idle)
@@ -81,6 +92,7 @@ class BoundedProtocol(SlicingProtocol):
         self._keep_alive.cancel()
         self.transport.connection_lost()
         self.config.unsent.hold(self, 0)
+        self.config.received.hold(self, 0)
         super().connection_lost(exc)
 
     def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
@@ -126,6 +138,21 @@ class BoundedProtocol(SlicingProtocol):
             self._refuse(*self._head_too_large())
         elif is_head_incomplete and self._deadline is None:
             self._start_deadline()
+        self.note_received()
+
+    def note_received(self) -> None:
+        """Notes what was received and not answered yet, if it is more than an ordinary request."""
+        size = len(self._unparsed) + len(self._head.earlier) + sum(self._sizes) + self._count_waiting_body()
+        size = 0 if size <= UNCOUNTED_BYTES else size
+        if size != self._received_size:
+            self._received_size = size
+            self.config.received.hold(self, size)
+            self.config.received.drop_oldest()
+
+    def _count_waiting_body(self) -> int:
+        """Returns how much of a body no request has taken yet."""
+        cycle = self.cycle
+        return 0 if cycle is None or cycle.response_complete else len(cycle.body)
 
     def on_message_begin(self) -> None:
         head = self._head
@@ -178,8 +205,12 @@ class BoundedProtocol(SlicingProtocol):
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
+        if self._sizes:
+            self._sizes.popleft()
         if not self.transport.is_closing():
             self._continue_with_next_request()
+        if self._received_size:
+            self.note_received()
         if self._position is StreamPosition.BODY:
             self._start_deadline()  # for the rest of a body that nobody reads
         if self._phase is Phase.STOPPING and not self._is_answering() and not self.transport.is_closing():
@@ -192,8 +223,10 @@ class BoundedProtocol(SlicingProtocol):
         self._unsent = 0
 
     def drop(self) -> None:
-        """Ends the connection because its client has left too much unread, so that others have room."""
+        """Ends the connection because it holds too much, so that others have room."""
         self.transport.abort()
+        self._unparsed = b""
+        self.pipeline.clear()
 
     def _note_written(self, size: int) -> None:
         if self.flow.write_paused:
@@ -207,6 +240,8 @@ class BoundedProtocol(SlicingProtocol):
         self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
+            if len(self.pipeline) == MOST_PIPELINED - 1:
+                self.loop.call_soon(self._parse_slice)
         else:
             self._keep_alive.start()
 
@@ -280,6 +315,7 @@ class BoundedProtocol(SlicingProtocol):
         last of the connection, because a request may be answered without its body being read, and the rest of a long
         body is not waited for."""
         self._make_scope()
+        self._sizes.append(REQUEST_BYTES + self._head_bytes())
         super().on_headers_complete()
         if self.cycle.keep_alive and self._has_long_body():
             self._last_answer = LastAnswer(self.cycle, is_for_body=True)

@@ -7,6 +7,9 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from magistrate.api.server.client_transport import ClientTransport
 
+MOST_PIPELINED = 8
+"""Limits the requests of a connection that wait behind another one: beyond it, no further slice is parsed."""
+
 PARSED_AT_ONCE = 16_384
 """Limits the bytes that are parsed at once (16 KiB): some milliseconds of one-byte chunks."""
 
@@ -42,6 +45,10 @@ class SlicingProtocol(HttpToolsProtocol):
             self._may_wait = True
             self._unparsed = data
             self._parse_slice()
+        self.note_received()
+
+    def note_received(self) -> None:
+        raise NotImplementedError
 
     def receive(self, data: bytes) -> None:
         raise NotImplementedError
@@ -69,7 +76,7 @@ class SlicingProtocol(HttpToolsProtocol):
     def _parse_slice(self) -> None:
         if self.transport.is_lingering:
             self._discard_unparsed()
-        if self._is_parsing_paused or not self._unparsed:
+        if self._is_parsing_paused or not self._unparsed or len(self.pipeline) >= MOST_PIPELINED:
             return
         if self.transport.is_closing() and not self.transport.is_lingering:
             self._unparsed = b""
