@@ -28,6 +28,8 @@ export interface Suggestion {
   create: WarrantKey[];
   delete: Warrant[];
   context: { missing: string[]; different?: string[]; example?: Record<string, unknown> };
+  /** How many rows of access others gain and lose; there may be more unless it is complete. */
+  effects: { gained: number; lost: number; complete: boolean };
   note: string;
 }
 
@@ -111,14 +113,15 @@ export function pathLinks(path: Warrant[]): Link[] {
   }));
 }
 
-/** Returns the requirements of a denied check: those that are met, and those that are not, with the smallest change. Each
- * change is at one place. */
+/** Returns the requirements of a denied check: those that are met, and those that are not, with the first change to
+ * look at. It takes no access from others if any change does not. Each change is at one place. */
 export function listRequirements(explanation: Explanation): Requirement[] {
   const requirements = collectRequirements(explanation.because, relationOf(explanation.because), explanation);
   const taken = new Set<Suggestion>();
+  const gentlest = listGentlest(explanation.wouldAllow ?? []);
   for (const requirement of requirements) {
     if (requirement.kind === "met") continue;
-    const fitting = (explanation.wouldAllow ?? []).find((one) => !taken.has(one) && fits(one, requirement));
+    const fitting = gentlest.find((one) => !taken.has(one) && fits(one, requirement));
     if (fitting) {
       requirement.suggestion = fitting;
       taken.add(fitting);
@@ -129,6 +132,29 @@ export function listRequirements(explanation: Explanation): Requirement[] {
     else if (branch.suggestion) taken.add(branch.suggestion);
   }
   return requirements;
+}
+
+/** Returns the changes that may be offered first: those that are known to take nothing from others, if there are any. */
+function listGentlest(suggestions: Suggestion[]): Suggestion[] {
+  const gentle = suggestions.filter(({ effects }) => effects.lost === 0);
+  const known = gentle.filter(({ effects }) => effects.complete);
+  return [known, gentle, suggestions].find((some) => some.length > 0) ?? [];
+}
+
+/** Returns what others gain and lose by a change, as a sentence; nothing for one that writes nothing. */
+export function describeEffects({ create, delete: deleted, effects }: Suggestion): string {
+  if (create.length + deleted.length === 0) return "";
+  const least = effects.complete ? "" : "at least ";
+  const parts = [
+    ...(effects.lost ? [`lose ${least}${count(effects.lost)}`] : []),
+    ...(effects.gained ? [`gain ${least}${count(effects.gained)}`] : []),
+  ];
+  if (parts.length > 0) return `Others ${parts.join(" and ")}.`;
+  return effects.complete ? "It has no effect on others." : "Its effect on others is too large to be counted here.";
+}
+
+function count(rows: number): string {
+  return `${rows.toLocaleString("en")} ${rows === 1 ? "permission" : "permissions"}`;
 }
 
 function collectRequirements(root: Node, relation: string, explanation: Explanation): Requirement[] {
@@ -199,11 +225,20 @@ function describeShortfall(node: Node, explanation: Explanation): Requirement {
   const ending = leadsNowhere ? ", and nothing that is written leads there." : "; this is the closest it comes:";
   return {
     kind: node.holds === "unknown" ? "undecided" : "missing",
-    sentence: node.check ? saySentence(node, "is not") + ending : NEVER,
+    sentence: describeNotHeld(node, ending),
     links: leadsNowhere ? links.filter((one) => one.state !== "missing") : links,
     branches: listBranches(node, last, explanation),
     hidden: countCut(node),
   };
+}
+
+/** Returns what is not the case. A rule that is no relation has no sentence about the subject. */
+function describeNotHeld(node: Node, ending: string): string {
+  if (node.check) return saySentence(node, "is not") + ending;
+  if (!node.rule) return NEVER;
+  const condition = node.policy ? ` (${describePolicy(node.policy)})` : "";
+  const sentence = saySentence(node, "is not") + condition;
+  return sentence.charAt(0).toUpperCase() + sentence.slice(1) + (node.children?.length ? ending : ".");
 }
 
 /** Returns the branches below a node that failed, apart from the one that comes closest: those at the ends, and those that
@@ -260,10 +295,21 @@ function rankNode(node: Node, wanted: (string | undefined)[], suggestions: Sugge
     const { values = {}, missing = [], long = [] } = node.policy;
     const variables = [...Object.keys(values), ...missing, ...long];
     const examples = suggestions.map((one) => Object.keys(one.context.example ?? {}));
-    return examples.some((example) => variables.every((name) => example.includes(name))) ? 0 : 1;
+    const ranks = examples
+      .filter((example) => example.length > 0 && variables.every((name) => example.includes(name)))
+      .map((example) => countOthers(node.policy?.text ?? "", example));
+    return Math.min(1, ...ranks);
   }
   const place = node.check ? wanted.indexOf(node.check) : -1;
   return FIRST + (place < 0 ? wanted.length : place);
+}
+
+/** Returns which part of the words of a policy are no names of these variables: the fewer, the likelier they are all
+ * that it needs. It is 1 if none of them occurs. */
+function countOthers(text: string, names: string[]): number {
+  const words = new Set(text.replace(/"[^"]*"|'[^']*'/g, "").match(/[\p{L}_][\p{L}\d_]*/gu) ?? []);
+  const others = [...words].filter((word) => !names.includes(word));
+  return words.size === 0 ? 1 : others.length / words.size;
 }
 
 /** Returns how many failed branches below a node the explanation left out. The tree has 50 levels at most. */

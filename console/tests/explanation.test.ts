@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describePolicy, listRequirements, type Explanation, type Node, type Suggestion } from "../src/explanation";
+import { describeEffects, describePolicy, listRequirements, type Explanation, type Node, type Suggestion } from "../src/explanation";
 import { readCheck, type Warrant } from "../src/names";
 
 function warrant(text: string): Warrant {
@@ -8,12 +8,14 @@ function warrant(text: string): Warrant {
   return read;
 }
 
+const NO_EFFECTS = { gained: 0, lost: 0, complete: true };
+
 function creation(...texts: string[]): Suggestion {
-  return { create: texts.map(warrant), delete: [], context: { missing: [] }, note: "" };
+  return { create: texts.map(warrant), delete: [], context: { missing: [] }, effects: NO_EFFECTS, note: "" };
 }
 
-function deletion(text: string): Suggestion {
-  return { create: [], delete: [warrant(text)], context: { missing: [] }, note: "" };
+function deletion(text: string, effects = NO_EFFECTS): Suggestion {
+  return { create: [], delete: [warrant(text)], context: { missing: [] }, effects, note: "" };
 }
 
 function denied(because: Node, ...wouldAllow: Suggestion[]): Explanation {
@@ -72,7 +74,7 @@ describe("the requirements of a denied check", () => {
   test("are unknown where a policy cannot be evaluated", () => {
     const policy = { text: 'network == "office"', holds: "unknown" as const, missing: ["network"] };
     const root: Node = { check: VIEWER, holds: "unknown", children: [{ check: VIEWER, holds: "unknown", via: warrant(VIEWER), policy }] };
-    const example: Suggestion = { create: [], delete: [], context: { missing: ["network"], example: { network: "office" } }, note: "" };
+    const example: Suggestion = { create: [], delete: [], context: { missing: ["network"], example: { network: "office" } }, effects: NO_EFFECTS, note: "" };
 
     const [only] = listRequirements(denied(root, example));
 
@@ -108,4 +110,57 @@ test.each([
   [{ text: "a.b", holds: "unknown" as const, missing: ["b"], long: ["a"] }, "if a.b, but b was not sent and a is what was sent"],
 ])("a policy is described with what it saw: %j", (policy, words) => {
   expect(describePolicy(policy)).toBe(words);
+});
+
+describe("a change that takes access from others", () => {
+  const excluded: Node = { rule: "noneOf", holds: false, children: [{ check: BLOCKED, holds: true, via: warrant(BLOCKED) }] };
+  const root: Node = { check: READ, holds: false, children: [excluded] };
+
+  test("is not the first to look at while another one takes nothing", () => {
+    const harmful = deletion(BLOCKED, { gained: 2, lost: 24, complete: true });
+
+    expect(listRequirements(denied(root, creation(READ), harmful)).map((one) => one.suggestion)).toEqual([undefined]);
+    expect(listRequirements(denied(root, harmful)).map((one) => one.suggestion)).toEqual([harmful]);
+  });
+
+  test("is not the first to look at while it is not known and another one takes nothing", () => {
+    const uncounted = deletion(BLOCKED, { gained: 0, lost: 0, complete: false });
+
+    expect(listRequirements(denied(root, creation(READ), uncounted)).map((one) => one.suggestion)).toEqual([undefined]);
+    expect(listRequirements(denied(root, uncounted)).map((one) => one.suggestion)).toEqual([uncounted]);
+  });
+
+  test("says how much", () => {
+    expect(describeEffects(deletion(BLOCKED, { gained: 1, lost: 1_200, complete: true }))).toBe(
+      "Others lose 1,200 permissions and gain 1 permission.",
+    );
+    expect(describeEffects(deletion(BLOCKED, { gained: 1_000, lost: 0, complete: false }))).toBe(
+      "Others gain at least 1,000 permissions.",
+    );
+    expect(describeEffects(deletion(BLOCKED))).toBe("It has no effect on others.");
+    expect(describeEffects(deletion(BLOCKED, { gained: 0, lost: 0, complete: false }))).toBe(
+      "Its effect on others is too large to be counted here.",
+    );
+  });
+});
+
+describe("a rule within a rule", () => {
+  test.each([
+    ["anyOf", "The rule anyOf does not hold; this is the closest it comes:"],
+    ["viewer of every folder that is its parent", "The rule viewer of every folder that is its parent does not hold; this is the closest it comes:"],
+  ])("that does not hold is not said to hold: %s", (rule, sentence) => {
+    const inner: Node = { rule, holds: false, children: [{ check: FOLDER, holds: false, via: warrant("document:plan#parent@folder:f") }] };
+    const root: Node = { check: READ, holds: false, children: [{ rule: "allOf", holds: false, children: [inner] }] };
+
+    expect(listRequirements(denied(root)).map((one) => one.sentence)).toEqual([sentence]);
+  });
+
+  test("that is a policy is shown with what it came to", () => {
+    const policy = { text: "level > 3", holds: false as const, values: { level: 1 } };
+    const root: Node = { check: READ, holds: false, children: [{ rule: "policy high", holds: false, policy }] };
+
+    const [only] = listRequirements(denied(root));
+
+    expect(only?.sentence).toBe("The rule policy high does not hold (if level > 3, but level is 1).");
+  });
 });

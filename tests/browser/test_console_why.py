@@ -94,3 +94,28 @@ async def test_a_mistake_in_a_name_is_named(console: Console) -> None:
 
     await console.open("why", subject="bob", relation="can-read", object="document:roadmap")
     await expect(console.page.get_by_role("alert")).to_contain_text("write type:id, as in user:kim")
+
+
+ROOMS = {
+    "tenant": {"barred": {}},
+    "room": {
+        "tenant": {},
+        "closed": {"inheritIf": "barred", "ofType": "tenant", "withRelation": "tenant"},
+        "enter": {"inheritIf": "noneOf", "rules": [{"inheritIf": "closed"}]},
+    },
+}
+
+
+async def test_the_first_change_to_look_at_takes_access_from_nobody_else(console: Console, service: Client) -> None:
+    service.define(ROOMS)
+    service.grant("room:1#tenant@tenant:acme", "tenant:acme#barred@group:late#member")
+    service.grant(*(f"group:late#member@user:{name}" for name in ("kim", "bob", "eve")))
+    await console.start(subject="user:kim", relation="enter", object="room:1")
+
+    first = console.page.locator(".suggestion").filter(has=console.page.locator("button.primary"))
+    await expect(first).to_have_count(1)
+    await expect(first.locator(".changes")).to_contain_text("group:late#member@user:kim")
+    await expect(first.locator(".effects")).to_have_text("It has no effect on others.")
+    harmful = console.page.locator(".suggestion").filter(has_text="tenant:acme#barred@group:late#member")
+    await expect(harmful.locator(".effects")).to_have_text("Others lose 4 permissions and gain 2 permissions.")
+    await expect(console.page.get_by_text("room:1#tenant@tenant:acme", exact=True)).to_have_count(0)

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Refused, read } from "../api";
-import { listChanges, listRequirements, pathLinks, type Explanation } from "../explanation";
+import { describeEffects, listChanges, listRequirements, pathLinks, type Explanation } from "../explanation";
 import { save } from "../export";
 import { useLoaded } from "../loading";
 import { readCheck, writeObject, writeSubject } from "../names";
@@ -217,6 +217,7 @@ function Reason({ explanation }: { explanation: Explanation }) {
               </li>
             ))}
           </ul>
+          <p class="hint effects">{describeEffects(suggestion)}</p>
         </>
       )}
       <details>

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { write } from "../api";
-import { hasExample, listChanges, proposalOf, writeWithPolicy, type Suggestion } from "../explanation";
+import { describeEffects, hasExample, listChanges, proposalOf, writeWithPolicy, type Suggestion } from "../explanation";
 import { asOf } from "../route";
 import { Confirm } from "./confirm";
 import { Effect } from "./effect";
@@ -68,6 +68,7 @@ export function SuggestionCard({ suggestion, check, isFirst, onDone, onContext }
             ))}
           </ul>
           {suggestion.note && <p class="hint">{capitalize(suggestion.note)}.</p>}
+          {isWrite && <p class={suggestion.effects.lost > 0 ? "hint effects harm" : "hint effects"}>{describeEffects(suggestion)}</p>}
         </div>
         {!isFirst && actions}
       </div>
