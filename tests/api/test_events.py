@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from magistrate.operations.checks import decision_log
+from magistrate.operations.events import DEFINITIONS, RESOURCE_KINDS
 from magistrate.operations.keys import key_digest
 from tests.api.conftest import SERVICES
 from tests.conftest import new_database_url
@@ -100,7 +101,7 @@ def test_the_life_of_an_object_is_reported_the_newest_first(logging_client: Clie
 
     rows = listed(logging_client, "/v2/resource-events", resourceId="life")
 
-    event = {"source": "api", "resourceType": "document", "resourceId": "life"}
+    event = {"source": "api", "kind": "object", "resourceType": "document", "resourceId": "life"}
     assert bare(rows) == [
         {"type": "deleted", **event},
         {"type": "updated", **event},
@@ -152,10 +153,10 @@ def test_object_types_are_resources_of_their_own_type(logging_client: Client) ->
 
     rows = bare(listed(logging_client, "/v2/resource-events", resourceType="object-type", resourceId="room"))
 
-    event = {"source": "api", "resourceType": "object-type", "resourceId": "room"}
+    event = {"source": "api", "kind": "object-type", "resourceType": "object-type", "resourceId": "room"}
     definition = {"relations": {"owner": {}, "guest": {"inheritIf": "owner"}}}
     assert rows == [
-        {"type": "created", **event},  # an object with a type of this name
+        {"type": "created", **event, "kind": "object"},  # an object with a type of this name
         {"type": "deleted", **event, "meta": definition},
         {"type": "updated", **event, "meta": definition},
         {"type": "created", **event, "meta": {"relations": {"owner": {}}}},
@@ -171,7 +172,7 @@ def test_named_policies_are_resources_of_a_type_of_their_own(logging_client: Cli
     rows = bare(listed(logging_client, "/v2/resource-events", resourceType="named-policy", resourceId="weekdays"))
     all_rows = bare(listed(logging_client, "/v2/resource-events", resourceId="weekdays"))
 
-    event = {"source": "api", "resourceType": "named-policy", "resourceId": "weekdays"}
+    event = {"source": "api", "kind": "named-policy", "resourceType": "named-policy", "resourceId": "weekdays"}
     first, second = ({"parameters": {"day": "integer"}, "expression": f"day < {day}"} for day in (6, 5))
     assert rows == [
         {"type": "deleted", **event, "meta": second},
@@ -179,6 +180,33 @@ def test_named_policies_are_resources_of_a_type_of_their_own(logging_client: Cli
         {"type": "created", **event, "meta": first},
     ]
     assert all_rows == rows
+
+
+@pytest.mark.parametrize("name", DEFINITIONS.values())
+def test_an_object_type_that_is_called_like_a_kind_of_definition_is_no_definition(
+    logging_client: Client, name: str
+) -> None:
+    logging_client.define({name: {"owner": {}}, "other": {"owner": {}}})
+    logging_client.post("/v2/policies", json={"name": "kinds", "expression": "true"}).raise_for_status()
+    logging_client.post("/v2/objects", json={"objectType": name, "objectId": "own"}).raise_for_status()
+    secret = issue_key(logging_client, "limited", "events", objectTypes=[name])
+
+    with Client(str(logging_client.base_url), secret) as limited:
+        for path in ("/v2/resource-events", "/v1/resource-events"):
+            for only in ({}, {"kind": "object"}):
+                rows = listed(limited, path, resourceType=name, **only)
+                assert {(row["kind"], row["resourceId"]) for row in rows} <= {("object", "own"), ("object", "room")}
+                assert "own" in {row["resourceId"] for row in rows}
+            for kind in DEFINITIONS.values():
+                assert limited.get(path, params={"resourceType": name, "kind": kind}).status_code == 403
+            for parameters in ({}, {"kind": "object"}, {"kind": name}):
+                assert limited.get(path, params=parameters).status_code == 403
+    for kind in RESOURCE_KINDS:
+        rows = listed(logging_client, "/v2/resource-events", kind=kind, limit=1000)
+        assert {row["kind"] for row in rows} == {kind}
+        of_name = [row for row in rows if row["resourceType"] == name]
+        assert listed(logging_client, "/v2/resource-events", kind=kind, resourceType=name) == of_name
+    assert listed(logging_client, "/v2/resource-events", kind="other") == []
 
 
 def test_objects_that_a_warrant_creates_are_reported(logging_client: Client) -> None:
@@ -295,7 +323,7 @@ def busy_client(logging_client: Client) -> Client:
 
 
 FILTERED = [
-    *[(name, "resource", ("type", "source", "resourceType", "resourceId")) for name in ("v1", "v2")],
+    *[(name, "resource", ("type", "source", "kind", "resourceType", "resourceId")) for name in ("v1", "v2")],
     *[
         (
             name,

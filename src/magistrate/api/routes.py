@@ -53,6 +53,7 @@ from magistrate.api.used_types import (
     list_in_path,
     list_in_query,
     list_in_query_body,
+    list_in_resource_events,
     list_in_write,
     list_none,
 )
@@ -68,7 +69,9 @@ from magistrate.operations.events import (
     ACCESS_NAMES,
     ACCESS_TYPES,
     AFTER,
+    KIND,
     RESOURCE_EVENT_LIST,
+    RESOURCE_KINDS,
     RESOURCE_NAMES,
     RESOURCE_TYPES,
     SOURCE,
@@ -152,7 +155,12 @@ def _event_parameters(types: Iterable[str], names: Iterable[str]) -> tuple[Param
     )
 
 
-_RESOURCE_EVENT_LIST = list_parameters(RESOURCE_EVENT_LIST, *_event_parameters(RESOURCE_TYPES, RESOURCE_NAMES))
+_RESOURCE_KIND = Parameter(
+    KIND, "only events of objects, or of definitions of this kind", TEXT | {"enum": list(RESOURCE_KINDS)}
+)
+_RESOURCE_EVENT_LIST = list_parameters(
+    RESOURCE_EVENT_LIST, _RESOURCE_KIND, *_event_parameters(RESOURCE_TYPES, RESOURCE_NAMES)
+)
 _ACCESS_EVENT_LIST = list_parameters(ACCESS_EVENT_LIST, *_event_parameters(ACCESS_TYPES, ACCESS_NAMES))
 
 V2_ROUTES: tuple[Route, ...] = (
@@ -323,7 +331,7 @@ V2_ROUTES: tuple[Route, ...] = (
     Route(
         "GET", "/v2/resource-events", events.list_resource_events, "List what was created, updated and deleted",
         answer=ListAnswer[ResourceEventAnswer], parameters=_RESOURCE_EVENT_LIST, reads_past=True,
-        scope=Scope.EVENTS, list_types=list_in_parameter("resourceType"),
+        scope=Scope.EVENTS, list_types=list_in_resource_events,
     ),
     Route(
         "GET", "/v2/access-events", events.list_access_events, "List what was granted, revoked, allowed and denied",

@@ -75,6 +75,12 @@ class Call(msgspec.Struct, Generic[B], frozen=True):
         return self.caller.object_types is not None
 
     @property
+    def visible_types(self) -> frozenset[str] | None:
+        """Returns the object types about which errors and warnings may tell: those that the caller may use, and none
+        for the holder of a user's token; None stands for all."""
+        return self.caller.object_types if self.holder is None else frozenset()
+
+    @property
     def is_strict(self) -> bool:
         """Returns whether names that the model does not define are errors. Raises InvalidParameter."""
         default = self.context.is_strict

@@ -11,6 +11,7 @@ from magistrate.api.service import Call
 from magistrate.api.v1.query import CLAUSES, read_clause
 from magistrate.engine.query import ObjectsQuery, read_query
 from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
+from magistrate.operations.events import KIND, OBJECTS
 
 ListTypes = Callable[[Call[Any]], Collection[str | None]]
 
@@ -39,6 +40,13 @@ def list_in_path(name: str) -> ListTypes:
 def list_in_parameter(name: str) -> ListTypes:
     """Returns a function for a list that this parameter filters by type; without it, the list has all types."""
     return lambda call: (call.parameters.get(name) or None,)
+
+
+def list_in_resource_events(call: Call[Any]) -> Sequence[str | None]:
+    """Returns the type of the objects of a list of resource events; definitions belong to all types. Without a kind,
+    callers that are limited to some types get objects only."""
+    kind = call.parameters.get(KIND) or OBJECTS
+    return (call.parameters.get("resourceType") or None,) if kind == OBJECTS else ALL_TYPES
 
 
 def list_in_body(member: str) -> ListTypes:

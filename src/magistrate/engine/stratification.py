@@ -50,9 +50,16 @@ def find_negation_loop(
     return None
 
 
-def render_loop(loop: tuple[RelationEdge, ...]) -> str:
-    """Returns the cycle as text, such as `document#viewer -> not document#blocked -> document#viewer`."""
-    return str(loop[0].source) + "".join(f" -> {'not ' if edge.negated else ''}{edge.target}" for edge in loop)
+def render_loop(loop: tuple[RelationEdge, ...], visible: frozenset[str] | None = None) -> str:
+    """Returns the cycle as text, such as `document#viewer -> not document#blocked -> document#viewer`. Relations of
+    types that are not `visible` have no names in it."""
+
+    def render(node: RelationNode) -> str:
+        return str(node) if visible is None or node.type in visible else "(a relation of another object type)"
+
+    return render(loop[0].source) + "".join(
+        f" -> {'not ' if edge.negated else ''}{render(edge.target)}" for edge in loop
+    )
 
 
 def _edges_by_source(

@@ -14,10 +14,13 @@ Relations = Mapping[str, RuleDefinition | None]
 
 
 def find_undefined_names(
-    model: Mapping[str, Relations], types: Iterable[str], policies: Container[str] | None = None
+    model: Mapping[str, Relations],
+    types: Iterable[str],
+    policies: Container[str] | None = None,
+    visible: Container[str] | None = None,
 ) -> Iterator[str]:
     """Yields a sentence for each use of an undefined name in the rules of these types, in written order. Without
-    `policies`, those that rules name are not looked at."""
+    `policies`, those that rules name are not looked at, and with `visible`, names on other object types."""
     for of_type in types:
         for relation, rule in model[of_type].items():
             waiting = [rule]
@@ -29,18 +32,23 @@ def find_undefined_names(
                     if policies is not None and one.policy not in policies:
                         yield f"{of_type}#{relation}: policy {one.policy} is not defined"
                 elif one is not None:
-                    for fault in _faults_of_rule(model, of_type, one):
+                    for fault in _faults_of_rule(model, of_type, one, visible):
                         yield f"{of_type}#{relation}: {fault}"
 
 
 def find_undefined_allowed_types(
-    model: Mapping[str, Relations], allowed: Mapping[TypeName, AllowedTypes]
+    model: Mapping[str, Relations],
+    allowed: Mapping[TypeName, AllowedTypes],
+    visible: Container[str] | None = None,
 ) -> Iterator[str]:
-    """Yields a sentence for each undefined name in these allowed types, which are by object type, in written order."""
+    """Yields a sentence for each undefined name in these allowed types, which are by object type, in written order.
+    `visible` is as in `find_undefined_names`."""
     for of_type, types_by_relation in allowed.items():
         for relation, texts in types_by_relation.items():
             for named_type, named_relation in map(split_allowed_type, texts):
                 relations = model.get(named_type)
+                if visible is not None and named_type not in visible:
+                    continue
                 if relations is None:
                     fault = f"object type {named_type} is not defined{suggest_name(named_type, model)}"
                     yield f"{of_type}#{relation}: {fault}"
@@ -48,7 +56,9 @@ def find_undefined_allowed_types(
                     yield f"{of_type}#{relation}: {_describe_relation(named_type, named_relation, relations)}"
 
 
-def _faults_of_rule(model: Mapping[str, Relations], of_type: str, rule: RuleDefinition) -> Iterator[str]:
+def _faults_of_rule(
+    model: Mapping[str, Relations], of_type: str, rule: RuleDefinition, visible: Container[str] | None
+) -> Iterator[str]:
     """Yields what is undefined in a rule that is no combination of others."""
     own = model[of_type]
     named = rule.inherit_if or rule.for_all
@@ -58,6 +68,8 @@ def _faults_of_rule(model: Mapping[str, Relations], of_type: str, rule: RuleDefi
         yield _describe_relation(of_type, rule.with_relation, own)
     named_type = rule.of_type or of_type
     relations = model.get(named_type)
+    if visible is not None and named_type not in visible:
+        return
     if relations is None:
         yield f"object type {named_type} is not defined{suggest_name(named_type, model)}"
     elif named not in relations:

@@ -41,8 +41,13 @@ AFTER, BEGIN = "after", "begin"
 
 SOURCE = "api"
 """Names the source of every event."""
+OBJECTS = "object"
 DEFINITIONS: Mapping[EventKind, str] = {"object-type": "object-type", "policy": "named-policy"}
-"""Maps what is a resource without being an object to its type as a resource; objects may have that type too."""
+"""Maps what is a resource without being an object to its type as a resource, which is its kind as well. Objects may
+have a type of that name, too: their kind is OBJECTS."""
+RESOURCE_KINDS = (OBJECTS, *DEFINITIONS.values())
+KIND = "kind"
+"""Names the parameter and the member that tell the kinds from each other."""
 
 RESOURCE_TYPES: Mapping[str, Action] = {"created": "created", "updated": "updated", "deleted": "deleted"}
 ACCESS_TYPES: Mapping[str, tuple[tuple[EventKind, Action], ...]] = {
@@ -71,17 +76,24 @@ _EVENT_IDS = TokenCodec(compute_crc, check_bytes=4)
 _ID = struct.Struct(">QBQ6x")
 
 
-def read_resource_filter(parameters: Mapping[str, str]) -> EventFilter:
+def render_resource_kind(event: Event) -> str:
+    """Returns the kind of the resource of an event."""
+    return DEFINITIONS.get(event.kind, OBJECTS)
+
+
+def read_resource_filter(parameters: Mapping[str, str], only_objects: bool) -> EventFilter:
     """Returns the filter that the parameters describe; it matches nothing if a parameter has a value that no event has.
-    Raises InvalidParameter for since, then until."""
+    With `only_objects`, the caller may see no definitions. Raises InvalidParameter for since, then until."""
     since, until = _read_span(parameters)
     names = _read_names(parameters, RESOURCE_TYPES, RESOURCE_NAMES)
     if names is None:
         return EventFilter((), since, until)
     action = RESOURCE_TYPES.get(parameters.get("type", ""))
-    kinds = [EventsOfKind("object", action, names)]
+    wanted = parameters.get(KIND) or None
+    kinds = [EventsOfKind("object", action, names)] if wanted in (None, OBJECTS) else []
     for kind, resource_type in DEFINITIONS.items():
-        if names.get(0, resource_type) == resource_type:
+        is_wanted = wanted in (None, resource_type) and not only_objects
+        if is_wanted and names.get(0, resource_type) == resource_type:
             kinds.append(EventsOfKind(kind, action, {0: names[1]} if 1 in names else {}))
     return EventFilter(kinds, since, until)
 

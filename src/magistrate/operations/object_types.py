@@ -60,28 +60,41 @@ class WrittenTypes(NamedTuple):
 
 
 async def create_object_types(
-    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, keeps_stranded: bool = False
+    ctx: Context,
+    types: Sequence[ObjectType],
+    stamp: Stamp,
+    keeps_stranded: bool = False,
+    visible: frozenset[str] | None = None,
 ) -> Snapshot[WrittenTypes]:
     """Creates each type, or replaces its definition. All or nothing.
 
     Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its own
     negation; and StrandedWarrants if stored warrants would not count any more, unless they are to be kept without
-    effect."""
-    return await _put_object_types(ctx, types, stamp, keeps_stranded)
+    effect. Errors and warnings tell only about object types that are `visible`, if that is given."""
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible)
 
 
 async def update_object_types(
-    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, keeps_stranded: bool = False
+    ctx: Context,
+    types: Sequence[ObjectType],
+    stamp: Stamp,
+    keeps_stranded: bool = False,
+    visible: frozenset[str] | None = None,
 ) -> Snapshot[WrittenTypes]:
     """Updates each type like `create_object_types`, and raises NotFound for the first that does not exist."""
-    return await _put_object_types(ctx, types, stamp, keeps_stranded, must_exist=True)
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible, must_exist=True)
 
 
 async def apply_object_types(
-    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, is_whole_model: bool, keeps_stranded: bool = False
+    ctx: Context,
+    types: Sequence[ObjectType],
+    stamp: Stamp,
+    is_whole_model: bool,
+    keeps_stranded: bool = False,
+    visible: frozenset[str] | None = None,
 ) -> Snapshot[WrittenTypes]:
     """Creates or replaces each type like `create_object_types`. If they are the whole model, deletes all others."""
-    return await _put_object_types(ctx, types, stamp, keeps_stranded, is_whole_model=is_whole_model)
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible, is_whole_model=is_whole_model)
 
 
 def find_forbidden(
@@ -102,30 +115,48 @@ def find_forbidden(
 
 
 async def _put_object_types(
-    ctx: Context, types: Sequence[ObjectType], stamp: Stamp, keeps_stranded: bool, **options: bool
+    ctx: Context,
+    types: Sequence[ObjectType],
+    stamp: Stamp,
+    keeps_stranded: bool,
+    visible: frozenset[str] | None,
+    **options: bool,
 ) -> Snapshot[WrittenTypes]:
     warnings: list[str] = []
-    known = (await ctx.store.read_model()).value.policies if _names_policies(types) else {}
-    judge = judge_and_warn(types, known, warnings)
+    is_looked_up = visible is None and _names_policies(types)
+    known = (await ctx.store.read_model()).value.policies if is_looked_up else {}
+    judge = judge_and_warn(types, known, warnings, visible)
     forbidden = None if keeps_stranded else find_forbidden
     new = await render_types(ctx, types)
     written = await ctx.store.put_object_types(new, judge, stamp, **options, forbidden=forbidden)
     return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
 
 
-def judge_and_warn(types: Sequence[ObjectType], policies: Container[str], warnings: list[str]) -> Judge:
+def judge_and_warn(
+    types: Sequence[ObjectType],
+    policies: Container[str],
+    warnings: list[str],
+    visible: frozenset[str] | None = None,
+) -> Judge:
     """Returns a Judge like `judge_types`. It also puts at most MOST_WARNINGS sentences into the list, about names that
-    the types use and that neither the model nor the policies define."""
-    judge_loops = judge_types(types)
+    the types use and that neither the model nor the policies define; of a caller that may see some object types only,
+    about names on these alone."""
+    judge_loops = judge_types(types, visible)
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
         judge_loops(definitions)
         model: dict[str, Relations] = {
-            name: read_definition(definition).relations for name, definition in definitions.items()
+            name: read_definition(definition).relations
+            for name, definition in definitions.items()
+            if visible is None or name in visible
         }
         names = [object_type.name for object_type in types]
         allowed = {object_type.name: object_type.allowed_types for object_type in types}
-        found = chain(find_undefined_names(model, names, policies), find_undefined_allowed_types(model, allowed))
+        known_policies = policies if visible is None else None
+        found = chain(
+            find_undefined_names(model, names, known_policies, visible),
+            find_undefined_allowed_types(model, allowed, visible),
+        )
         warnings[:] = islice(found, MOST_WARNINGS)
 
     return judge
@@ -170,14 +201,14 @@ async def seed_object_types(ctx: Context) -> None:
     await ctx.store.seed(new_object_types(ctx, PREDEFINED_TYPES), ctx.stamp("magistrate"))
 
 
-def judge_types(changed: Sequence[ObjectType]) -> Judge:
+def judge_types(changed: Sequence[ObjectType], visible: frozenset[str] | None = None) -> Judge:
     """Returns a Judge, which raises InvalidParameter, with the loop, if a relation depends on its own negation
-    (docs/compatibility.md#object-types)."""
+    (docs/compatibility.md#object-types). The loop shows no relation of a type that is not `visible`."""
 
     def judge(definitions: Mapping[TypeName, str]) -> None:
         loop = loop_of_types(definitions, [object_type.name for object_type in changed])
         if loop is not None:
-            raise loop_fault(loop)
+            raise loop_fault(loop, visible)
 
     return judge
 
@@ -192,8 +223,8 @@ def loop_of_types(definitions: Mapping[TypeName, str], changed: Iterable[TypeNam
     return find_negation_loop(lookup, changed)
 
 
-def loop_fault(loop: Loop) -> InvalidParameter:
-    return InvalidParameter("relations", f"a relation depends on its own negation: {render_loop(loop)}")
+def loop_fault(loop: Loop, visible: frozenset[str] | None = None) -> InvalidParameter:
+    return InvalidParameter("relations", f"a relation depends on its own negation: {render_loop(loop, visible)}")
 
 
 async def render_types(ctx: Context, types: Sequence[ObjectType]) -> Sequence[NewObjectType]:

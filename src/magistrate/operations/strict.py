@@ -32,6 +32,11 @@ class UsedName(NamedTuple):
     is_subject: bool = False
     relations: tuple[str, ...] = ()
 
+    def is_visible(self, visible: frozenset[str]) -> bool:
+        """Returns whether a caller that may see these object types may learn if the name is defined."""
+        named = self.among if self.type is None else (self.type,)
+        return bool(named) and visible.issuperset(named)
+
 
 async def require_defined_names(
     ctx: Context,
@@ -39,28 +44,36 @@ async def require_defined_names(
     at: Revision,
     overlay: Overlay = NO_CHANGES,
     is_past: bool = False,
+    visible: frozenset[str] | None = None,
 ) -> None:
     """Raises InvalidParameter, with the most similar name, for the first name that the model of this revision does not
     define. The newest model is not read again unless a name is missing from it as far as this process knows it; it
-    counts for nothing if the read `is_past`. Added warrants name subjects like written ones."""
-    used = list(names)
+    counts for nothing if the read `is_past`. Added warrants name subjects like written ones.
+
+    A caller that may see some object types only, those in `visible`, is told of no name on others, whether it is
+    defined or not."""
+    used = [name for name in names if visible is None or name.is_visible(visible)]
     if not is_past and find_undefined_name(overlay.extend_model(await ctx.models.get_known()), used) is None:
         return
     state = await ctx.store.read_warrants((), at, 1)
     model = await ctx.models.at(state.revision, state.model_revision)
-    fault = find_undefined_name(overlay.extend_model(model), used)
+    fault = find_undefined_name(overlay.extend_model(model), used, visible)
     if fault is not None:
         raise fault
 
 
-def find_undefined_name(model: Model, names: Iterable[UsedName]) -> InvalidParameter | None:
-    """Returns the error for the first undefined name, or None."""
-    return next(list_undefined_names(model, names), None)
+def find_undefined_name(
+    model: Model, names: Iterable[UsedName], visible: frozenset[str] | None = None
+) -> InvalidParameter | None:
+    """Returns the error for the first undefined name, or None. It suggests no object type that is not `visible`."""
+    return next(list_undefined_names(model, names, visible), None)
 
 
-def list_undefined_names(model: Model, names: Iterable[UsedName]) -> Iterator[InvalidParameter]:
-    """Yields the error for each undefined name."""
-    faults = (_type_fault(model, name) or _relation_fault(model, name) for name in names)
+def list_undefined_names(
+    model: Model, names: Iterable[UsedName], visible: frozenset[str] | None = None
+) -> Iterator[InvalidParameter]:
+    """Yields the error for each undefined name, as `find_undefined_name` returns it."""
+    faults = (_type_fault(model, name, visible) or _relation_fault(model, name) for name in names)
     return (fault for fault in faults if fault is not None)
 
 
@@ -71,13 +84,15 @@ def collect_names(check: Check) -> Iterator[UsedName]:
     yield UsedName(check.subject.type, check.subject.relation, among=among, is_subject=True, relations=relations)
 
 
-def _type_fault(model: Model, name: UsedName) -> InvalidParameter | None:
+def _type_fault(model: Model, name: UsedName, visible: frozenset[str] | None) -> InvalidParameter | None:
     if name.type is None or name.type in model.types:
         return None
     if name.is_subject and any(pattern.subject_type == name.type for pattern in model.patterns):
         return None
-    message = f"object type {name.type} is not defined{suggest_name(name.type, model.types)}"
-    return InvalidParameter(name.type_parameter, message + _describe_allowed_types(model, name))
+    suggested = (one for one in model.types if visible is None or one in visible)
+    message = f"object type {name.type} is not defined{suggest_name(name.type, suggested)}"
+    allowed = _describe_allowed_types(model, name) if visible is None else ""  # these may name any type
+    return InvalidParameter(name.type_parameter, message + allowed)
 
 
 def _describe_allowed_types(model: Model, name: UsedName) -> str:

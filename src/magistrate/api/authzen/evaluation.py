@@ -272,7 +272,7 @@ async def _answer_later(
 async def _answer_with_details(
     call: Call[Any], request: ReadRequest, checks: Sequence[Check], decided: Decisions
 ) -> Answer:
-    undefined = await describe_undefined(call.context, checks, decided.value, decided.revision)
+    undefined = await describe_undefined(call.context, checks, decided.value, decided.revision, call.visible_types)
     paths = [await render_path(one.path) for one in decided.value]
     return _build_answer(request, decided, undefined, paths)
 

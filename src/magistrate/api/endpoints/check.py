@@ -203,7 +203,8 @@ def _decide(call: Call[CheckBody], contextual: ContextualWarrants | None) -> Ans
     if call.body.as_of is not None:
         return _answer_as_of(op, checks, call.body.as_of, call, started, contextual)
     origin = UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id)
-    pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, debug, True, contextual, origin)
+    how = (debug, True, contextual, origin, call.visible_types)
+    pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, *how)
     decisions = pending.decide_at_once()
     is_strict = call.is_strict if call.body.strict is None else call.body.strict
     if decisions is None or (is_strict and not all(one.is_authorized for one in decisions.value)):
@@ -223,11 +224,12 @@ async def _answer_as_of(
         raise Forbidden(f"a bearer token can only check as of now: leave out {AS_OF}, or use an API key")
     as_of = read_as_of(call.context.store.identity, text)
     debug = bool(call.body.debug)
-    decisions = await check_as_of(call.context, checks, STOP_AT[op], as_of, call.freshness, debug, contextual)
+    how = (debug, contextual, call.visible_types)
+    decisions = await check_as_of(call.context, checks, STOP_AT[op], as_of, call.freshness, *how)
     if call.is_strict if call.body.strict is None else call.body.strict:
         names = _collect_denied(checks, decisions)
         overlay = NO_CHANGES if contextual is None else contextual.overlay
-        await require_defined_names(call.context, names, decisions.revision, overlay, is_past=True)
+        await require_defined_names(call.context, names, decisions.revision, overlay, True, call.visible_types)
     return _build_answer(op, checks, decisions, call, started, [await render_path(one.path) for one in decisions.value])
 
 
@@ -246,7 +248,7 @@ async def _answer_later(
     if is_strict:
         names = _collect_denied(checks, decisions)
         overlay = NO_CHANGES if contextual is None else contextual.overlay
-        await require_defined_names(call.context, names, decisions.revision, overlay)
+        await require_defined_names(call.context, names, decisions.revision, overlay, visible=call.visible_types)
     return _build_answer(op, checks, decisions, call, started, [await render_path(one.path) for one in decisions.value])
 
 

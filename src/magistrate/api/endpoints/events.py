@@ -25,6 +25,7 @@ from magistrate.operations.events import (
     read_event_id,
     read_following,
     read_resource_filter,
+    render_resource_kind,
 )
 from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
 from magistrate.store.contract import Identity, Snapshot
@@ -39,12 +40,14 @@ _TYPES = {kind_and_action: name for name, of_type in ACCESS_TYPES.items() for ki
 
 class ResourceEventAnswer(msgspec.Struct, rename="camel", kw_only=True):
     """Represents the creation, update or deletion of an object, an object type or a named policy; `meta` is the meta
-    of the object, or the definition. `token` names the revision that made the change. `actor`
-    says who made it, and `requestId` is the header `Warrant-Request-Id` of the request, if there was one."""
+    of the object, or the definition. `kind` tells objects from definitions, whatever their types are called. `token`
+    names the revision that made the change. `actor` says who made it, and `requestId` is the header
+    `Warrant-Request-Id` of the request, if there was one."""
 
     id: str
     type: str
     source: str = SOURCE
+    kind: str
     resource_type: str
     resource_id: str
     meta: MetaJson = msgspec.UNSET
@@ -83,7 +86,9 @@ class EventsAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=Tru
 
 
 async def list_resource_events(call: Call[None]) -> Answer:
-    return await _page(call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters), _render_resource_event)
+    return await _page(
+        call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters, call.is_limited), _render_resource_event
+    )
 
 
 async def list_access_events(call: Call[None]) -> Answer:
@@ -91,7 +96,9 @@ async def list_access_events(call: Call[None]) -> Answer:
 
 
 async def list_resource_events_v1(call: Call[None]) -> Answer:
-    return await _page_v1(call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters), _render_resource_event)
+    return await _page_v1(
+        call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters, call.is_limited), _render_resource_event
+    )
 
 
 async def list_access_events_v1(call: Call[None]) -> Answer:
@@ -155,6 +162,7 @@ def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAns
     return ResourceEventAnswer(
         id=event_id(identity, event),
         type=event.action,
+        kind=render_resource_kind(event),
         resource_type=of_type,
         resource_id=id,
         meta=msgspec.UNSET if event.content is None else msgspec.Raw(event.content),

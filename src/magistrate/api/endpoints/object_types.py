@@ -51,7 +51,9 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
 
 async def create(call: Call[ObjectTypeBody]) -> Answer:
     new = await _aside(call.body, _read)
-    created = await object_types.create_object_types(call.context, [new], call.stamp(), keeps_stranded(call))
+    created = await object_types.create_object_types(
+        call.context, [new], call.stamp(), keeps_stranded(call), call.visible_types
+    )
     return _answer_one(created)
 
 
@@ -59,7 +61,9 @@ async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
     types = await _aside(call.body, lambda bodies: read_batch(bodies, _read))
     is_whole_model = read_boolean(call.parameters, "replace")
     stamp, keeps = call.stamp(), keeps_stranded(call)
-    applied = await object_types.apply_object_types(call.context, types, stamp, is_whole_model, keeps)
+    applied = await object_types.apply_object_types(
+        call.context, types, stamp, is_whole_model, keeps, call.visible_types
+    )
     rows = [_render_object_type(row) for row in applied.value.rows]
     return Answer(rows, applied.revision, render_warnings(applied.value.warnings))
 
@@ -73,7 +77,9 @@ async def get(call: Call[None]) -> Answer:
 async def update(call: Call[ObjectTypeBody]) -> Answer:
     name = _read_type_name(call.path["type"])
     new = await _aside(call.body, lambda body: read_object_type(name, body.source, body.relations, body))
-    updated = await object_types.update_object_types(call.context, [new], call.stamp(), keeps_stranded(call))
+    updated = await object_types.update_object_types(
+        call.context, [new], call.stamp(), keeps_stranded(call), call.visible_types
+    )
     return _answer_one(updated)
 
 

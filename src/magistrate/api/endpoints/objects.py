@@ -10,6 +10,7 @@ from magistrate.api.parse import document_pattern, read_batch
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.id_characters import ID_CHARACTER, MAX_ID_LENGTH
+from magistrate.engine.overlay import NO_CHANGES
 from magistrate.engine.terms import ObjectRef, TypeName, object_id, object_ref, type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import objects
@@ -96,7 +97,8 @@ async def list_page(call: Call[None]) -> Answer:
     wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
     found = await objects.list_objects(call.context, wanted, only, call.freshness)
     if is_strict and not found.value.rows and (of_type := call.parameters.get("objectType")):
-        await require_defined_names(call.context, [UsedName(of_type)], found.revision, is_past=wanted.now is not None)
+        is_past, names = wanted.now is not None, [UsedName(of_type)]
+        await require_defined_names(call.context, names, found.revision, NO_CHANGES, is_past, call.visible_types)
     return Answer(await render_page(found.value, _render_object), found.revision)
 
 

@@ -18,7 +18,7 @@ from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render
 from magistrate.api.parse import read_boolean
 from magistrate.api.service import Answer, Call, answer_call
 from magistrate.api.v1 import query as legacy_query
-from magistrate.engine.query import MAX_QUERY_LENGTH, Query, SubjectsQuery, read_query
+from magistrate.engine.query import MAX_QUERY_LENGTH, Query, SubjectsQuery, hide_undefined_types, read_query
 from magistrate.errors import InvalidParameter
 from magistrate.operations import query
 from magistrate.operations.as_of import AsOf, read_as_of
@@ -141,14 +141,14 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer:
 
 
 async def _answer_query(call: Call[Any], wanted_page: _WantedPage) -> Answer:
-    request = wanted_page.query
+    request = replace(wanted_page.query, query=hide_undefined_types(wanted_page.query.query, call.visible_types))
     wanted = await pin_page(call.context, wanted_page.wanted, wanted_page.as_of, call.freshness)
     request = request if wanted.now is None else replace(request, now=wanted.now)
     found = await query.list_page(call.context, request, wanted, call.freshness)
     if wanted_page.is_strict and not found.value.rows:
         names, is_past = _collect_names(request.query), wanted.now is not None
         overlay = build_contextual_warrants(request.contextual, call.context.now()).overlay
-        await require_defined_names(call.context, names, found.revision, overlay, is_past)
+        await require_defined_names(call.context, names, found.revision, overlay, is_past, call.visible_types)
     rendering, types = found.value.rendering, call.caller.object_types
     if (rendered := rendering.find(types)) is None:
         rendered = await render_page(found.value, partial(_render_row, call.caller))

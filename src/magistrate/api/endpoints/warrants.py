@@ -15,6 +15,7 @@ from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read
 from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.id_characters import ID_CHARACTER, MAX_ID_LENGTH
+from magistrate.engine.overlay import NO_CHANGES
 from magistrate.engine.policy import LONG_POLICY, is_kept, keep_policy, parse_policy, policy_of_context, read_new_policy
 from magistrate.engine.terms import (
     ObjectRef,
@@ -126,7 +127,8 @@ async def list_page(call: Call[None]) -> Answer:
     found = await find(call.context, wanted, only, call.freshness)
     if is_strict and not found.value.rows:
         names = _collect_names(call.parameters)
-        await require_defined_names(call.context, names, found.revision, is_past=wanted.now is not None)
+        is_past = wanted.now is not None
+        await require_defined_names(call.context, names, found.revision, NO_CHANGES, is_past, call.visible_types)
     return Answer(await render_page(found.value, render_warrant), found.revision)
 
 

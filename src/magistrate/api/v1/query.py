@@ -13,7 +13,7 @@ from magistrate.api.render import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.evaluation import Check
 from magistrate.engine.policy import policy_of_context
-from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery, hide_undefined_types
 from magistrate.engine.terms import (
     WILDCARD,
     ObjectId,
@@ -123,7 +123,8 @@ async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> 
 async def _find(call: Call[None], parsed: Query, conditions: LegacyQueryConditions) -> Answer:
     context = check_context_size(conditions.context or {}, call.context.max_context_bytes)
     wanted = _read_page_bounds(call, QUERY_LIST)
-    found = await query.list_page(call.context, QueryRequest(parsed, context), wanted, call.freshness)
+    request = QueryRequest(hide_undefined_types(parsed, call.visible_types), context)
+    found = await query.list_page(call.context, request, wanted, call.freshness)
     answers = []
     for one in found.value.rows:
         other = ObjectRef(one.row.type, one.row.id)
@@ -146,7 +147,7 @@ async def _check_each(
         relations = [RelationName(name) for name in sorted(read_definition(defined.value.definition).relations)]
     given = check_context_size(context, call.context.max_context_bytes)
     checks = [Check(object, name, subject, given) for name in relations]
-    found = await check_all(call.context, checks, call.freshness)
+    found = await check_all(call.context, checks, call.freshness, call.visible_types)
     holding = [(name, one) for name, one in zip(relations, found.value, strict=True) if one.is_authorized]
     return Answer(
         [_render_warrant(object, subject, name, one.is_implicit) for name, one in holding[:limit]], found.revision

@@ -16,8 +16,17 @@ from magistrate.engine.query.language import (
     ObjectsQuery,
     Query,
     SubjectsQuery,
+    hide_undefined_types,
     read_grammar,
     read_query,
 )
 
-__all__ = ["MAX_QUERY_LENGTH", "ObjectsQuery", "Query", "SubjectsQuery", "read_grammar", "read_query"]
+__all__ = [
+    "MAX_QUERY_LENGTH",
+    "ObjectsQuery",
+    "Query",
+    "SubjectsQuery",
+    "hide_undefined_types",
+    "read_grammar",
+    "read_query",
+]

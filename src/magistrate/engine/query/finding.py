@@ -73,10 +73,10 @@ def list_subject_types(model: Model, query: SubjectsQuery) -> list[TypeName]:
 
 def demand_types(model: Model, query: Query) -> None:
     """Raises NotFound for the first type in the query that is not defined; the type of a `where` subject need not
-    be."""
+    be, nor those of subjects if the query does not demand it."""
     exceptions = list(query.types or ())
     if isinstance(query, SubjectsQuery):
-        exceptions.append(query.object.type)
+        exceptions = [*(exceptions if query.demands_types else ()), query.object.type]
     for name in exceptions:
         if name not in model.types:
             raise NotFound("ObjectType", name)

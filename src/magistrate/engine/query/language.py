@@ -5,7 +5,7 @@ A query selects objects or subjects; `of type` tells which. See docs/query-langu
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, TypeVar, cast
@@ -52,15 +52,25 @@ class ObjectsQuery:
 
 @dataclass(frozen=True, slots=True)
 class SubjectsQuery:
-    """Represents `select [explicit] relations of type types for object`. Names are as in ObjectsQuery."""
+    """Represents `select [explicit] relations of type types for object`. Names are as in ObjectsQuery. Unless it
+    `demands_types`, a type that is not defined has no subjects but those that warrants name."""
 
     object: ObjectRef
     relations: tuple[RelationName, ...] | None
     types: tuple[TypeName, ...] | None
     is_explicit: bool
+    demands_types: bool = True
 
 
 Query = ObjectsQuery | SubjectsQuery
+
+
+def hide_undefined_types(query: Query, visible: frozenset[str] | None) -> Query:
+    """Returns the query for a caller that may see some object types only: it does not tell whether others are defined.
+    The objects of a query have types that its caller may see."""
+    if visible is None or not isinstance(query, SubjectsQuery) or visible.issuperset(query.types or ()):
+        return query
+    return replace(query, demands_types=False)
 
 
 @lru_cache(maxsize=MOST_PARSED)

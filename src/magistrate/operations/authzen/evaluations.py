@@ -11,7 +11,7 @@ from magistrate.engine.plans import Model
 from magistrate.engine.terms import RelationName, Revision, TypeName
 from magistrate.operations.authzen.properties import add_meta
 from magistrate.operations.checks.check import PendingChecks
-from magistrate.operations.checks.check_batch import CheckBatch, Decisions, StopAt
+from magistrate.operations.checks.check_batch import NO_TYPES, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.checks.evaluating import complete_run
@@ -108,12 +108,14 @@ class PendingEvaluations:
             self._with_path,
             is_logged=False,
             origin=self._origin,
-            denies_undefined=True,
+            visible_types=NO_TYPES,
         )
 
     async def _run(self, checks: Sequence[Check], state: ModelState) -> Decisions:
         ctx = self._ctx
-        batch = CheckBatch(checks, self._stop_at, ctx.now(), ctx.max_check_work, self._with_path, denies_undefined=True)
+        batch = CheckBatch(
+            checks, self._stop_at, ctx.now(), ctx.max_check_work, self._with_path, visible_types=NO_TYPES
+        )
         run = CheckRun(state.model, batch)
         return Snapshot(state.revision, await complete_run(ctx.store, run, state.revision))
 
@@ -135,16 +137,16 @@ def may_have_undefined(ctx: Context, checks: Sequence[Check], decisions: Sequenc
 
 
 async def describe_undefined(
-    ctx: Context, checks: Sequence[Check], decisions: Sequence[Decision], at: Revision
+    ctx: Context, checks: Sequence[Check], decisions: Sequence[Decision], at: Revision, visible: frozenset[str] | None
 ) -> list[str | None]:
     """Returns for each decision the sentence that says which name the model of this revision does not define, None for
-    those that are allowed or have no such name."""
+    those that are allowed or have no such name. It suggests only object types that are `visible`."""
     pairs = list(zip(checks, decisions, strict=False))
     if not may_have_undefined(ctx, checks, decisions):
         return [None] * len(pairs)
     found = await ctx.store.read_warrants((), at, 1)
     model = await ctx.models.at(found.revision, found.model_revision)
-    return [None if one.is_authorized else _find_undefined(model, check) for check, one in pairs]
+    return [None if one.is_authorized else _find_undefined(model, check, visible) for check, one in pairs]
 
 
 def _is_defined(model: Model, of_type: TypeName, relation: RelationName) -> bool:
@@ -152,8 +154,8 @@ def _is_defined(model: Model, of_type: TypeName, relation: RelationName) -> bool
     return defined is not None and relation in defined.relations
 
 
-def _find_undefined(model: Model, check: Check) -> str | None:
+def _find_undefined(model: Model, check: Check, visible: frozenset[str] | None) -> str | None:
     if _is_defined(model, check.object.type, check.relation):
         return None
-    fault = find_undefined_name(model, [UsedName(check.object.type, check.relation)])
+    fault = find_undefined_name(model, [UsedName(check.object.type, check.relation)], visible)
     return None if fault is None else fault.message

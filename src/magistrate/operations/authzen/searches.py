@@ -15,7 +15,7 @@ from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName,
 from magistrate.errors import NotFound
 from magistrate.operations.authzen.evaluations import ModelState, read_state
 from magistrate.operations.authzen.properties import build_context, get_subject, read_properties
-from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
+from magistrate.operations.checks.check_batch import ALL_NEEDED, NO_TYPES, CheckBatch
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.consistency import NO_DEMAND, Freshness
@@ -114,7 +114,7 @@ async def _check_candidates(
     refs = [ref for check in candidates for ref in (get_subject(check), check.object)]
     known = await read_properties(ctx, refs, state.revision)
     checks = [replace(check, context=build_context(check, known)) for check in candidates]
-    run = CheckRun(state.model, CheckBatch(checks, ALL_NEEDED, ctx.now(), left, denies_undefined=True))
+    run = CheckRun(state.model, CheckBatch(checks, ALL_NEEDED, ctx.now(), left, visible_types=NO_TYPES))
     decisions = await complete_run(ctx.store, run, state.revision)
     assert decisions is not None
     return [id for id, one in zip(ids, decisions, strict=True) if one.is_authorized], run.work.left

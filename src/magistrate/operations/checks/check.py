@@ -39,10 +39,12 @@ FEW_CHECKS = 20
 """Limits the checks of a request that begins without waiting for others that work long."""
 
 
-async def check_all(ctx: Context, checks: Sequence[Check], freshness: Freshness) -> Decisions:
+async def check_all(
+    ctx: Context, checks: Sequence[Check], freshness: Freshness, visible_types: frozenset[str] | None = None
+) -> Decisions:
     """Returns one decision per check, in order; raises like `check`. It serves callers that are not check requests
-    themselves, so nothing is logged."""
-    pending = PendingChecks(ctx, checks, ALL_NEEDED, freshness, is_logged=False)
+    themselves, so nothing is logged. `visible_types` are those of a CheckBatch."""
+    pending = PendingChecks(ctx, checks, ALL_NEEDED, freshness, is_logged=False, visible_types=visible_types)
     return pending.decide_at_once() or await pending.decide()
 
 
@@ -76,7 +78,7 @@ class PendingChecks(msgspec.Struct):
     is_logged: bool = True
     contextual: ContextualWarrants | None = None
     origin: RequestOrigin = UNKNOWN
-    denies_undefined: bool = False
+    visible_types: frozenset[str] | None = None
     _known_batch: CheckBatch | None = None
     _rounds: GraphRounds | None = None
     _work: Work | None = None
@@ -92,7 +94,7 @@ class PendingChecks(msgspec.Struct):
             ctx, contextual = self.ctx, self.contextual
             now = ctx.now() if contextual is None else contextual.now
             self._known_batch = CheckBatch(
-                self.checks, self.stop_at, now, ctx.max_check_work, self.with_path, contextual, self.denies_undefined
+                self.checks, self.stop_at, now, ctx.max_check_work, self.with_path, contextual, self.visible_types
             )
         return self._known_batch
 

@@ -26,15 +26,16 @@ async def check_as_of(
     freshness: Freshness,
     with_path: bool = False,
     contextual: ContextualWarrants | None = None,
+    visible_types: frozenset[str] | None = None,
 ) -> Decisions:
     """Returns the decisions that these checks had at that point in time, like `check`. They are not logged: nobody was
-    given or refused access.
+    given or refused access. `visible_types` are those of a CheckBatch.
 
     Raises what `check` and `find_point` raise."""
     point = await find_point(ctx, as_of, freshness)
     model = await ctx.models.at(point.revision, point.model_revision)
     added = None if contextual is None else contextual.date(point.now)
-    batch = CheckBatch(checks, stop_at, point.now, ctx.max_check_work, with_path, added)
+    batch = CheckBatch(checks, stop_at, point.now, ctx.max_check_work, with_path, added, visible_types)
     predicted, begun = predict_reads(model, batch), None
     if predicted is not None:
         begun = await read_for_walk(ctx.store, predicted, batch, point.revision)

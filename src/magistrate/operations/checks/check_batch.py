@@ -19,12 +19,16 @@ ALL_NEEDED: StopAt = None
 UNTIL_AUTHORIZED: StopAt = True
 UNTIL_DENIED: StopAt = False
 
+NO_TYPES: frozenset[str] = frozenset()
+"""Are the visible types of checks that are denied if any object type is not defined."""
+
 
 class CheckBatch(msgspec.Struct, frozen=True):
     """Holds checks to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since
     1970 UTC) and with at most `most_work` units of work. With `with_path`, decisions carry the warrants they rest
-    on. `contextual` counts as if it were written. With `denies_undefined`, a check that cannot be decided because an
-    object type is not defined is denied; otherwise that is an error."""
+    on. `contextual` counts as if it were written. A check that cannot be decided because an object type is not defined
+    is an error if the type is among the `visible_types`, None being all, and otherwise denied: the caller may not know
+    whether there is such a type."""
 
     checks: Sequence[Check]
     stop_at: StopAt
@@ -32,4 +36,7 @@ class CheckBatch(msgspec.Struct, frozen=True):
     most_work: int
     with_path: bool = False
     contextual: ContextualWarrants | None = None
-    denies_undefined: bool = False
+    visible_types: frozenset[str] | None = None
+
+    def shows(self, object_type: str) -> bool:
+        return self.visible_types is None or object_type in self.visible_types

@@ -66,7 +66,7 @@ class CheckRun:
             node = nodes[len(decisions)]
             if node.value is None:
                 return None
-            if node.value is UNDEFINED and not self._batch.denies_undefined:
+            if node.value is UNDEFINED and self._batch.shows(node.missing_type()):
                 raise NotFound("ObjectType", node.missing_type())
             decisions.append(self._decision(node) if node.value is TRUE else DENIED)
         return decisions
