@@ -19,7 +19,7 @@ def main(folder: Path, hung_seconds: float, steady_seconds: float) -> int:
     wiring.migrate_store(settings)
     asyncio.run(wiring.prepare_store(settings))
     log_to_stderr()
-    listening = wiring.listen(settings)
+    [listening] = wiring.listen(settings)
     print(f"Magistrate listens on http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     worker = partial(run_worker, wiring.server_config(settings))
     bounds = Bounds(stop=5, hung=hung_seconds, steady=steady_seconds)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from magistrate.config.api_keys import read_long_api_keys, split_api_keys
 from magistrate.config.cors_origins import read_cors_origins
-from magistrate.config.database_url import DatabaseUrl, read_database_url
+from magistrate.config.database_url import DatabaseUrl, PostgresUrl, read_database_url
 from magistrate.config.public_url import read_public_url
 from magistrate.config.service_links import find_service_links
 from magistrate.config.setting import PREFIX, Setting, Value, name_flag
@@ -34,6 +34,7 @@ class Settings:
     admin_port: int
     workers: int
     database: DatabaseUrl
+    database_password_command: str
     api_keys: tuple[str, ...] = field(repr=False)
     api_key_file: str
     tls_cert: str
@@ -86,6 +87,11 @@ class Settings:
     jwt_scopes_claim: str
     has_client_key: bool = False
     """Says whether `api_keys` were taken from the variable of clients; see `adopt_client_key`."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Returns the addresses to listen on."""
+        return tuple(host.strip() for host in self.host.split(","))
 
     @property
     def configures_api_keys(self) -> bool:
@@ -153,8 +159,11 @@ def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str
     _refuse_half_of_tls(values)
     if values["audit_format"] not in AUDIT_FORMAT_NAMES:
         raise InvalidSetting(f"audit_format must be {' or '.join(AUDIT_FORMAT_NAMES)}")
+    database = read_database_url(database_url)
+    if values["database_password_command"] and not isinstance(database, PostgresUrl):
+        raise InvalidSetting("database_password_command has no effect without a postgresql:// database URL")
     return Settings(
-        database=read_database_url(database_url),
+        database=database,
         api_keys=read_long_api_keys(api_key),
         cors_origins=origins,
         public_url=public_url,

@@ -8,7 +8,13 @@ ALL_REQUESTS = "all"
 """Is the value of `access_log` with which requests for health and metrics are logged, too."""
 
 SETTINGS = (
-    Setting("host", "127.0.0.1", "the address to listen on"),
+    Setting(
+        "host",
+        "127.0.0.1",
+        "an address to listen on; :: stands for all addresses of both families; the flag may be repeated, the variable "
+        "has commas",
+        is_repeatable=True,
+    ),
     Setting("port", 8000, "the TCP port to listen on; 0 picks a free one", 0, 65_535),
     Setting(
         "public_url",
@@ -22,11 +28,24 @@ SETTINGS = (
         0,
         65_535,
     ),
-    Setting("workers", 0, "the number of worker processes; 0: one per processor core, at most 4", 0, 256),
+    Setting(
+        "workers",
+        0,
+        "the number of worker processes; 0: one per processor that the machine and the CPU quota of the cgroup leave, "
+        "at most 4",
+        0,
+        256,
+    ),
     Setting(
         "database_url",
         "sqlite:///magistrate.db",
         "the database: sqlite:///relative.db, sqlite:////absolute/path.db, or any postgresql:// URL",
+    ),
+    Setting(
+        "database_password_command",
+        "",
+        "a command for the shell whose first line of output is the password for PostgreSQL; it is run for new "
+        "connections, at most once a minute",
     ),
     Setting(
         "api_key",

@@ -18,7 +18,7 @@ from magistrate.store.contract import Identity
 from magistrate.store.database import Observer, Rows, Script, observe_nothing
 from magistrate.store.database_clock import DatabaseClock
 from magistrate.store.following import AGING_MS, STALE_MS, Mark, Staleness
-from magistrate.store.postgres_connections import ConnectionPool, ConnectionUse, translate_error
+from magistrate.store.postgres_connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
 from magistrate.store.postgres_pipeline import Connection
 from magistrate.store.postgres_statements import number_placeholders
 from magistrate.store.postgres_writing import GroupWriter
@@ -41,7 +41,7 @@ CLOSE_WITHIN_SECONDS = 1.0
 
 
 async def open_postgres(
-    conninfo: str,
+    conninfo: Conninfo,
     connections: int,
     timeout_ms: int,
     observer: Observer = observe_nothing,
@@ -83,7 +83,7 @@ class PostgresDatabase:
         all_following="SELECT n.* FROM reached u CROSS JOIN LATERAL ({arms} OFFSET 0) n",
     )
 
-    def __init__(self, conninfo: str, connections: int, timeout_ms: int, observer: Observer) -> None:
+    def __init__(self, conninfo: Conninfo, connections: int, timeout_ms: int, observer: Observer) -> None:
         self._timeout = timeout_ms / 1000
         self._reads = 0
         self._clock = DatabaseClock()

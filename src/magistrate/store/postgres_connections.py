@@ -40,6 +40,9 @@ _CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
 _ENDED = ("08", "57P")
 """Begin the codes of errors with which a server, or a pooler in front of it, ends connections."""
 
+Conninfo = str | Callable[[], Awaitable[str]]
+"""Is the connection string, or returns it for each new connection."""
+
 _UNAVAILABLE = (psycopg.OperationalError, errors.ReadOnlySqlTransaction, PoolTimeout, PoolClosed, TimeoutError)
 
 
@@ -70,7 +73,7 @@ class ConnectionUse:
 class ConnectionPool:
     """Lends autocommit connections."""
 
-    def __init__(self, conninfo: str, connections: int, timeout_ms: int) -> None:
+    def __init__(self, conninfo: Conninfo, connections: int, timeout_ms: int) -> None:
         self._drained_at = 0.0
         self._timeout = timeout_ms / 1000
         self._check_interval_ms = min(CHECK_INTERVAL_MS, timeout_ms)

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import sys
+from collections.abc import Sequence
 
 from magistrate.config import Settings, read_client_settings
 from magistrate.operations.examples import Example
@@ -18,12 +19,17 @@ def announce(text: str = "") -> None:
     print(printable_lines(text), flush=True)
 
 
-def announce_service(settings: Settings, listening: socket.socket, key: str | None) -> str:
-    """Prints the URL of the service and the key it generated, and returns the URL that clients use."""
+def name_url(listening: socket.socket, scheme: str = "http") -> str:
+    """Returns the URL of what listens at a socket."""
     host, port = listening.getsockname()[:2]
-    scheme = "https" if settings.tls_cert else "http"
-    url = f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
-    announce(f"Magistrate listens on {url} and keeps its data in {settings.database.place}")
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def announce_service(settings: Settings, listening: Sequence[socket.socket], key: str | None) -> str:
+    """Prints the URLs of the service and the key it generated, and returns the URL that clients use."""
+    urls = [name_url(one, "https" if settings.tls_cert else "http") for one in listening]
+    url = urls[0]
+    announce(f"Magistrate listens on {' and '.join(urls)} and keeps its data in {settings.database.place}")
     if settings.console:
         announce(f"Open {url}/console in a browser to see who may do what, and why")
     if settings.admin_port:

@@ -81,10 +81,11 @@ def _check_settings(settings: Settings) -> Findings:
             f"({settings.request_timeout_ms}), so requests may spend all their time waiting",
             "lower --wait-timeout-ms",
         )
-    if not settings.tls_cert and not _is_loopback(settings.host) and not settings.public_url.startswith("https:"):
+    exposed = [host for host in settings.hosts if not _is_loopback(host)]
+    if not settings.tls_cert and exposed and not settings.public_url.startswith("https:"):
         yield (
             WARNING,
-            f"the service listens on {settings.host} without TLS, so keys and tokens can be read on the way",
+            f"the service listens on {', '.join(exposed)} without TLS, so keys and tokens can be read on the way",
             "give --tls-cert and --tls-key; or put a proxy with TLS in front and give its URL with --public-url",
         )
     if settings.tls_cert and settings.public_url.startswith("http:"):

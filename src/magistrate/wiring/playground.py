@@ -6,6 +6,7 @@ import os
 import tempfile
 import zlib
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
@@ -15,7 +16,7 @@ from magistrate.engine.model_tests.suite import ModelSuite
 from magistrate.operations.keys import generate_key
 from magistrate.operations.object_types import seed_object_types
 from magistrate.operations.playground import load_suite
-from magistrate.wiring.announcing import announce
+from magistrate.wiring.announcing import announce, name_url
 from magistrate.wiring.contexts import open_context
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.preparing import prepare_store
@@ -48,15 +49,14 @@ def run_playground(host: str, port: int, example: str, file: OpenedFile | None) 
     with tempfile.TemporaryDirectory(prefix="magistrate-playground-", dir=MEMORY if in_memory else None) as folder:
         key = generate_key()
         settings = _choose_settings(Path(folder), host, port, key)
-        with listen(settings) as listening:
+        with ExitStack() as stack:
+            sockets = [stack.enter_context(listening) for listening in listen(settings)]
             migrate_store(settings)
             left_out = asyncio.run(_fill_store(settings, example, file))
-            host, port = listening.getsockname()[:2]
-            origin = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
             place = "memory" if in_memory else f"{folder}, which is removed at the end"
             announce(f"This playground keeps its data in {place}: it forgets everything when you stop it (Ctrl+C)")
-            _announce(Path(folder), f"{origin}/console", key, example, file, left_out)
-            return serve_alone(settings, [listening])
+            _announce(Path(folder), f"{name_url(sockets[0])}/console", key, example, file, left_out)
+            return serve_alone(settings, sockets)
 
 
 def _choose_settings(folder: Path, host: str, port: int, key: str) -> Settings:

@@ -44,6 +44,7 @@ from magistrate.log import log_all_output, log_to_stderr
 from magistrate.redaction import hide_secrets
 from magistrate.wiring.announcing import announce_example, announce_service
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, Hangup, SharedDigests, check_key_file
+from magistrate.wiring.cpu_quota import find_cpu_quota
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.garbage import SURVIVORS
 from magistrate.wiring.preparing import prepare_store
@@ -112,6 +113,7 @@ def server_config(settings: Settings, shared_folder: Path | None = None, hangup:
         keep_alive_timeout_ms=settings.keep_alive_timeout_ms,
         max_connections=limit_connections(settings.max_connections),
         tls=tls_files(settings),
+        admin_port=settings.admin_port,
         protocol=FastPathProtocol if settings.fast_path else BoundedProtocol,
         loop="uvloop",
         ws="none",
@@ -151,10 +153,10 @@ def serve(
         load_context(files)  # workers would wait for a certificate that can be used
     check_audit_log(settings.audit_log)
     with ExitStack() as stack:
-        listening = stack.enter_context(listen(settings))
-        sockets = [listening]
+        listening = _listen_until_end(settings, stack)
+        sockets = [*listening]
         if settings.admin_port:
-            sockets.append(stack.enter_context(listen(replace(settings, port=settings.admin_port))))
+            sockets += _listen_until_end(replace(settings, port=settings.admin_port), stack)
         secure_store(settings, fix_permissions)
         migrate_store(settings)
         key = asyncio.run(prepare_store(settings, example))
@@ -164,6 +166,10 @@ def serve(
         if settings.workers == 1:
             return serve_alone(settings, sockets)
         return _serve_together(settings, sockets)
+
+
+def _listen_until_end(settings: Settings, stack: ExitStack) -> list[socket.socket]:
+    return [stack.enter_context(listening) for listening in listen(settings)]
 
 
 def tls_files(settings: Settings) -> TlsFiles | None:
@@ -178,7 +184,7 @@ def _choose_workers() -> int:
     own and so takes more memory."""
     # Not every system can say which cores a process may use.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST_CHOSEN_WORKERS)
+    return min(cores, find_cpu_quota() or cores, MOST_CHOSEN_WORKERS)
 
 
 def serve_alone(settings: Settings, sockets: list[socket.socket]) -> int:
@@ -207,7 +213,7 @@ def _serve_together(settings: Settings, sockets: list[socket.socket]) -> int:
     with tempfile.TemporaryDirectory(prefix="magistrate-metrics-") as folder:
         log_to_stderr(Path(folder))
         worker = partial(_run_logged_worker, settings, Path(folder))
-        return Supervisor(worker, accept_from(sockets), settings.workers, bounds).run()
+        return Supervisor(worker, accept_from(sockets, settings.admin_port), settings.workers, bounds).run()
 
 
 def _begin_log(settings: Settings, shared_folder: Path | None) -> None:
@@ -226,11 +232,33 @@ def _run_logged_worker(settings: Settings, folder: Path, channel: socket.socket)
         sys.exit(1)
 
 
-def listen(settings: Settings) -> socket.socket:
-    """Returns a socket at the address of the settings. Raises InvalidSetting."""
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+def listen(settings: Settings) -> list[socket.socket]:
+    """Returns sockets at the addresses of the settings, all at one port. Raises InvalidSetting."""
+    port, sockets = settings.port, list[socket.socket]()
+    with ExitStack() as stack:
+        for host in _leave_out_covered(settings.hosts):
+            sockets.append(stack.enter_context(_listen_at(host, port)))
+            port = sockets[0].getsockname()[1]
+        stack.pop_all()
+    return sockets
+
+
+def _leave_out_covered(hosts: Sequence[str]) -> Sequence[str]:
+    """Returns the addresses without those that an address for all of them covers, which could not be taken."""
+    if "::" in hosts:
+        return ["::"]
+    if "0.0.0.0" in hosts:
+        return ["0.0.0.0", *dict.fromkeys(host for host in hosts if ":" in host)]
+    return list(dict.fromkeys(hosts))
+
+
+def _listen_at(host: str, port: int) -> socket.socket:
+    if not host:
+        raise InvalidSetting("host: an address between commas is empty")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    is_dual = host == "::" and socket.has_dualstack_ipv6()
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=LISTEN_BACKLOG)
+        return socket.create_server((host, port), family=family, backlog=LISTEN_BACKLOG, dualstack_ipv6=is_dual)
     except (OSError, TypeError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "this is no address"
-        raise InvalidSetting(f"cannot listen on {settings.host!a} port {settings.port}: {reason}") from error
+        raise InvalidSetting(f"cannot listen on {host!a} port {port}: {reason}") from error

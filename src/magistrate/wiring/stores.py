@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from magistrate.config import PostgresUrl, Settings, SqliteUrl
@@ -86,21 +87,33 @@ def _secure_sqlite(url: SqliteUrl, fix_permissions: bool) -> None:
 def _migrate_postgres(url: PostgresUrl, settings: Settings) -> None:
     from magistrate.store.postgres_migrating import migrate_postgres
 
-    migrate_postgres(url.conninfo, settings.store_timeout_ms)
+    migrate_postgres(_complete(url, settings), settings.store_timeout_ms)
+
+
+def _complete(url: PostgresUrl, settings: Settings) -> str:
+    """Returns the connection string for one connection. Raises InvalidSetting or StoreUnavailable."""
+    if not settings.database_password_command:
+        return url.conninfo
+    from magistrate.store.postgres_password import PasswordCommand
+
+    return PasswordCommand(settings.database_password_command, settings.store_timeout_ms).complete(url.conninfo)
 
 
 async def _open_postgres(url: PostgresUrl, settings: Settings, observer: Observer, sealing: Sealing) -> Store:
     from magistrate.store.postgres import open_postgres
+    from magistrate.store.postgres_password import PasswordCommand
 
-    return await open_postgres(
-        url.conninfo, settings.postgres_connections, settings.store_timeout_ms, observer, sealing
-    )
+    conninfo: str | Callable[[], Awaitable[str]] = url.conninfo
+    if settings.database_password_command:
+        command = PasswordCommand(settings.database_password_command, settings.store_timeout_ms)
+        conninfo = partial(command.complete_aside, url.conninfo)
+    return await open_postgres(conninfo, settings.postgres_connections, settings.store_timeout_ms, observer, sealing)
 
 
 def _reach_postgres(url: PostgresUrl, settings: Settings) -> None:
     from magistrate.store.postgres_migrating import reach_postgres
 
-    reach_postgres(url.conninfo, settings.store_timeout_ms)
+    reach_postgres(_complete(url, settings), settings.store_timeout_ms)
 
 
 def _inspect_sqlite(url: SqliteUrl, settings: Settings) -> "StoreReport":
@@ -112,7 +125,7 @@ def _inspect_sqlite(url: SqliteUrl, settings: Settings) -> "StoreReport":
 def _inspect_postgres(url: PostgresUrl, settings: Settings) -> "StoreReport":
     from magistrate.store.inspection import inspect_postgres
 
-    return inspect_postgres(url.conninfo, settings.store_timeout_ms)
+    return inspect_postgres(_complete(url, settings), settings.store_timeout_ms)
 
 
 def _do_nothing(*_: object) -> None: ...

@@ -146,10 +146,10 @@ class Acceptors:
             acceptor.close()
 
 
-def accept_from(sockets: Sequence[socket.socket]) -> Acceptors:
-    """Returns the acceptors of listening sockets: that of the public port, and that of the admin port if there is
-    one."""
-    return Acceptors([Acceptor(listening, is_admin=place > 0) for place, listening in enumerate(sockets)])
+def accept_from(sockets: Sequence[socket.socket], admin_port: int = 0) -> Acceptors:
+    """Returns the acceptors of listening sockets, of which those at the admin port are for health and metrics."""
+    ports = [listening.getsockname()[1] for listening in sockets]
+    return Acceptors([Acceptor(one, is_admin=port == admin_port) for one, port in zip(sockets, ports, strict=True)])
 
 
 class Channel:

@@ -24,6 +24,7 @@ class BoundedConfig(uvicorn.Config):
         max_connections: int,
         protocol: type[SlicingProtocol],
         tls: TlsFiles | None = None,
+        admin_port: int = 0,
         **others: Any,
     ) -> None:
         super().__init__(app, http=protocol, **others)
@@ -33,6 +34,7 @@ class BoundedConfig(uvicorn.Config):
         self.keep_alive_timeout_ms = keep_alive_timeout_ms
         self.max_connections = max_connections
         self.tls = tls
+        self.admin_port = admin_port
 
     def load(self) -> None:
         """Loads the application, which must be an Application: it has the bounds that all its connections share."""

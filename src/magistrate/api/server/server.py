@@ -62,7 +62,7 @@ class GracefulServer(uvicorn.Server):
     def _open_source(self, sockets: list[socket.socket]) -> ConnectionSource:
         if self._channel is not None:
             return Channel(self._channel, self.server_state.connections)
-        return accept_from(sockets)
+        return accept_from(sockets, self.config.admin_port)
 
     async def _open_tls(self, tls: ServerTls) -> None:
         """Waits until the certificate can be used: it may be about to be replaced while a worker starts."""
