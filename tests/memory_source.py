@@ -11,6 +11,7 @@ from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.explanation import Explanation, ExplanationSearch
 from magistrate.engine.model import TypeAdditions, read_object_type
 from magistrate.engine.named_policy import NamedPolicy, read_named_policy
+from magistrate.engine.names import split_subject_type
 from magistrate.engine.nodes import CheckNode, EvaluationScope
 from magistrate.engine.overlay import NO_CHANGES, Overlay
 from magistrate.engine.paths import PathSearch
@@ -209,11 +210,12 @@ def found(
 def _existing(
     objects: Sequence[ObjectRef], types: Set[TypeName | None], overlay: Overlay
 ) -> dict[TypeName, Sequence[ObjectId]]:
-    found: dict[TypeName, list[ObjectId]] = {name: [] for name in overlay.objects if None in types or name in types}
+    ids: dict[TypeName, list[ObjectId]] = {name: [] for name in overlay.objects}
     for one in objects:
-        if None in types or one.type in types:
-            found.setdefault(one.type, []).append(one.id)
-    return {name: overlay.merge_objects(name, ids) for name, ids in found.items()}
+        ids.setdefault(one.type, []).append(one.id)
+    wanted = [*ids] if None in types else [name for name in types if name is not None]
+    pairs = [(name, split_subject_type(name)[0]) for name in wanted]
+    return {name: overlay.merge_objects(of_type, ids.get(of_type, ())) for name, of_type in pairs}
 
 
 def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -> list[QueryRow]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from magistrate.engine.names import split_subject_type
 from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.parsing import read_rule
@@ -486,14 +487,27 @@ class Row(NamedTuple):
 def undefined_type(model: Mapping[str, Any], asked: Query) -> str | None:
     """The type that the 404 of a query names: the first of those selected, then that of the object."""
     types = [*(asked.types or ()), *([asked.object.type] if isinstance(asked, SubjectsQuery) else [])]
-    return next((type for type in types if type not in model), None)
+    return next((type for type, _ in map(split_subject_type, map(TypeName, types)) if type not in model), None)
 
 
 def query(facts: Facts, asked: Query) -> list[Row]:
     """By type, id and relation. No type that is named may be undefined. What is there without rules is explicit."""
     explicit = rows(facts.without_rules(), asked, is_implicit=False)
     implicit = {} if asked.is_explicit else rows(facts, asked, is_implicit=True)
-    return [row for _, row in sorted((implicit | explicit).items())]
+    return [row for _, row in sorted((implicit | explicit).items()) if meets_conditions(facts, asked, row)]
+
+
+def meets_conditions(facts: Facts, asked: Query, row: Row) -> bool:
+    """Whether the object of a row meets all further conditions of its query."""
+    examined = facts.without_rules() if asked.is_explicit else facts
+    for condition in () if isinstance(asked, SubjectsQuery) else asked.further:
+        defined = facts.model[row.type]
+        names = [name for name in defined if condition.relations is None or name in condition.relations]
+        nodes = [Node(row.type, row.id, name) for name in names]
+        subject = Subject(condition.subject.type, condition.subject.id)
+        if any(examined.holds(node, subject) for node in nodes) is condition.is_negated:
+            return False
+    return True
 
 
 def rows(facts: Facts, asked: Query, is_implicit: bool) -> dict[Node, Row]:
@@ -519,11 +533,13 @@ def candidates(facts: Facts, asked: Query) -> Iterator[tuple[Node, Node, Subject
         return
     if asked.types is None:
         types |= {warrant.subject_type for warrant in facts.warrants} | {found.type for found in facts.objects}
-    literal = [ObjectRef(TypeName(type), WILDCARD) for type in types]
-    for found in [*(found for found in facts.objects if found.type in types), *literal]:
-        for relation in facts.model[asked.object.type]:
-            node = Node(asked.object.type, asked.object.id, relation)
-            yield Node(found.type, found.id, relation), node, Subject(found.type, found.id)
+    for kind in types:
+        of_type, userset = split_subject_type(TypeName(kind))
+        for id in [*(found.id for found in facts.objects if found.type == of_type), WILDCARD]:
+            for relation in facts.model[asked.object.type]:
+                node = Node(asked.object.type, asked.object.id, relation)
+                subject = Subject(of_type, id, RelationName(userset) if userset else None)
+                yield Node(kind, id, relation), node, subject
 
 
 def acceptable(walk: "Walk", node: Node) -> tuple[Warrant | None, ...]:
@@ -568,10 +584,10 @@ class Walk:
         """The warrants on the node that name the subject, or a group that it is in."""
         for warrant in self.holding(node):
             group = Node(warrant.subject_type, warrant.subject_id, warrant.subject_relation)
-            if not group.relation:
-                if group.type == self.subject.type and group.id in (self.subject.id, WILDCARD):
-                    yield warrant
-            elif node.relation in self.relations(node) and self.facts.holds(group, self.subject):
+            is_alike = (group.type, group.relation) == (self.subject.type, self.subject.relation or "")
+            if (is_alike and group.id in (self.subject.id, WILDCARD)) or (
+                group.relation and node.relation in self.relations(node) and self.facts.holds(group, self.subject)
+            ):
                 yield warrant
 
     def by_rule(

@@ -94,7 +94,7 @@ WrittenRow = Annotated[
     str,
     msgspec.Meta(
         description="type:id#relation, E for explicit or I for implicit, and the warrant of the row or - for none",
-        pattern=r"^[^ #]+:[^ #]+#[^ #]+ [EI] \S",
+        pattern=r"^[^ #]+:[^ #]+(#[^ #]+){1,2} [EI] \S",
     ),
 ]
 

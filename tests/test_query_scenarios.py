@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
+from magistrate.engine.names import split_subject_type
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.query import read_query, rows
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, TypeName
@@ -42,9 +43,15 @@ EVERYTHING = Wanted(Slice("id", 1_000))
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in query_scenarios()]
 
 
+def name_found(subject_type: str, id: str) -> str:
+    """The object or the group of a row, whose type is `team#member`, in written form."""
+    of_type, relation = split_subject_type(TypeName(subject_type))
+    return f"{of_type}:{id}#{relation}" if relation else f"{of_type}:{id}"
+
+
 def written_forms(row: Row) -> list[str]:
     """The row as scenarios write it, with each warrant that it may have."""
-    found = f"{row.type}:{row.id}#{row.relation} {'I' if row.is_implicit else 'E'}"
+    found = f"{name_found(row.type, row.id)}#{row.relation} {'I' if row.is_implicit else 'E'}"
     return [f"{found} {warrant.render() if warrant else '-'}" for warrant in row.acceptable]
 
 
@@ -231,7 +238,7 @@ def through_the_engine(scenario: Scenario, query: Query) -> Found:
 
 def shown_row(row: rows.QueryRow) -> str:
     kind = "I" if row.is_implicit else "E"
-    return f"{row.type}:{row.id}#{row.relation} {kind} {row.warrant.render() if row.warrant else '-'}"
+    return f"{name_found(row.type, row.id)}#{row.relation} {kind} {row.warrant.render() if row.warrant else '-'}"
 
 
 @pytest.mark.anyio
@@ -260,7 +267,8 @@ async def test_queries_over_a_store_read_once_for_each_level(
 
 def written_row(row: dict[str, Any]) -> str:
     """A row of an answer as scenarios write it."""
-    found = f"{row['objectType']}:{row['objectId']}#{row['relation']} {'I' if row['isImplicit'] else 'E'}"
+    group = f"#{row['subjectRelation']}" if "subjectRelation" in row else ""
+    found = f"{row['objectType']}:{row['objectId']}{group}#{row['relation']} {'I' if row['isImplicit'] else 'E'}"
     return f"{found} {'-' if row['warrant'] is None else written(row['warrant'])}"
 
 

@@ -8,7 +8,7 @@ const HEADINGS = ["type", "id", "relation", "implicit", "warrant"];
 export function toCsv(rows: QueryRow[]): string {
   const lines = rows.map((row) => [
     row.objectType,
-    row.objectId,
+    row.objectId + (row.subjectRelation ? `#${row.subjectRelation}` : ""), // no id has the sign
     row.relation,
     String(row.isImplicit),
     row.warrant ? writeWarrant(row.warrant) : "",

@@ -20,7 +20,7 @@ export interface QueryEnd {
   named: string[];
 }
 
-type Clause = "" | "select" | "where" | "is" | "of" | "of type" | "for";
+type Clause = "" | "select" | "where" | "is" | "and" | "not" | "of" | "of type" | "for";
 
 const WORDS = /,|[^\s,:]+:"[^"]*"?|[^\s,]+/g;
 const LAST_WORD = /(?:[^\s,:]+:"[^"]*"?|[^\s,]*)$/;
@@ -29,14 +29,16 @@ const NEXT: Record<Clause, Record<string, Clause>> = {
   "": { select: "select" },
   select: { where: "where", of: "of" },
   where: { is: "is" },
-  is: {},
+  is: { and: "and" },
+  and: { not: "not", is: "is" },
+  not: { is: "is" },
   of: { type: "of type" },
   "of type": { for: "for" },
   for: {},
 };
 
 /** Has the clauses that begin with a name, whatever it is: `of` and `type` can be names. */
-const NAMED: Partial<Record<Clause, true>> = { select: true, where: true, is: true, "of type": true, for: true };
+const NAMED: Partial<Record<Clause, true>> = { select: true, where: true, is: true, not: true, "of type": true, for: true };
 
 /** Reads what stands before the last word. Types are known by their names, so that `select document` finds objects. */
 export function readEnd(text: string, types: string[]): QueryEnd {
@@ -78,6 +80,8 @@ export function readEnd(text: string, types: string[]): QueryEnd {
       return { ...end, isAll, relationsOf: selected.filter((name) => types.includes(name)) };
     case "of type":
       return { ...end, isAll, isType: true };
+    case "and":
+      return { ...end, keywords: isAll ? ["not"] : [], isObject: isAll };
     default:
       return { ...end, isObject: isAll };
   }
@@ -85,6 +89,7 @@ export function readEnd(text: string, types: string[]): QueryEnd {
 
 /** Returns the keywords that may follow a list of names: of those that follow `select`, the one that fits the names. */
 function listKeywords(clause: Clause, named: string[], types: string[]): string[] {
+  if (clause === "and") return ["is"];
   if (clause !== "select") return Object.keys(NEXT[clause]);
   if (named.includes("*")) return ["where", "of type"];
   return named.every((name) => types.includes(name)) ? ["where"] : ["of type"];

@@ -154,8 +154,7 @@ validation:
         ("[{check: [{user: team:x, object: document:a, assertions: {reader: true}}]}]", "does not define type team"),
         ("[{check: [{user: user:x, object: document:a, assertions: {reader: 1}}]}]", "must be true or false"),
         ("[{check: {}}]", "tests[0].check: must be a list"),
-        ("[{list_objects: [{user: 'acme/Team:a#member', type: document}]}]", "objects of a userset cannot be listed"),
-        ("[{list_users: [{object: document:a, user_filter: [{type: acme/Team, relation: member}]}]}]", "usersets"),
+        ("[{list_users: [{object: document:a, user_filter: [], assertions: {}}]}]", "must name types"),
         ("[{tuples: [{user: user:ann, relation: can_read, object: document:a}]}]", "is computed"),
         ("[{tuples: [{user: user:ann}]}]", "must have user, relation and object"),
         ("[{list_users: [], surprise: 1}]", "tests[0]: surprise is not supported"),
@@ -182,3 +181,24 @@ def test_a_model_that_cannot_be_expressed_is_not_tested(magistrate: Magistrate, 
 
     assert (result.exit_code, result.stdout) == (2, "")
     assert "a.validation.yaml:6:39: mixed_operators" in result.stderr
+
+
+def test_usersets_are_listed_as_users_and_have_lists_of_objects(magistrate: Magistrate, tmp_path: Path) -> None:
+    users = "{object: 'document:plan', user_filter: [{type: acme/Team, relation: member}], assertions: "
+    objects = "{user: 'acme/Team:eng#member', type: document, assertions: "
+    tests = [
+        f"{{list_users: [{users}{{reader: {{users: ['acme/Team:eng#member']}}}}}}]}}",
+        f"{{list_users: [{users}{{reader: {{users: []}}}}}}]}}",
+        f"{{list_objects: [{objects}{{reader: ['document:plan']}}}}]}}",
+        f"{{list_objects: [{objects}{{can_read: []}}}}]}}",
+    ]
+    file = write(tmp_path, STORE + "tests:\n" + "".join(f"  - {test}\n" for test in tests))
+
+    printed = magistrate("model", "test", file).stdout.splitlines()
+
+    assert printed[-1] == "2 passed, 2 failed"
+    failed = [line.partition("store.fga.yaml: ")[2] for line in printed if line.startswith("FAILED")]
+    assert failed == [
+        "users that are reader of document:plan: acme/Team:eng#member is unexpected",
+        "document where acme/Team:eng#member is can_read: document:plan is unexpected",
+    ]

@@ -116,6 +116,10 @@ async def test_lists_between_writes_are_those_of_a_search_without_the_graph(ctx:
             *(SEES, "select * where user:bob is *", "select explicit document, folder where user:ann is *"),
             *("select viewer of type user for document:d1", "select * of type user, group for document:d2"),
             *("select explicit * of type * for folder:f", "select reader, blocked of type user for document:d3"),
+            "select document where user:ann is reader, viewer and folder:f is parent",
+            "select document where user:bob is viewer and not user:ann is blocked and not folder:g is parent",
+            "select explicit * where user:ann is * and not user:bob is viewer",
+            *("select viewer of type group#member for document:d1", "select * of type user, group#member for folder:f"),
         ):
             for one in (ctx, others[1]):  # what follows comes for the second time, even if little is cached
                 await page_of(without_listings(one), q, limit="100")

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from magistrate.engine.names import join_subject_type
 from magistrate.engine.policy import read_policy
-from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.query import ObjectCondition, ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.query.result_set import ResultSet
 from magistrate.engine.query.rows import RelationResult, Reports
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
@@ -35,8 +36,21 @@ def query(draw: st.DrawFn) -> Query:
         None if relations is None else tuple(map(RelationName, relations)),
         None if found is None else tuple(map(TypeName, found)),
     )
-    kind = ObjectsQuery if draw(st.booleans()) else SubjectsQuery
-    return kind(one, *asked, draw(st.booleans()))
+    if draw(st.booleans()):
+        further = draw(st.lists(condition(), max_size=2)) if draw(st.booleans()) else []
+        return ObjectsQuery(one, *asked, draw(st.booleans()), tuple(further))
+    usersets = draw(st.lists(st.builds(join_subject_type, types.map(TypeName), names), max_size=2, unique=True))
+    kinds = (*asked[1], *usersets) if asked[1] is not None else asked[1]
+    return SubjectsQuery(one, asked[0], kinds, draw(st.booleans()))
+
+
+@st.composite
+def condition(draw: st.DrawFn) -> ObjectCondition:
+    relations = draw(st.none() | st.lists(names, min_size=1, max_size=2, unique=True))
+    subject = ObjectRef(TypeName(draw(types)), ObjectId(draw(ids)))
+    return ObjectCondition(
+        subject, None if relations is None else tuple(map(RelationName, relations)), draw(st.booleans())
+    )
 
 
 others = st.lists(st.builds(ObjectRef, st.sampled_from(TYPES).map(TypeName), ids.map(ObjectId)), max_size=3)

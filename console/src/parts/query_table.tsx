@@ -7,6 +7,8 @@ import { Table } from "./table";
 export interface QueryRow {
   objectType: string;
   objectId: string;
+  /** The relation of a group, if the query selects groups. */
+  subjectRelation?: string;
   relation: string;
   isImplicit: boolean;
   warrant: Warrant | null;
@@ -22,14 +24,20 @@ interface Properties {
   context?: string;
 }
 
+/** Writes the object of a row, or its group: `team:eng#member`. */
+export function writeRow(row: QueryRow): string {
+  return writeObject(row) + (row.subjectRelation ? `#${row.subjectRelation}` : "");
+}
+
 /** Shows the rows of a query, each with the reason that the service reports. */
 export function QueryTable({ rows, fixed, areSubjects, context }: Properties) {
   return (
     <Table label="Results" headings={[areSubjects ? "Subject" : "Object", "Relation", "How", "Because"]} hasActions>
       {rows.map((row) => (
-        <tr key={`${writeObject(row)}#${row.relation}`}>
+        <tr key={`${writeRow(row)}#${row.relation}`}>
           <td>
             <ObjectLink object={row} />
+            {row.subjectRelation && `#${row.subjectRelation}`}
           </td>
           <td>
             <b>{row.relation}</b>
@@ -40,7 +48,7 @@ export function QueryTable({ rows, fixed, areSubjects, context }: Properties) {
             {fixed && row.objectId !== "*" && (
               <a
                 href={link("why", {
-                  subject: areSubjects ? writeObject(row) : fixed,
+                  subject: areSubjects ? writeRow(row) : fixed,
                   relation: row.relation,
                   object: areSubjects ? fixed : writeObject(row),
                   context,
@@ -49,13 +57,13 @@ export function QueryTable({ rows, fixed, areSubjects, context }: Properties) {
                 Why
                 <span class="sr">
                   {" "}
-                  {writeObject(row)} {row.relation}
+                  {writeRow(row)} {row.relation}
                 </span>
               </a>
             )}
             {fixed && row.objectId !== "*" && (
               <Pin
-                subject={areSubjects ? writeObject(row) : fixed}
+                subject={areSubjects ? writeRow(row) : fixed}
                 relation={row.relation}
                 object={areSubjects ? fixed : writeObject(row)}
                 context={context}

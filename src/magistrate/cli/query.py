@@ -26,7 +26,7 @@ SHOWN = 100
 """Limits the rows that are shown unless --limit or --all says otherwise."""
 
 COLUMNS: Columns = {
-    "FOUND": render_object,
+    "FOUND": lambda row: render_object(row) + (f"#{row['subjectRelation']}" if "subjectRelation" in row else ""),
     "RELATION": lambda row: row["relation"],
     "HOW": lambda row: "implicit" if row["isImplicit"] else "explicit",
     "WARRANT": lambda row: render_warrant(row["warrant"]) if row["warrant"] else "-",
@@ -75,10 +75,10 @@ def query(
     the relation itself grant it, and implicit if rules are needed. There are two forms:
 
     \b
-    select [explicit] TYPES where TYPE:ID is RELATIONS
+    select [explicit] TYPES where TYPE:ID is RELATIONS [and [not] TYPE:ID is RELATIONS]...
     select [explicit] RELATIONS of type TYPES for TYPE:ID
 
-    TYPES and RELATIONS are names separated by commas, or * for all."""
+    TYPES and RELATIONS are names separated by commas, or * for all; of type team#member lists groups."""
     strict = "true" if is_strict else "false"
     given = {
         "q": q,

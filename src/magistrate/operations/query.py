@@ -12,6 +12,7 @@ import msgspec
 
 from magistrate.engine.conditions import ALWAYS
 from magistrate.engine.graph import GivenUp
+from magistrate.engine.names import split_subject_type
 from magistrate.engine.overlay import Overlay
 from magistrate.engine.plain_warrants import FIRST_NUMBER
 from magistrate.engine.plans import Model
@@ -180,7 +181,7 @@ class _PageRead:
     ) -> Page[StoredRow]:
         """Returns the page of the slice that was read, with the stored objects of its rows."""
         assert self._kept_page is not None
-        rows = [StoredRow(row, stored.get(ObjectRef(row.type, row.id))) for row in page.rows]
+        rows = [StoredRow(row, stored.get(row.ref)) for row in page.rows]
         completed = Page(rows, page.prev_cursor, page.next_cursor, self._total)
         self._kept_page.keep_page(wanted.slice, kind.name, completed)
         return completed
@@ -307,9 +308,9 @@ class _QuerySearch:
         existing = await self._list_stored(types)
         if self.overlay is None or not types:
             return existing
-        named = [name for name in self.overlay.objects if None in types or name in types]
+        named = [*self.overlay.objects] if None in types else [name for name in types if name is not None]
         return {
-            name: self.overlay.merge_objects(name, existing.get(name, ()))
+            name: self.overlay.merge_objects(split_subject_type(name)[0], existing.get(name, ()))
             for name in dict.fromkeys((*existing, *named))
         }
 
@@ -322,11 +323,12 @@ class _QuerySearch:
         ids: dict[TypeName, list[ObjectId]] = defaultdict(list)
         for only in types:
             after: ObjectName | None = None
+            name = None if only is None else split_subject_type(only)[0]
             while True:
-                names = (await self.store.list_names(only, after, NAMES_AT_ONCE, self.at)).value
+                names = (await self.store.list_names(name, after, NAMES_AT_ONCE, self.at)).value
                 self.work.spend(len(names))
                 for of_type, id in names:
-                    ids[of_type].append(id)
+                    ids[only or of_type].append(id)
                 if len(names) < NAMES_AT_ONCE:
                     break
                 after = names[-1]
@@ -367,7 +369,7 @@ async def _sort_keys(keys: list[SortKey]) -> list[SortKey]:
 
 
 async def _read_stored(ctx: Context, rows: Sequence[QueryRow], at: Revision) -> dict[ObjectRef, StoredObject]:
-    refs = [ObjectRef(row.type, row.id) for row in rows if row.id != WILDCARD]
+    refs = [row.ref for row in rows if row.id != WILDCARD]
     if not refs:
         return {}
     found = await ctx.store.find_objects(refs, at)

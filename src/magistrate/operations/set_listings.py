@@ -124,7 +124,7 @@ async def find_set_listing(
             except GivenUp:
                 return None
         if ordered is not None:
-            return SetListing(ordered, fetch.revision, ordered.sets.valid_until, fetch.adjacency.numbering)
+            return SetListing(ordered, fetch.revision, ordered.valid_until, fetch.adjacency.numbering)
     return None
 
 
@@ -138,12 +138,19 @@ async def _search_objects(
     work: Work,
 ) -> OrderedSets | None:
     """Returns the rows, or None if the graph has changed meanwhile. Raises GivenUp."""
-    connected = await lists.connect(fetch.model, query, store, work)
-    if connected is None:
-        raise GivenUp
-    steps = search_sets(connected, fetch, query.subject, conditions, work)
-    found = await _complete(Search(fetch.model, work, steps), fetch, reader)
-    return None if found is None else await lists.order(fetch, store, found, work)
+    ordered: list[OrderedSets] = []
+    for one in (query, *query.list_further()):
+        connected = await lists.connect(fetch.model, one, store, work)
+        if connected is None:
+            raise GivenUp
+        steps = search_sets(connected, fetch, one.subject, conditions, work)
+        found = await _complete(Search(fetch.model, work, steps), fetch, reader)
+        if found is None:
+            return None
+        ordered.append(await lists.order(fetch, store, found, work))
+    for condition, other in zip(query.further, ordered[1:], strict=True):
+        ordered[0].restrict(other, condition.is_negated)
+    return ordered[0] if fetch.is_current else None
 
 
 async def _search_subjects(

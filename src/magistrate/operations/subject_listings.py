@@ -6,6 +6,7 @@ from pyroaring import BitMap
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.expansion import Plan
+from magistrate.engine.graph import GivenUp
 from magistrate.engine.graph.subject_fetch import SubjectFetch
 from magistrate.engine.plans import Model
 from magistrate.engine.query import SubjectsQuery
@@ -32,7 +33,10 @@ class SubjectLists:
     def begin(
         self, fetch: SubjectFetch, query: SubjectsQuery, conditions: PolicyEvaluator, work: Work
     ) -> Search[SolvedSubjects]:
-        """Returns the search for the rows of a query. Raises NotFound."""
+        """Returns the search for the rows of a query. Raises NotFound, and GivenUp for usersets, which the entries of
+        subjects do not tell apart."""
+        if any("#" in subject_type for subject_type in query.types or ()):
+            raise GivenUp
         model = fetch.model
         demand_types(model, query)
         if model is not self._model:

@@ -1,6 +1,7 @@
 """The query language: what can be written, and which texts are refused, with what words."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from magistrate.engine.id_characters import DOTS_MESSAGE
-from magistrate.engine.query import MAX_QUERY_LENGTH, ObjectsQuery, Query, SubjectsQuery, read_query
-from magistrate.engine.query.language import FAULTS
+from magistrate.engine.query import MAX_QUERY_LENGTH, ObjectCondition, ObjectsQuery, Query, SubjectsQuery, read_query
+from magistrate.engine.query.language import FAULTS, render_query
 from magistrate.engine.terms import KEYWORDS, RelationName, TypeName, object_ref
 from magistrate.errors import InvalidParameter
 from tests.ids import id_message
@@ -35,6 +36,14 @@ def subjects(
     obj: tuple[str, str], relations: list[str] | None, types: list[str] | None, is_explicit: bool = False
 ) -> SubjectsQuery:
     return SubjectsQuery(object_ref(*obj), relation_names(relations), type_names(types), is_explicit)
+
+
+def meeting(query: ObjectsQuery, *further: ObjectCondition) -> ObjectsQuery:
+    return replace(query, further=further)
+
+
+def condition(subject: tuple[str, str], relations: list[str] | None, is_negated: bool = False) -> ObjectCondition:
+    return ObjectCondition(object_ref(*subject), relation_names(relations), is_negated)
 
 
 def type_names(names: list[str] | None) -> tuple[TypeName, ...] | None:
@@ -78,10 +87,26 @@ U = ("user", "ann")
         ("select * of type user for document:plan", subjects(D, None, ["user"])),
         ("select viewer of type * for document:plan", subjects(D, ["viewer"], None)),
         ("select explicit * of type * for document:plan", subjects(D, None, None, True)),
+        ("select viewer of type team#member, user for document:plan", subjects(D, ["viewer"], ["team#member", "user"])),
+        (
+            "select document where user:ann is viewer and folder:plans is parent and not user:bob is *",
+            meeting(
+                objects(U, ["document"], ["viewer"]),
+                condition(("folder", "plans"), ["parent"]),
+                condition(("user", "bob"), None, True),
+            ),
+        ),
+        (
+            "SELECT document WHERE user:ann IS and,not AND NOT team:and IS not",
+            meeting(objects(U, ["document"], ["and", "not"]), condition(("team", "and"), ["not"], True)),
+        ),
+        ("select and where not:a is and", objects(("not", "a"), ["and"], ["and"])),
+        ("select not of type and for and:not", subjects(("and", "not"), ["not"], ["and"])),
     ],
 )
 def test_every_form(text: str, query: Query) -> None:
     assert read_query(text) == query
+    assert read_query(render_query(query)) == query
 
 
 @pytest.mark.parametrize(
@@ -167,10 +192,7 @@ def test_keywords_are_no_names(keyword: str) -> None:
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        *(
-            (name, NAME_WORDS)
-            for name in ["Document", "docuMent", "doc.ument", "doc#viewer", "doc*", "**", "'a'", "a;"]
-        ),
+        *((name, NAME_WORDS) for name in ["Document", "docuMent", "doc.ument", "doc*", "**", "'a'", "a;"]),
         ("x" * 65, "must be at most 64 characters long"),
     ],
 )
@@ -290,9 +312,9 @@ ONE_OBJECT = "a query is about one object, type:id ({place})"
         ("select a where user:ann, user:bob is b", 24, PARSING + "token \",\" (expected 'is')"),
         ("select a where user:ann are b", 25, PARSING + "token \"are\" (expected 'is')"),
         ("select a where user:ann is", 27, PARSING + f"end of input (expected {LIST})"),
-        ("select a where user:ann is b c", 30, PARSING + "token \"c\" (expected ',' or the end)"),
-        ("select a where user:ann is * , b", 30, PARSING + 'token "," (expected the end)'),
-        ("select a where user:ann is b where", 30, PARSING + "token \"where\" (expected ',' or the end)"),
+        ("select a where user:ann is b c", 30, PARSING + "token \"c\" (expected ',', 'and' or the end)"),
+        ("select a where user:ann is * , b", 30, PARSING + "token \",\" (expected 'and' or the end)"),
+        ("select a where user:ann is b where", 30, PARSING + "token \"where\" (expected ',', 'and' or the end)"),
         ("select a of type", 17, PARSING + f"end of input (expected {LIST})"),
         ("select a of type user:ann", 18, PARSING + f'token "user:ann" (expected {LIST})'),
         ("select a of type b c", 20, PARSING + "token \"c\" (expected ',' or 'for')"),

@@ -18,6 +18,7 @@ from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render
 from magistrate.api.parse import read_boolean
 from magistrate.api.service import Answer, Call, answer_call
 from magistrate.api.v1 import query as legacy_query
+from magistrate.engine.names import split_subject_type
 from magistrate.engine.query import MAX_QUERY_LENGTH, Query, SubjectsQuery, hide_undefined_types, read_query
 from magistrate.errors import InvalidParameter
 from magistrate.operations import query
@@ -41,6 +42,9 @@ class QueryRowAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults
 
     object_type: str
     object_id: str
+    subject_relation: Annotated[
+        str | msgspec.UnsetType, msgspec.Meta(description="the relation of a userset, if the query selects usersets")
+    ] = msgspec.UNSET
     relation: str
     warrant: WarrantAnswer | None
     is_implicit: bool
@@ -169,9 +173,13 @@ def _collect_names(parsed: Query) -> Iterator[UsedName]:
     if isinstance(parsed, SubjectsQuery):
         for relation in parsed.relations or ():
             yield UsedName(parsed.object.type, relation, "q", "q")
-    else:
-        among, relations = parsed.types or (), parsed.relations or ()
-        yield UsedName(parsed.subject.type, None, "q", among=among, is_subject=True, relations=relations)
+        for of_type, userset in map(split_subject_type, parsed.types or ()):
+            if userset:
+                yield UsedName(of_type, userset, "q", "q")
+        return
+    for condition in (parsed, *parsed.list_further()):
+        among, relations = parsed.types or (), condition.relations or ()
+        yield UsedName(condition.subject.type, None, "q", among=among, is_subject=True, relations=relations)
         for relation in relations:
             yield UsedName(None, relation, "q", "q", among)
 
@@ -201,12 +209,13 @@ def _render_row(caller: Caller, found: StoredRow) -> QueryRowAnswer:
     """Renders a row without the meta and the warrant of an object of a type that the caller may not use."""
     row, stored, warrant = found.row, found.stored, found.row.warrant
     if caller.object_types is not None:
-        stored = stored if row.type in caller.object_types else None
+        stored = stored if row.ref.type in caller.object_types else None
         warrant = warrant if warrant is not None and warrant.object_type in caller.object_types else None
     meta = stored.meta if stored is not None else None
     return QueryRowAnswer(
-        object_type=row.type,
+        object_type=row.ref.type,
         object_id=row.id,
+        subject_relation=row.subject_relation or msgspec.UNSET,
         relation=row.relation,
         warrant=None if warrant is None else render_warrant(warrant),
         is_implicit=row.is_implicit,

@@ -20,6 +20,7 @@ class FgaQueryRowAnswer(msgspec.Struct, kw_only=True):
 
     resource_type: str
     resource_id: str
+    subject_relation: str | msgspec.UnsetType = msgspec.UNSET
     relation: str
     warrant: FgaWarrantAnswer
     is_implicit: bool
@@ -36,6 +37,7 @@ def _render(parsed: Query, row: QueryRowAnswer) -> FgaQueryRowAnswer:
     return FgaQueryRowAnswer(
         resource_type=row.object_type,
         resource_id=row.object_id,
+        subject_relation=row.subject_relation,
         relation=row.relation,
         warrant=_equivalent_warrant(parsed, row) if row.warrant is None else render_fga_warrant(row.warrant),
         is_implicit=row.is_implicit,
@@ -48,9 +50,10 @@ def _equivalent_warrant(parsed: Query, row: QueryRowAnswer) -> FgaWarrantAnswer:
     found = ObjectRef(TypeName(row.object_type), ObjectId(row.object_id))
     object = parsed.object if isinstance(parsed, SubjectsQuery) else found
     subject = found if isinstance(parsed, SubjectsQuery) else parsed.subject
+    userset = "" if row.subject_relation is msgspec.UNSET else row.subject_relation
     return FgaWarrantAnswer(
         resource_type=object.type,
         resource_id=object.id,
         relation=row.relation,
-        subject=FgaSubjectAnswer(subject.type, subject.id),
+        subject=FgaSubjectAnswer(subject.type, subject.id, userset),
     )

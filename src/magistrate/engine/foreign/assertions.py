@@ -13,6 +13,7 @@ from magistrate.engine.foreign.names import convert_name
 from magistrate.engine.foreign.relationships import ForeignRelationship
 from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, QueryAssertion
 from magistrate.engine.model_tests.values import read_list, read_object
+from magistrate.engine.names import join_subject_type
 from magistrate.engine.query.language import ObjectsQuery, SubjectsQuery
 from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import (
@@ -87,12 +88,11 @@ class AssertionReader:
         self, members: Members, title: str, place: str, added: Sequence[Warrant]
     ) -> Iterator[QueryAssertion]:
         user = self._read_end(members.get("user"), f"{place}.user")
-        if user.relation is not None:
-            raise InvalidRequest(f"{place}: {members['user']}: the objects of a userset cannot be listed")
         of_type = self._convert_type(str(members.get("type")), f"{place}.type")
         for relation, objects in read_object(members.get("assertions"), f"{place}.assertions").items():
             text = f"{members.get('type')} where {members['user']} is {relation}"
-            query = ObjectsQuery(user.ref, (_read_relation(relation, place),), (of_type,), is_explicit=False)
+            relations = (_read_relation(relation, place),)
+            query = ObjectsQuery(user.ref, relations, (of_type,), is_explicit=False, subject_relation=user.relation)
             expected = self._read_expected(objects, f"{place}.assertions")
             yield QueryAssertion(_name(title, text), query, expected, self._read_context(members, place), added)
 
@@ -101,15 +101,20 @@ class AssertionReader:
     ) -> Iterator[QueryAssertion]:
         object = self._read_end(members.get("object"), f"{place}.object")
         filters = [read_object(one, place) for one in read_list(members.get("user_filter"), f"{place}.user_filter")]
-        if not filters or any("relation" in one for one in filters):
-            raise InvalidRequest(f"{place}.user_filter: must name types, and usersets cannot be listed")
-        types = tuple(self._convert_type(str(one.get("type")), f"{place}.user_filter") for one in filters)
+        if not filters:
+            raise InvalidRequest(f"{place}.user_filter: must name types")
+        types = tuple(self._read_filter(one, f"{place}.user_filter") for one in filters)
         for relation, answer in read_object(members.get("assertions"), f"{place}.assertions").items():
             users = read_object(answer, f"{place}.assertions").get("users")
             query = SubjectsQuery(object.ref, (_read_relation(relation, place),), types, is_explicit=False)
             expected = self._read_expected(users, f"{place}.assertions")
             text = f"users that are {relation} of {members['object']}"
             yield QueryAssertion(_name(title, text), query, expected, self._read_context(members, place), added)
+
+    def _read_filter(self, members: Members, place: str) -> TypeName:
+        """Returns a subject type, that of usersets if the filter names a relation."""
+        of_type, relation = self._convert_type(str(members.get("type")), place), members.get("relation")
+        return of_type if relation is None else join_subject_type(of_type, _read_relation(relation, place))
 
     def read_spicedb(self, file: Members) -> Iterator[Assertion]:
         """Yields the assertions of the members `assertions` and `validation`. Raises InvalidRequest.
@@ -157,7 +162,8 @@ class AssertionReader:
         return self._rename_context(read_object(members.get("context") or {}, f"{place}.context"))
 
     def _read_expected(self, values: object, place: str) -> list[str]:
-        return [_render(self._read_end(one, place).ref) for one in read_list(values, place)]
+        ends = [self._read_end(one, place) for one in read_list(values, place)]
+        return [_render(end.ref) + (f"#{end.relation}" if end.relation else "") for end in ends]
 
     def _read_end(self, text: object, place: str) -> _End:
         """Reads `acme/team:eng#member`."""

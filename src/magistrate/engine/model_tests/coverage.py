@@ -162,7 +162,8 @@ def _list_checks(memory: WarrantsInMemory, assertion: Assertion) -> Iterator[Che
     query, context = assertion.query, assertion.context
     for row in complete(memory.list_rows(query, context, Work(MOST_WORK))):
         if isinstance(query, ObjectsQuery):
-            subject = Subject(query.subject.type, query.subject.id)
-            yield Check(ObjectRef(row.type, row.id), row.relation, subject, context)
+            subject = Subject(query.subject.type, query.subject.id, query.subject_relation)
+            yield Check(row.ref, row.relation, subject, context)
         else:
-            yield Check(query.object, row.relation, Subject(row.type, row.id), context)
+            userset = RelationName(row.subject_relation) if row.subject_relation else None
+            yield Check(query.object, row.relation, Subject(row.ref.type, row.id, userset), context)

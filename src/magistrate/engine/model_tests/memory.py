@@ -13,6 +13,7 @@ from magistrate.engine.evaluation import Evaluation
 from magistrate.engine.explanation import Explanation, ExplanationNode, ExplanationSearch
 from magistrate.engine.model import ObjectType
 from magistrate.engine.named_policy import NamedPolicy
+from magistrate.engine.names import split_subject_type
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.overlay import Overlay, warrant_key
 from magistrate.engine.plans import Model
@@ -151,7 +152,7 @@ class WarrantsInMemory:
         """Returns the objects that the warrants name by type; None among the types stands for all."""
         named = {*types}
         wanted = self.overlay.objects if None in named else {name for name in named if name is not None}
-        return {name: self.overlay.merge_objects(name, ()) for name in wanted}
+        return {name: self.overlay.merge_objects(split_subject_type(name)[0], ()) for name in wanted}
 
     def _complete(self, search: Search[T]) -> Checkpoints[T]:
         self._remains.append(search)

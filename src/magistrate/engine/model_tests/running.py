@@ -7,7 +7,8 @@ from magistrate.engine.check import Check
 from magistrate.engine.explanation import Explanation
 from magistrate.engine.model_tests.memory import MOST_WORK, WarrantsInMemory, complete, is_allowed
 from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, ModelSuite, QueryAssertion
-from magistrate.engine.query.language import ObjectsQuery
+from magistrate.engine.names import join_subject_type
+from magistrate.engine.query.language import ObjectsQuery, Query
 from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.search import ITEMS_FREED_FOR_A_NODE, Checkpoints
 from magistrate.engine.suggestions import suggest_name
@@ -151,7 +152,7 @@ class SuiteRun:
                 if undefined:
                     return AssertionOutcome(assertion, undefined)
         rows = yield from memory.list_rows(query, assertion.context, work)
-        has_relations = any("#" in text for text in assertion.expected)
+        has_relations = any(_split_row(query, text)[1] for text in assertion.expected)
         rows_by_text = {_render_row(row, has_relations): row for row in rows}
         missing = [text for text in dict.fromkeys(assertion.expected) if text not in rows_by_text]
         others = [text for text in rows_by_text if text not in assertion.expected] if assertion.is_complete else []
@@ -167,19 +168,32 @@ class SuiteRun:
     def _find_check(self, assertion: QueryAssertion, text: str) -> Check | None:
         """Returns the check that a row stands for, if the query has one relation or the row names it."""
         query = assertion.query
-        name, _, named = text.partition("#")
-        of_type, _, id = name.partition(":")
+        row, named = _split_row(query, text)
         relations = (RelationName(named),) if named else query.relations or ()
         if len(relations) != 1:
             return None
-        row = ObjectRef(TypeName(of_type), ObjectId(id))
         if isinstance(query, ObjectsQuery):
-            return Check(row, relations[0], Subject(query.subject.type, query.subject.id), assertion.context)
-        return Check(query.object, relations[0], Subject(row.type, row.id), assertion.context)
+            ref = ObjectRef(row.type, row.id)
+            subject = Subject(query.subject.type, query.subject.id, query.subject_relation)
+            return Check(ref, relations[0], subject, assertion.context)
+        return Check(query.object, relations[0], row, assertion.context)
 
 
 def _render_row(row: QueryRow, has_relation: bool) -> str:
-    return f"{row.type}:{row.id}#{row.relation}" if has_relation else f"{row.type}:{row.id}"
+    userset = f"#{row.subject_relation}" if row.subject_relation else ""
+    text = f"{row.ref.type}:{row.id}{userset}"
+    return f"{text}#{row.relation}" if has_relation else text
+
+
+def _split_row(query: Query, text: str) -> tuple[Subject, str]:
+    """Returns what a row of an assertion names, and its relation, the empty text if it names none. The row of a group
+    is `team:eng#member`, and `team:eng#member#viewer` with its relation."""
+    name, _, relations = text.partition("#")
+    of_type, _, id = name.partition(":")
+    userset, _, relation = relations.partition("#")
+    if join_subject_type(TypeName(of_type), userset) not in (query.types or ()):
+        userset, relation = "", relations
+    return Subject(TypeName(of_type), ObjectId(id), RelationName(userset) if userset else None), relation
 
 
 def _join(texts: Sequence[str]) -> str:

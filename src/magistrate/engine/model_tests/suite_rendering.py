@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from magistrate.engine.model import ObjectType
 from magistrate.engine.model_tests.suite import Assertion, CheckAssertion, ModelSuite
 from magistrate.engine.named_policy import NamedPolicy
-from magistrate.engine.query.language import render_query
+from magistrate.engine.query.language import ObjectsQuery, render_query
 from magistrate.engine.warrants import Warrant
 
 Json = dict[str, Any]
@@ -31,7 +31,7 @@ def render_tests(suite: ModelSuite) -> str:
     """Returns the text of a test file with the warrants and the tests of a suite, but without its model. Every value is
     JSON, which YAML reads alike."""
     lines = ["setup:", "  warrants:", *(f"    - {_render_json(_write_warrant(one))}" for one in suite.warrants)]
-    lines += ["tests:", *(f"  - {_render_json(_write_assertion(one))}" for one in suite.assertions)]
+    lines += ["tests:", *map(_write_test, suite.assertions)]
     return "\n".join(lines) + "\n"
 
 
@@ -80,6 +80,14 @@ def _render_limits(limits: Mapping[str, int | None]) -> Json:
         for name, limit in limits.items()
         if limit is not None
     }
+
+
+def _write_test(assertion: Assertion) -> str:
+    """Returns the line of a test, or that of a comment for a query that our language does not have."""
+    query = None if isinstance(assertion, CheckAssertion) else assertion.query
+    if isinstance(query, ObjectsQuery) and query.subject_relation:
+        return f"  # the objects of a group cannot be queried: {_render_json(assertion.name)}"
+    return f"  - {_render_json(_write_assertion(assertion))}"
 
 
 def _write_assertion(assertion: Assertion) -> Json:

@@ -7,12 +7,14 @@ bitmaps instead, from the graph cache and a reverse graph that is kept (`connect
 out of them. Most lists of subjects are computed likewise by `subject_sets.py`, with `plan_edges.py` in place of the
 graph, `subject_nodes.py` for what it computes, and `subject_pages.py` with `subject_reports.py` for its pages;
 `subject_bitmaps.py` finds the subjects of many objects at once, for differences.
+`object_conditions.py` restricts a list of objects to those that meet its further conditions.
 `reports.py` finds the warrant of a row in a list of objects. `candidates.py` checks objects one by one where no order
 exists in which to compute sets. `rows.py` has the rows of a result.
 """
 
 from magistrate.engine.query.language import (
     MAX_QUERY_LENGTH,
+    ObjectCondition,
     ObjectsQuery,
     Query,
     SubjectsQuery,
@@ -23,6 +25,7 @@ from magistrate.engine.query.language import (
 
 __all__ = [
     "MAX_QUERY_LENGTH",
+    "ObjectCondition",
     "ObjectsQuery",
     "Query",
     "SubjectsQuery",

@@ -5,13 +5,15 @@ from typing import Any
 
 from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.evaluation import Check
+from magistrate.engine.names import split_subject_type
 from magistrate.engine.plans import Model
 from magistrate.engine.query.candidates import NOBODY, Candidates, check_candidates
 from magistrate.engine.query.language import ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.query.object_conditions import meet_conditions
 from magistrate.engine.query.objects import find_objects
 from magistrate.engine.query.reverse_graph import ReverseGraph, Target
 from magistrate.engine.query.rows import Findings
-from magistrate.engine.query.search import Search
+from magistrate.engine.query.search import Search, Steps
 from magistrate.engine.query.subjects import SubjectSearch
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.work import Work
@@ -24,13 +26,26 @@ def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work:
     demand_types(model, query)
     conditions = PolicyEvaluator(context, now, work, model.policies)
     examined = model.without_rules() if query.is_explicit else model
+    if isinstance(query, ObjectsQuery) and query.subject_relation:
+        return Search(model, work, _compute_nothing())
     if isinstance(query, ObjectsQuery):
-        graph = ReverseGraph(examined, query.subject.type, work)
-        steps = find_objects(graph, find_targets(model, query), query.subject, conditions, work)
-        return Search(model, work, steps, graph.remains)
+        queries = [query, *query.list_further()]
+        graphs = [ReverseGraph(examined, one.subject.type, work) for one in queries]
+        searches = [
+            find_objects(graph, find_targets(model, one), one.subject, conditions, work)
+            for graph, one in zip(graphs, queries, strict=True)
+        ]
+        remains = [container for graph in graphs for container in graph.remains]
+        return Search(model, work, meet_conditions(query, searches, work), remains)
     types, relations = list_subject_types(model, query), list_relations(model, query)
     search = SubjectSearch(examined, types, query.types is None, conditions, work)
     return Search(model, work, search.steps(query.object, relations), search.remains)
+
+
+def _compute_nothing() -> Steps[Findings]:
+    """Returns findings that leave each candidate to be checked by itself."""
+    yield None
+    return Findings(None)
 
 
 def check_each(
@@ -44,11 +59,11 @@ def check_each(
     """Returns a search that checks every existing object of `find_row_types`, by type, for Findings that have no listed
     rows."""
     if isinstance(query, ObjectsQuery):
-        candidates = [
-            _object_candidates(query, target, existing.get(target[0], ()), context)
-            for target in find_targets(model, query)
+        searches = [
+            check_candidates(model, _list_object_candidates(model, one, existing, context), False, now, work)
+            for one in (query, *query.list_further())
         ]
-        return Search(model, work, check_candidates(model, candidates, False, now, work))
+        return Search(model, work, meet_conditions(query, searches, work))
     candidates = [
         _subject_candidates(query, of_type, relation, existing.get(of_type, ()), context)
         for of_type in dict.fromkeys([*list_subject_types(model, query), *existing])
@@ -58,7 +73,7 @@ def check_each(
 
 
 def find_row_types(model: Model, query: Query) -> set[TypeName | None]:
-    """Returns the types that rows can have; None stands for all types there are."""
+    """Returns the types that rows can have, subject types among them; None stands for all types there are."""
     if isinstance(query, SubjectsQuery):
         return {None} if query.types is None else {*query.types}
     return {of_type for of_type, _ in find_targets(model, query)}
@@ -77,7 +92,7 @@ def demand_types(model: Model, query: Query) -> None:
     exceptions = list(query.types or ())
     if isinstance(query, SubjectsQuery):
         exceptions = [*(exceptions if query.demands_types else ()), query.object.type]
-    for name in exceptions:
+    for name, _ in map(split_subject_type, exceptions):
         if name not in model.types:
             raise NotFound("ObjectType", name)
 
@@ -97,11 +112,21 @@ def list_relations(model: Model, query: SubjectsQuery) -> list[RelationName]:
     return [relation for relation in defined if query.relations is None or relation in query.relations]
 
 
+def _list_object_candidates(
+    model: Model,
+    query: ObjectsQuery,
+    existing: Mapping[TypeName, Sequence[ObjectId]],
+    context: Mapping[str, Any],
+) -> list[Candidates]:
+    targets = find_targets(model, query)
+    return [_object_candidates(query, target, existing.get(target[0], ()), context) for target in targets]
+
+
 def _object_candidates(
     query: ObjectsQuery, target: Target, ids: Sequence[ObjectId], context: Mapping[str, Any]
 ) -> Candidates:
     of_type, relation = target
-    subject = Subject(query.subject.type, query.subject.id)
+    subject = Subject(query.subject.type, query.subject.id, query.subject_relation)
     return Candidates(of_type, relation, ids, lambda id: Check(ObjectRef(of_type, id), relation, subject, context))
 
 
@@ -112,8 +137,11 @@ def _subject_candidates(
     ids: Sequence[ObjectId],
     context: Mapping[str, Any],
 ) -> Candidates:
+    name, userset = split_subject_type(of_type)
+
     def build_check(id: ObjectId) -> Check:
-        subject = Subject(TypeName(""), WILDCARD) if id == NOBODY else Subject(of_type, id)
+        is_nobody = id == NOBODY
+        subject = Subject(TypeName(""), WILDCARD) if is_nobody else Subject(name, id, RelationName(userset) or None)
         return Check(query.object, relation, subject, context)
 
     return Candidates(of_type, relation, (*ids, WILDCARD, NOBODY), build_check)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 
 from lark import Lark, Token, Transformer, UnexpectedToken
 
+from magistrate.engine.names import join_subject_type
 from magistrate.engine.positions import Position, position
 from magistrate.engine.terms import (
     WILDCARD,
@@ -39,21 +40,40 @@ Name = TypeVar("Name", TypeName, RelationName, ObjectId)
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectsQuery:
-    """Represents `select [explicit] types where subject is relations`. None in place of names is `*`.
+class ObjectCondition:
+    """Represents `and subject is relations`, or `and not` if it `is_negated`: an object meets it if the subject has one
+    of the relations on it, or has none of them."""
 
-    Each name occurs once, in the order in which it was first written."""
+    subject: ObjectRef
+    relations: tuple[RelationName, ...] | None
+    is_negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectsQuery:
+    """Represents `select [explicit] types where subject is relations and …`. None in place of names is `*`.
+
+    Each name occurs once, in the order in which it was first written. Rows are those of the first condition on the
+    objects that meet all `further` ones. With `subject_relation` the subject is a userset, which tests of models may
+    ask about and the language does not: each object is checked."""
 
     subject: ObjectRef
     relations: tuple[RelationName, ...] | None
     types: tuple[TypeName, ...] | None
     is_explicit: bool
+    further: tuple[ObjectCondition, ...] = ()
+    subject_relation: RelationName | None = None
+
+    def list_further(self) -> "list[ObjectsQuery]":
+        """Returns a query of its own for each further condition, as if none were negated."""
+        return [ObjectsQuery(one.subject, one.relations, self.types, self.is_explicit) for one in self.further]
 
 
 @dataclass(frozen=True, slots=True)
 class SubjectsQuery:
-    """Represents `select [explicit] relations of type types for object`. Names are as in ObjectsQuery. Unless it
-    `demands_types`, a type that is not defined has no subjects but those that warrants name."""
+    """Represents `select [explicit] relations of type types for object`. Names are as in ObjectsQuery, and a type is a
+    subject type: that of a userset is `team#member`. Unless it `demands_types`, a type that is not defined has no
+    subjects but those that warrants name."""
 
     object: ObjectRef
     relations: tuple[RelationName, ...] | None
@@ -94,8 +114,14 @@ def render_query(query: Query) -> str:
     explicit = "explicit " if query.is_explicit else ""
     relations, types = ("*" if names is None else ", ".join(names) for names in (query.relations, query.types))
     if isinstance(query, ObjectsQuery):
-        return f"select {explicit}{types} where {_render_reference(query.subject)} is {relations}"
+        further = "".join(map(_render_condition, query.further))
+        return f"select {explicit}{types} where {_render_reference(query.subject)} is {relations}{further}"
     return f"select {explicit}{relations} of type {types} for {_render_reference(query.object)}"
+
+
+def _render_condition(condition: ObjectCondition) -> str:
+    relations = "*" if condition.relations is None else ", ".join(condition.relations)
+    return f" and {'not ' * condition.is_negated}{_render_reference(condition.subject)} is {relations}"
 
 
 def _render_reference(ref: ObjectRef) -> str:
@@ -128,21 +154,36 @@ class _Reader(Transformer[Token, Any]):
     read last, from the left."""
 
     def objects(self, words: list[Any]) -> ObjectsQuery:
-        _, explicit, type_words, _, reference, _, relation_words = words
+        _, explicit, type_words, _, reference, _, relation_words, *conditions = words
         types = _read_names(type_words, type_name, "a type")
         subject = _read_reference(reference)
-        return ObjectsQuery(
-            subject, _read_names(relation_words, relation_name, "a relation"), types, explicit is not None
-        )
+        relations = _read_names(relation_words, relation_name, "a relation")
+        further = tuple(_read_condition(condition) for condition in conditions)
+        return ObjectsQuery(subject, relations, types, explicit is not None, further)
+
+    def condition(self, words: list[Any]) -> list[Any]:
+        return words
 
     def subjects(self, words: list[Any]) -> SubjectsQuery:
         _, explicit, relation_words, _, type_words, _, reference = words
         relations = _read_names(relation_words, relation_name, "a relation")
-        types = _read_names(type_words, type_name, "a type")
+        types = _read_names(type_words, _read_subject_type, "a type")
         return SubjectsQuery(_read_reference(reference), relations, types, explicit is not None)
 
     def names(self, words: list[Token]) -> list[Token]:
         return words[::2]  # every second item is a comma
+
+
+def _read_condition(words: list[Any]) -> ObjectCondition:
+    _, negation, reference, _, relation_words = words
+    relations = _read_names(relation_words, relation_name, "a relation")
+    return ObjectCondition(_read_reference(reference), relations, negation is not None)
+
+
+def _read_subject_type(text: str, parameter: str) -> TypeName:
+    of_type, hash_sign, relation = text.partition("#")
+    name = type_name(of_type, parameter)
+    return join_subject_type(name, relation_name(relation, parameter)) if hash_sign else name
 
 
 def _read_names(words: list[Token], read: Callable[[str, str], Name], kind: str) -> tuple[Name, ...] | None:
@@ -187,11 +228,13 @@ _WRITTEN = {
     "FOR": "'for'",
     "REFERENCE": "type:id",
     "IS": "'is'",
+    "AND": "'and'",
+    "NOT": "'not'",
     "$END": "the end",
 }
 """Maps the words of the grammar to what messages call them, in the order in which they are listed."""
 
-_KEYWORDS = frozenset({"SELECT", "EXPLICIT", "OF_TYPE", "WHERE", "FOR", "IS"})
+_KEYWORDS = frozenset({"SELECT", "EXPLICIT", "OF_TYPE", "WHERE", "FOR", "IS", "AND", "NOT"})
 
 _INCOMPLETE = "incomplete 'select' clause"
 _COMBINED = "'where' and 'for' clauses cannot be combined"

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from magistrate.engine.conditions import ALWAYS
 from magistrate.engine.dismantling import Container, Linked
+from magistrate.engine.names import split_subject_type
 from magistrate.engine.query.result_set import EXPLICIT, ResultSet
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
 from magistrate.engine.truth import FALSE, TRUE
@@ -17,13 +18,24 @@ STEPS_FOR_A_NODE = 10
 
 class QueryRow(NamedTuple):
     """Represents a row: ('document', 'plan', 'viewer', <the warrant it is reported for>, True). The first three are
-    unique in a listing. The warrant is None where the row rests on other relations not holding."""
+    unique in a listing; the type is a subject type, `team#member` for the usersets of teams. The warrant is None where
+    the row rests on other relations not holding."""
 
     type: TypeName
     id: ObjectId
     relation: RelationName
     warrant: Warrant | None
     is_implicit: bool
+
+    @property
+    def ref(self) -> ObjectRef:
+        """Returns the object of the row, or that of its userset."""
+        return ObjectRef(split_subject_type(self.type)[0], self.id)
+
+    @property
+    def subject_relation(self) -> str:
+        """Returns the relation of the userset, the empty text if the row is an object."""
+        return split_subject_type(self.type)[1]
 
 
 class Reports(NamedTuple):

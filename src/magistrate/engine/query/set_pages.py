@@ -62,6 +62,16 @@ class OrderedNumbers:
             for of_type, relations in self._relations.items()
         }
 
+    def restrict_numbers(self, others: "OrderedNumbers", is_negated: bool) -> None:
+        """Keeps the rows whose objects have a row in the others, or with `is_negated` none. Both must be of the same
+        tables."""
+        for of_type, relations in self._relations.items():
+            within = others._numbers.get(of_type, BitMap())
+            self._relations[of_type] = [
+                (relation, numbers - within if is_negated else numbers & within) for relation, numbers in relations
+            ]
+            self._numbers[of_type] = BitMap.union(*(numbers for _, numbers in self._relations[of_type]))
+
     def count(self) -> int:
         """Returns the number of rows."""
         return sum(len(numbers) for relations in self._relations.values() for _, numbers in relations)
@@ -96,6 +106,7 @@ class OrderedSets(OrderedNumbers):
         self, sets: ObjectSets, existing: Mapping[TypeName, BitMap], absent: Mapping[TypeName, BitMap]
     ) -> None:
         self.sets = sets
+        self.valid_until = sets.valid_until
         self._existing = existing
         self._absent = absent
         roots = sets.graph.roots.items()
@@ -105,6 +116,11 @@ class OrderedSets(OrderedNumbers):
         found = self.sets.sets.get(root, _EMPTY)
         numbers = found.restrict(self._existing[of_type]) if found.is_complement else found.numbers
         return numbers - self._absent[of_type] if of_type in self._absent else numbers
+
+    def restrict(self, others: "OrderedSets", is_negated: bool) -> None:
+        """Keeps the rows on the objects that the others have a row on, or with `is_negated` none."""
+        self.restrict_numbers(others, is_negated)
+        self.valid_until = min(self.valid_until, others.valid_until)
 
     def weigh(self) -> int:
         """Returns how many numbers are held in memory."""

@@ -26,6 +26,7 @@ class OrderedSubjects(OrderedNumbers):
         self, sets: SolvedSubjects, existing: Mapping[TypeName, BitMap], absent: Mapping[TypeName, BitMap]
     ) -> None:
         self.sets = sets
+        self.valid_until = sets.valid_until
         self._existing = existing
         self._absent = absent
         super().__init__(sets.tables, ((target, self._list_numbers(*target)) for target in sets.results))

@@ -13,6 +13,7 @@ from magistrate.engine.conditions import PolicyEvaluator
 from magistrate.engine.dismantling import Container
 from magistrate.engine.expansion import Branch, Expansion, Operation, Plan
 from magistrate.engine.facts import Facts
+from magistrate.engine.names import join_subject_type, split_subject_type
 from magistrate.engine.plans import Model
 from magistrate.engine.query.places import PlaceEdge, PlaceOrder, PlanOnObject
 from magistrate.engine.query.result_set import (
@@ -179,7 +180,10 @@ class SubjectSearch:
         if warrants is None or any(warrants is None for _, warrants in given):
             return False
         yield from self._model.prepare_expansion(plan, warrants, self._work)
-        place.given.update({of_type: warrants for of_type, warrants in given if warrants})
+        for of_type, found in given:
+            selected = yield from self._select_given(plan, of_type, found or ())
+            if selected:
+                place.given[of_type] = selected
         self._given_types |= place.given.keys()
         place.targets[:] = [self._to_branch(branch, place, plan.positions[branch]) for branch in plan.branches]
         for warrant, branch in plan.expand_warrants(warrants):
@@ -188,6 +192,24 @@ class SubjectSearch:
             if self._work.needs_checkpoint:
                 yield None
         return True
+
+    def _select_given(
+        self, plan: Plan, subject_type: TypeName, warrants: Sequence[Warrant]
+    ) -> Checkpoints[list[Warrant]]:
+        """Returns those of the warrants that name subjects of this type: the warrants to usersets are read whatever
+        these are."""
+        of_type, relation = split_subject_type(subject_type)
+        if not relation:
+            return [*warrants]
+        self._work.spend(len(warrants) // ENTRIES_AT_ONCE)
+        if self._work.needs_checkpoint:
+            yield None
+        return [
+            warrant
+            for warrant in warrants
+            if (warrant.subject_type, warrant.subject_relation) == (of_type, relation)
+            and warrant.relation in plan.relations
+        ]
 
     def _expand_operation(self, place: PlanOnObject, plan: Operation) -> Checkpoints[bool]:
         while not self._model.prepare_following(plan, self._work):
@@ -237,10 +259,12 @@ class SubjectSearch:
     def _list_given_requests(self, plan: Plan) -> list[tuple[TypeName, WarrantsByObject | None]]:
         if plan not in self._requests:
             patterns: dict[TypeName, list[WarrantPattern]] = defaultdict(list)
-            for pattern in self._model.patterns_to_subjects(plan):
-                patterns[pattern.subject_type].append(pattern)
-            exceptions = (name for name in patterns if name in self._type_names)
-            self._requests[plan] = [(name, build_request(plan.type, patterns[name], name)) for name in exceptions]
+            for pattern in self._model.patterns_on(plan.type, plan.relations):
+                patterns[join_subject_type(pattern.subject_type, pattern.subject_relation)].append(pattern)
+            exceptions = [name for name in patterns if name in self._type_names]
+            self._requests[plan] = [
+                (name, build_request(plan.type, patterns[name], None if "#" in name else name)) for name in exceptions
+            ]
         return self._requests[plan]
 
     def _place(self, plan: Plan | Operation, id: ObjectId) -> PlanOnObject:

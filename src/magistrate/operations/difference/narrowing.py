@@ -113,8 +113,18 @@ def read_narrowing(of: str | None, subject: str | None, object: str | None, q: s
         None if not of else _read_patterns(of.split(",")),
         None if not subject else _read_ref(subject, SUBJECT),
         None if not object else _read_ref(object, OBJECT),
-        None if not q else read_query(q),
+        None if not q else _read_query(q),
     )
+
+
+def _read_query(q: str) -> Query:
+    """Returns a query of one condition. Raises InvalidParameter."""
+    query = read_query(q)
+    if not isinstance(query, SubjectsQuery) and query.further:
+        raise InvalidParameter(Q, "a difference is narrowed by one condition; leave out those behind 'and'")
+    if isinstance(query, SubjectsQuery) and any("#" in subject_type for subject_type in query.types or ()):
+        raise InvalidParameter(Q, "the access of groups is not compared; select a type of subjects without '#'")
+    return query
 
 
 def _read_patterns(texts: Sequence[str]) -> tuple[AccessPattern, ...]:
