@@ -10,6 +10,7 @@ from magistrate.config import read_settings
 from magistrate.engine.terms import Revision
 from magistrate.store.database import Database, Rows, Script
 from magistrate.store.following import Mark, Staleness
+from magistrate.store.known_revisions import RevisionId
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
 
@@ -24,6 +25,7 @@ class CountingDatabase:
         self._database = database
         self.dialect = database.dialect
         self.templates = database.templates
+        self.known = database.known
         self.reads = 0
         self.long_reads = 0
         self.rows = 0
@@ -48,7 +50,7 @@ class CountingDatabase:
     def staleness(self, mark: Mark) -> Staleness:
         return self._database.staleness(mark)
 
-    def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
+    def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
         before = self._database.statements
         found = self._database.find_changes(after, most)
         self.reads += self._database.statements - before

@@ -35,7 +35,7 @@ from magistrate.operations.difference.proposal import Proposal, list_proposed_di
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference, revisions_kind
 from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
 from magistrate.operations.warrants import create_warrants
-from magistrate.store.contract import NewObject, NewWarrant, Snapshot
+from magistrate.store.contract import NewObject, NewWarrant, RevisionId, Snapshot
 
 SIZES = (10_000, 1_000_000)
 PEOPLE = 10
@@ -175,7 +175,7 @@ async def _change(context: Context, case: Case) -> RevisionsRequest:
     for _ in range(CHANGES):
         new = new_warrant("document", generator.choice(documents), "reader", "user", generator.choice(users))
         await create_warrants(context, [new], stamp, str)
-    return RevisionsRequest(write_token(context.store.identity, before), None, Narrowing())
+    return RevisionsRequest(write_token(context.store.identity, RevisionId(before, None)), None, Narrowing())
 
 
 def new_warrant(

@@ -164,6 +164,28 @@ def dump(url: str) -> Dump:
         return {name: sorted(connection.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for (name,) in found}
 
 
+def restore(url: str, backup: Dump) -> None:
+    """Brings what was dumped back, in one transaction, while services may use the database."""
+    database = read_database_url(url)
+    if isinstance(database, SqliteUrl):
+        with closing(apsw.Connection(database.path)) as sqlite:
+            sqlite.set_busy_timeout(10_000)
+            sqlite.execute("BEGIN IMMEDIATE")
+            for name, rows in backup.items():
+                sqlite.execute(f"DELETE FROM {name}")
+                if rows:
+                    sqlite.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+            sqlite.execute("COMMIT")
+        return
+    with psycopg.connect(database.conninfo) as connection:
+        connection.execute("SELECT 1 FROM head FOR UPDATE")
+        for name, rows in backup.items():
+            connection.execute(f"DELETE FROM {name}")
+            if rows:
+                values = ", ".join(["%s"] * len(rows[0]))
+                connection.cursor().executemany(f"INSERT INTO {name} VALUES ({values})", rows)
+
+
 @contextmanager
 def postgres_server(lock_folder: Path) -> Iterator[PostgresServer]:
     """A server in a folder apart from those of pytest, which each of its runs closes to other users when it begins: the

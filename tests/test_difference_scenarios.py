@@ -15,6 +15,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.difference.narrowing import read_narrowing
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference
+from magistrate.store.contract import RevisionId
 from tests.access import AccessRow, difference
 from tests.access import access as access_of
 from tests.memory_source import model_of
@@ -92,7 +93,7 @@ async def test_differences_over_a_store(scenario: Scenario, counted: tuple[Conte
             proposal = Proposal([new(text) for text in asked.create], [new(text) for text in asked.delete], types)
             found = await list_proposed_difference(ctx, proposal, narrowing, EVERYTHING, NO_DEMAND)
         else:
-            token = write_token(ctx.store.identity, revisions[asked.since])
+            token = write_token(ctx.store.identity, RevisionId(revisions[asked.since], None))
             found = await list_difference(ctx, RevisionsRequest(token, None, narrowing), EVERYTHING, NO_DEMAND)
         rows = [shown(AccessRow(*row.change[:6]), row.change.is_gained) for row in found.value.rows]
         assert rows == list(asked.rows)

@@ -18,7 +18,7 @@ from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.context import Context
 from magistrate.operations.warrants import create_warrants, delete_matching, read_exact_filter, write
 from magistrate.store.contract import AtomicWrite as StoreWrite
-from magistrate.store.contract import NewObject, NewWarrant, Precondition, write_outcome
+from magistrate.store.contract import NewObject, NewWarrant, Precondition, RevisionId, write_outcome
 from tests import oracle
 from tests.cli.cases import Magistrate
 from tests.memory_source import evaluated, model_of
@@ -159,7 +159,7 @@ def new_warrants(written: Sequence[str], limits: WarrantLimits) -> list[NewWarra
 
 def read_precondition(one: WrittenPrecondition, revisions: dict[str, Revision]) -> Precondition:
     if one.revision is not None:
-        return Precondition(revisions[one.revision])
+        return Precondition(RevisionId(revisions[one.revision], None))
     text = one.exists or one.absent or ""
     required = new(text) if "@" in text else read_ref(text)
     return Precondition(required, is_absent=one.absent is not None)

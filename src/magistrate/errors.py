@@ -22,11 +22,13 @@ MagistrateError
 ├── PreconditionFailed        carries `index`, the place of the precondition in its request
 ├── ModelChanged              the stored model is not the one that a write expects
 ├── BudgetExceeded               a decision would exceed its budget; it is unknown, and never "no"
+├── RevisionLost              a token names a write that the store does not hold
 ├── RevisionUnavailable       carries `revision`, which is already collected or not written yet
 ├── NotRetained               what was stored at a past time is not kept any more; carries `oldest`
 ├── EventsNotKept             events behind a position are not kept any more
 ├── NotReplayable             a recorded decision cannot be made again, because what it takes was not kept
 ├── StoreUnavailable          try again later; nothing of the request was kept
+│   ├── HistoryReplaced       the store was restored, or failed over, while the request ran
 │   ├── SchemaMismatch        the store is reachable but not at the schema this version needs
 │   ├── SigningKeysLocked     the keys of session tokens are encrypted with a key that is not known
 │   └── OutcomeUnknown        a write was being committed when the store stopped answering
@@ -212,6 +214,13 @@ class BudgetExceeded(MagistrateError):
         self.limit = limit
 
 
+class RevisionLost(MagistrateError):
+    """Reports that a token names a write that the store does not hold, although another may have its number."""
+
+    def __init__(self) -> None:
+        super().__init__("the write of this token is not in the store: it was restored, or failed over without it")
+
+
 class RevisionUnavailable(MagistrateError):
     """Reports that a read requested a revision that is already collected or not written yet."""
 
@@ -247,6 +256,13 @@ class NotReplayable(MagistrateError):
 
 class StoreUnavailable(MagistrateError):
     """Reports that the store cannot be reached or cannot do its work now; the request can be sent again."""
+
+
+class HistoryReplaced(StoreUnavailable):
+    """Reports that the store turned out to have another history than the one that the request began with."""
+
+    def __init__(self) -> None:
+        super().__init__("the store was restored, or failed over without its last writes, meanwhile; try again")
 
 
 class SchemaMismatch(StoreUnavailable):

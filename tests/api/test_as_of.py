@@ -1,8 +1,7 @@
 """Reads as of the past over HTTP (docs/history.md)."""
 
 import asyncio
-import binascii
-from base64 import urlsafe_b64encode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ import pytest
 from magistrate import wiring
 from magistrate.engine.terms import Revision
 from magistrate.operations.consistency import write_token
-from magistrate.store.contract import Identity
+from magistrate.store.contract import Identity, RevisionId
 from tests.databases import dump
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
@@ -313,11 +312,11 @@ def test_a_cursor_of_no_revision_continues_as_of_any(history: History) -> None:
 def forged(history: History, revision: int) -> str:
     """A token of this store, made like its own, of a revision that it may not have."""
     store_id = urlsafe_b64decode_token(history.tokens[0])[1:9].hex()
-    return write_token(Identity(store_id, "00" * 16), Revision(revision))
+    return write_token(Identity(store_id, "00" * 16), RevisionId(Revision(revision), None))
 
 
 def urlsafe_b64decode_token(token: str) -> bytes:
-    return binascii.a2b_base64(token.replace("-", "+").replace("_", "/"))
+    return urlsafe_b64decode(token + "=" * (-len(token) % 4))
 
 
 MALFORMED = [
@@ -356,15 +355,19 @@ def test_a_point_in_time_is_a_text(history: History, as_of: Any) -> None:
 
 def test_the_future_is_refused(history: History) -> None:
     client = history.client
-    futures = [forged(history, 1_000_000), forged(history, 2**63 - 1), forged(history, 2**64 - 1)]
-
-    for as_of in (*futures, "9999-12-31T23:59:59.999999Z", "2999-01-01T00:00:00-05:00"):
+    for as_of in ("9999-12-31T23:59:59.999999Z", "2999-01-01T00:00:00-05:00"):
         for path, answer in every_read(client, as_of).items():
             assert error(answer) == (400, "invalid_parameter", "asOf"), (path, as_of)
 
 
+@pytest.mark.parametrize("revision", [1_000_000, 2**63 - 1, 2**64 - 1])
+def test_a_token_whose_revision_does_not_exist_is_refused(history: History, revision: int) -> None:
+    for path, answer in every_read(history.client, forged(history, revision)).items():
+        assert (answer.status_code, answer.json()["code"]) == (409, "revision_lost"), path
+
+
 def test_a_token_of_another_store_is_refused(history: History) -> None:
-    token = write_token(Identity("00" * 8, "00" * 16), Revision(2))
+    token = write_token(Identity("00" * 8, "00" * 16), RevisionId(Revision(2), None))
 
     for path, answer in every_read(history.client, token).items():
         assert error(answer) == (400, "invalid_parameter", "asOf"), path
@@ -377,7 +380,7 @@ def test_before_the_store_was_made_there_is_nothing_and_the_oldest_time_is_state
         assert error(answer) == (410, "gone", None), path
         assert body["oldest"] in body["message"]
         oldest = history.client.get("/v2/object-types", params={"asOf": body["oldest"]})
-        assert oldest.headers["Warrant-Token"] == forged(history, 1)
+        assert int.from_bytes(urlsafe_b64decode_token(oldest.headers["Warrant-Token"])[9:17], "big") == 1
 
 
 def test_a_point_in_time_wins_over_the_tokens_of_headers(history: History) -> None:
@@ -392,7 +395,7 @@ def test_a_header_with_a_token_that_the_store_cannot_have_is_still_refused(histo
     for path, answer in every_read(
         history.client, history.tokens[0], **{"Warrant-Token": forged(history, 1_000_000)}
     ).items():
-        assert error(answer) == (400, "invalid_parameter", "Warrant-Token"), path
+        assert (answer.status_code, answer.json()["code"]) == (409, "revision_lost"), path
 
 
 def test_a_session_token_checks_only_as_of_now(history: History) -> None:
@@ -476,7 +479,7 @@ def test_what_was_collected_is_gone_on_first_and_later_pages(with_log: Client, d
 
 def test_the_checksum_of_a_token_is_checked(history: History) -> None:
     content = urlsafe_b64decode_token(history.tokens[0])
-    changed = urlsafe_b64encode(content[:-1] + bytes([content[-1] ^ 1])).decode()
+    changed = urlsafe_b64encode(content[:-1] + bytes([content[-1] ^ 1])).decode().rstrip("=")
 
     assert error(history.client.ask(KIM, asOf=changed)) == (400, "invalid_parameter", "asOf")
 

@@ -10,7 +10,7 @@ import pytest
 
 from magistrate.engine.terms import Revision
 from magistrate.operations.consistency import write_token
-from magistrate.store.contract import Identity
+from magistrate.store.contract import Identity, RevisionId
 from tests.api.test_check import ALLOWED, DENIED
 from tests.conftest import STORES, new_database_url
 from tests.ids import id_message
@@ -43,10 +43,10 @@ def test_a_session_answers_a_token_and_the_revision_like_everything_else(served:
 def test_a_session_takes_the_headers_of_reads(served: Served) -> None:
     body = {"type": "sess", "userId": "ann"}
     known = served.client.post("/v2/objects", json={"objectType": "d"}).headers["service-token"]
-    future = write_token(Identity(served.store_id(), ""), Revision(1_000_000))
+    future = write_token(Identity(served.store_id(), ""), RevisionId(Revision(1_000_000), None))
 
     assert served.client.post("/v2/sessions", json=body, headers={"Service-Token": known}).status_code == 200
-    assert served.client.post("/v2/sessions", json=body, headers={"Service-Token": future}).status_code == 400
+    assert served.client.post("/v2/sessions", json=body, headers={"Service-Token": future}).status_code == 409
 
 
 @pytest.mark.parametrize("path", ["/v2/check", "/v2/authorize"])

@@ -6,7 +6,7 @@ import pytest
 
 from magistrate.engine.terms import Revision
 from magistrate.operations.consistency import write_token
-from magistrate.store.contract import Identity
+from magistrate.store.contract import Identity, RevisionId
 from tests.running import Client, running_service, settings_for
 
 READS = [
@@ -25,6 +25,10 @@ READS = [
 ]
 HEADERS = ["Service-Token", "Warrant-Token"]
 OTHER_STORE = Identity("00" * 8, "00" * 16)
+REVISION_LOST = {
+    "code": "revision_lost",
+    "message": "the write of this token is not in the store: it was restored, or failed over without it",
+}
 
 
 def write(client: Client) -> str:
@@ -81,7 +85,7 @@ def test_a_read_accepts_its_own_tokens_and_latest_in_either_header(
 def test_a_token_of_another_store_is_refused(shared_client: Client, path: str, header: str) -> None:
     write(shared_client)
 
-    refused = shared_client.get(path, headers={header: write_token(OTHER_STORE, Revision(1))})
+    refused = shared_client.get(path, headers={header: write_token(OTHER_STORE, RevisionId(Revision(1), None))})
 
     assert refused.status_code == 400
     assert refused.json() == {
@@ -92,19 +96,19 @@ def test_a_token_of_another_store_is_refused(shared_client: Client, path: str, h
 
 
 @pytest.mark.parametrize("path", READS)
-def test_a_token_from_the_future_is_refused(tmp_path: Path, path: str) -> None:
+def test_a_token_whose_revision_does_not_exist_is_refused(tmp_path: Path, path: str) -> None:
     with running_service(settings_for(f"sqlite:///{tmp_path}/m.db")) as url, Client(url) as client:
         import apsw
 
         [(store_id,)] = apsw.Connection(f"{tmp_path}/m.db").execute("SELECT store_id FROM head").fetchall()
         write(client)
-        token = write_token(Identity(str(store_id), "00" * 16), Revision(3))
+        token = write_token(Identity(str(store_id), "00" * 16), RevisionId(Revision(3), None))
 
         refused = client.get(path, headers={"Warrant-Token": token})
         write(client)
         accepted = client.get(path, headers={"Warrant-Token": token})
 
-    assert (refused.status_code, refused.json()["parameter"]) == (400, "Warrant-Token")
+    assert (refused.status_code, refused.json()) == (409, REVISION_LOST)
     assert accepted.status_code == 200
 
 

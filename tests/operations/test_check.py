@@ -19,7 +19,7 @@ from magistrate.engine.evaluation import Check
 from magistrate.engine.nodes import CheckNode
 from magistrate.engine.terms import ObjectRef, Revision
 from magistrate.engine.warrants import Warrant
-from magistrate.errors import BudgetExceeded, InvalidParameter, NotFound
+from magistrate.errors import BudgetExceeded, InvalidParameter, NotFound, RevisionLost
 from magistrate.operations.checks import check as operations_check
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.check_batch import ALL_NEEDED
@@ -311,7 +311,7 @@ async def test_an_exceeded_budget_is_no_answer(counted: tuple[Context, CountingD
 async def test_a_token_from_the_future_is_refused(counted: tuple[Context, CountingDatabase]) -> None:
     ctx, _ = counted
 
-    with pytest.raises(InvalidParameter):
+    with pytest.raises(RevisionLost):
         await check_all(ctx, [question("team:1#member@user:ann")], Freshness("Warrant-Token", Revision(1_000)))
 
 

@@ -11,7 +11,7 @@ from msgspec import structs
 from magistrate import wiring
 from magistrate.engine.evaluation import Check
 from magistrate.engine.terms import Revision
-from magistrate.errors import InvalidParameter, NotFound, NotReplayable, NotRetained
+from magistrate.errors import NotFound, NotReplayable, NotRetained, RevisionLost
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.decision_log import MOST_CHARACTERS
@@ -241,7 +241,7 @@ async def test_a_token_from_the_future_is_refused(ctx: Context) -> None:
     [id] = await recorded_ids(ctx)
 
     for read in (find_decision, replay_decision):
-        with pytest.raises(InvalidParameter):
+        with pytest.raises(RevisionLost):
             await read(ctx, id, Freshness("Warrant-Token", Revision(1_000)))
 
 

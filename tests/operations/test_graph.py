@@ -13,12 +13,13 @@ from magistrate.engine.graph.graph import MOST_EACH
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.work import Work
-from magistrate.errors import InvalidParameter, StoreUnavailable
+from magistrate.errors import RevisionLost, StoreUnavailable
 from magistrate.operations.checks.check import PendingChecks, check, check_all
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED
 from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.scheduling import take_checkpoint
+from magistrate.store.contract import RevisionId
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.sql_store import SqlStore
 from tests.operations.node import Node
@@ -148,7 +149,7 @@ async def test_another_process_sees_a_write_before_long_without_a_notification(n
 
 
 async def test_a_token_from_the_future_is_refused(node: Node) -> None:
-    with pytest.raises(InvalidParameter):
+    with pytest.raises(RevisionLost):
         await node.allowed("folder:0#viewer@user:ann", Freshness("Warrant-Token", Revision(1_000)))
 
 
@@ -422,7 +423,7 @@ class Away(SqlStore):
         self.may_go_on = asyncio.Event()
         self.may_go_on.set()
 
-    async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
+    async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
         await self.may_go_on.wait()
         if self.failures:
             self.failures -= 1
@@ -461,7 +462,7 @@ class Slow(SqlStore):
         super().__init__(store.database, store.identity, store.schema_version)
         self.happening: Callable[[], Awaitable[None]] | None = happening
 
-    async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
+    async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
         found = await super().list_warrant_changes(after, most)
         happening, self.happening = self.happening, None
         if happening is not None:
@@ -512,7 +513,7 @@ class Preempted(SqlStore):
     def staleness(self, mark: Mark) -> Staleness:
         return Staleness.CURRENT if self._is_preempted else super().staleness(mark)
 
-    async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
+    async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
         found = await super().list_warrant_changes(after, most)
         preemption, self.preemption = self.preemption, None
         if preemption is not None:

@@ -9,7 +9,7 @@ from magistrate.operations.consistency import read_token, write_token
 from magistrate.operations.objects import OBJECT_LIST
 from magistrate.operations.opaque_tokens import TokenCodec, compute_crc, compute_mac, decode_text
 from magistrate.operations.paging import read_wanted
-from magistrate.store.contract import Identity
+from magistrate.store.contract import Identity, RevisionId
 
 HERE = Identity("0123456789abcdef", "0f" * 16)
 CODECS = [TokenCodec(compute_crc, 4), TokenCodec(compute_mac, 8, check_is_first=True)]
@@ -49,7 +49,7 @@ def test_tokens_of_earlier_versions_stay_valid() -> None:
     token = "AQEjRWeJq83vAAAAAAAAAAcWm4zn"
     cursor = "viZHjE_HLblbIm9iamVjdHMiLCJvYmplY3RJZCIsInBsYW4iLCJkb2N1bWVudCJd"
 
-    assert write_token(HERE, Revision(7)) == token
+    assert write_token(HERE, RevisionId(Revision(7), None)) == token
     assert read_token(HERE, "Service-Token", token).revision == 7
     wanted = read_wanted(OBJECT_LIST, {"nextCursor": cursor}, HERE)
     assert wanted.slice.boundary == ("plan", "document")

@@ -23,7 +23,7 @@ from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision,
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
-from magistrate.errors import BudgetExceeded, InvalidParameter
+from magistrate.errors import BudgetExceeded, InvalidParameter, RevisionLost
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
@@ -261,7 +261,7 @@ async def test_a_token_from_the_future_is_refused_and_later_pages_are_of_their_l
     later = await list_page(ctx, asked, wanted, Freshness("Warrant-Token", after))
 
     assert later.revision < after
-    with pytest.raises(InvalidParameter):
+    with pytest.raises(RevisionLost):
         await list_page(ctx, asked, Wanted(Slice("id", 2)), Freshness("Warrant-Token", Revision(after + 1)))
 
 

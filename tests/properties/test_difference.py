@@ -31,7 +31,7 @@ from magistrate.operations.difference.narrowing import Narrowing, read_narrowing
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference, revisions_kind
 from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
-from magistrate.store.contract import Identity, NewObject, NewObjectType, NewWarrant, Snapshot, Stamp
+from magistrate.store.contract import Identity, NewObject, NewObjectType, NewWarrant, RevisionId, Snapshot, Stamp
 from tests.access import Access, AccessRow, Difference, access, difference
 from tests.databases import PostgresServer
 from tests.memory_source import model_of
@@ -192,7 +192,8 @@ async def list_all(kind: ListKind[DifferenceRow], identity: Identity, limit: int
 
 async def list_between(ctx: Context, first: State, last: State, narrowing: Narrowing, limit: int) -> Difference:
     identity = ctx.store.identity
-    request = RevisionsRequest(write_token(identity, first.revision), write_token(identity, last.revision), narrowing)
+    since, until = (write_token(identity, RevisionId(one.revision, None)) for one in (first, last))
+    request = RevisionsRequest(since, until, narrowing)
     read = partial(list_difference, ctx, request, freshness=NO_DEMAND)
     return await list_all(revisions_kind(request), identity, limit, read)
 

@@ -26,6 +26,7 @@ from magistrate.store.contract import (
     ObjectTypeFilter,
     PageSlice,
     Precondition,
+    RevisionId,
     Slice,
     Stamp,
     StoredObject,
@@ -187,7 +188,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
         ]
         newest = len(self.history) - 1
         preconditions = [Precondition(reference(what), is_absent) for what, is_absent in required]
-        preconditions += [] if behind is None else [Precondition(Revision(newest - behind))]
+        preconditions += [] if behind is None else [Precondition(RevisionId(Revision(newest - behind), None))]
         wanted = AtomicWrite(
             preconditions,
             [new_warrant(claim) for claim in ended],

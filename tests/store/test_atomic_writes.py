@@ -6,13 +6,14 @@ from collections.abc import Sequence
 import pytest
 
 from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, object_ref
-from magistrate.errors import InvalidParameter, KeyReused, NotFound, PreconditionFailed
+from magistrate.errors import InvalidParameter, KeyReused, NotFound, PreconditionFailed, RevisionLost
 from magistrate.store.contract import (
     AtomicWrite,
     NewObject,
     NewWarrant,
     Once,
     Precondition,
+    RevisionId,
     Slice,
     Snapshot,
     Stamp,
@@ -107,16 +108,33 @@ HOLD = [
     absent("document:a#viewer@user:bob"),
     exists("document:a"),
     absent("document:z"),
-    Precondition(Revision(1)),
+    Precondition(RevisionId(Revision(1), None)),
 ]
 FAIL = [
     (absent("document:a#viewer@user:ann"), "the warrant document:a#viewer@user:ann exists"),
     (exists("document:a#viewer@user:bob"), "the warrant document:a#viewer@user:bob does not exist"),
     (absent("document:a"), "the object document:a exists"),
     (exists("document:new"), "the object document:new does not exist"),
-    (Precondition(Revision(0)), "the store is at another revision"),
-    (Precondition(Revision(2)), "the store is at another revision"),
+    (Precondition(RevisionId(Revision(0), None)), "the store is at another revision"),
 ]
+
+
+@pytest.mark.parametrize("id", [RevisionId(Revision(2), None), RevisionId(Revision(2), 7)])
+async def test_a_precondition_on_a_revision_that_does_not_exist_is_named_first(store: Store, id: RevisionId) -> None:
+    await put(store, "document:a#viewer@user:ann")
+
+    with pytest.raises(RevisionLost):
+        await write(store, AtomicWrite([absent("document:a"), Precondition(id)], objects=[thing("document:new")]))
+
+
+async def test_a_precondition_on_a_revision_with_other_bits_is_named_first(store: Store) -> None:
+    await put(store, "document:a#viewer@user:ann")
+    revision, bits = await store.identify(Revision(1))
+    assert bits is not None
+
+    lost = Precondition(RevisionId(revision, bits ^ 1))
+    with pytest.raises(RevisionLost):
+        await write(store, AtomicWrite([absent("document:a"), lost], objects=[thing("document:new")]))
 
 
 async def test_a_write_is_made_if_all_preconditions_hold_before_it(store: Store) -> None:
@@ -190,7 +208,7 @@ async def test_what_the_judge_raises_undoes_the_deletions(store: Store) -> None:
 async def test_a_write_that_is_repeated_by_its_key_looks_at_no_precondition(store: Store) -> None:
     await put(store, "document:a#viewer@user:ann")
     once = Once("key", "fingerprint")
-    wanted = AtomicWrite([Precondition(Revision(1))], objects=[thing("document:new")])
+    wanted = AtomicWrite([Precondition(RevisionId(Revision(1), None))], objects=[thing("document:new")])
 
     first = await write(store, wanted, once)
     again = await write(store, wanted, once)
@@ -203,9 +221,13 @@ async def test_a_write_that_is_repeated_by_its_key_looks_at_no_precondition(stor
 
 async def test_of_many_writers_that_expect_one_revision_one_wins(store: Store) -> None:
     for round_number in range(5):
-        expected = await store.check()
+        newest = await store.check()
+        expected = Precondition(RevisionId(newest, None))
         writes = [
-            write(store, AtomicWrite([Precondition(expected)], objects=[thing(f"document:{round_number}-{one}")]))
+            write(
+                store,
+                AtomicWrite([expected], objects=[thing(f"document:{round_number}-{one}")]),
+            )
             for one in range(16)
         ]
 
@@ -213,7 +235,7 @@ async def test_of_many_writers_that_expect_one_revision_one_wins(store: Store) -
 
         assert sum(isinstance(outcome, PreconditionFailed) for outcome in outcomes) == 15
         [winner] = [outcome for outcome in outcomes if isinstance(outcome, Snapshot)]
-        assert winner.revision == expected + 1
+        assert winner.revision == newest + 1
 
 
 async def events(store: Store) -> Sequence[str]:

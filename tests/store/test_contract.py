@@ -15,6 +15,7 @@ from magistrate.errors import (
     KeyReused,
     ModelChanged,
     NotFound,
+    RevisionLost,
     RevisionUnavailable,
     SchemaMismatch,
     StoreUnavailable,
@@ -27,6 +28,7 @@ from magistrate.store.contract import (
     ObjectFilter,
     ObjectTypeFilter,
     Once,
+    RevisionId,
     Slice,
     Stamp,
     Store,
@@ -465,14 +467,17 @@ async def test_a_model_is_written_as_a_whole_unless_it_has_changed(store: Store)
     known = await store.put_model(NewModel([new_type("b")], [(PolicyName("p"), "{}")]), anything_goes, stamp())
     await store.put_objects([new("x", of_type="b")], stamp())
 
-    written = await store.put_model(NewModel([new_type("c")], [(PolicyName("q"), "{}")], known), anything_goes, stamp())
+    written = await store.put_model(
+        NewModel([new_type("c")], [(PolicyName("q"), "{}")], await store.identify(known)), anything_goes, stamp()
+    )
 
     read = await store.read_model()
     assert read.revision == written == known + 2
     assert ([*read.value.definitions], [*read.value.policies]) == (["c"], ["q"])
-    for expected in (known, Revision(written + 1)):
-        with pytest.raises(ModelChanged):
-            await store.put_model(NewModel([], [], expected), anything_goes, stamp())
+    with pytest.raises(ModelChanged):
+        await store.put_model(NewModel([], [], await store.identify(known)), anything_goes, stamp())
+    with pytest.raises(RevisionLost):
+        await store.put_model(NewModel([], [], RevisionId(Revision(written + 1), None)), anything_goes, stamp())
     assert (await store.read_model()).revision == written
     past = (await store.read_model(known)).value
     assert ([*past.definitions], [*past.policies]) == (["b"], ["p"])

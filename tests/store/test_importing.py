@@ -96,7 +96,7 @@ async def test_what_is_imported_reads_like_what_is_written_otherwise(store: Stor
         ("document", "", "viewer", "user", "", ""),
         ("document", "*", "viewer", "team", "", "member"),
     }
-    assert (await store.list_warrant_changes(Revision(0), 10)).changes is not None
+    assert (await store.list_warrant_changes(await store.identify(Revision(0)), 10)).changes is not None
 
 
 def dated(written: str, created_at: int | None) -> NewWarrant:

@@ -22,7 +22,7 @@ from magistrate.engine.warrant_reader import (
     WarrantsBySubject,
 )
 from magistrate.engine.warrants import WarrantPattern
-from magistrate.store import sql, sql_collecting, sql_models
+from magistrate.store import sql, sql_collecting, sql_credentials, sql_models
 from magistrate.store.batch_reads import (
     JoinTemplates,
     ahead_statement,
@@ -157,7 +157,7 @@ LOOKUPS = [
     pytest.param(looked_up(sql.OBJECTS_CREATED, 100, 1), id="created"),
     pytest.param(looked_up(sql.END_OBJECT, 9, "type-3", "id-100"), id="end"),
     pytest.param(looked_up(sql_collecting.ENDED_OBJECTS, 5, 100), id="ended"),
-    pytest.param(looked_up(sql.LIST_WARRANT_CHANGES, 5, 100), id="touches"),
+    pytest.param(looked_up(sql.LIST_WARRANT_CHANGES, 5, 5, 100), id="touches"),
 ]
 
 
@@ -317,7 +317,11 @@ OF_EVENTS = [
     pytest.param(looked_up(sql.LIST_CHANGES, 5, 100, 5, 1, 100), id="list-changes"),
     pytest.param(looked_up(sql.FIND_REVISION, 100), id="find-revision"),
     pytest.param(looked_up(sql.FIND_REVISION_AT, 100), id="find-revision-at"),
-    pytest.param(looked_up(sql.INSERT_REVISION, ROWS, ROWS, "key", "request"), id="insert-revision"),
+    pytest.param(looked_up(sql.FIND_BITS, 100), id="find-bits"),
+    pytest.param(looked_up(sql.LOCATE_REVISION, 100, 50), id="locate-revision"),
+    pytest.param(looked_up(sql.FIND_EXPECTED, 100), id="find-expected"),
+    pytest.param(looked_up(sql_credentials.READ_KEYS_VERSION, 100), id="read-keys-version"),
+    pytest.param(looked_up(sql.INSERT_REVISION, 1, ROWS, 7, ROWS, "key", "request"), id="insert-revision"),
 ]
 
 
@@ -361,17 +365,15 @@ def log_rows() -> dict[str, list[tuple[object, ...]]]:
     """Three changes a revision, the third of an object."""
     kinds = ("warrant", "warrant", "object")
     key = '["type-3","id-5","viewer","user","id-3",""]'
+    decided = ("allowed", key, None, "key", "request", 1, None, 0)
     return {
-        "revision": [(number, number, "key", number, "request") for number in range(1, ROWS)],
+        "revision": [(number, number, "key", number, "request", 7, number) for number in range(1, ROWS)],
         "change": [
             (number, place, "created", kinds[place], key, None, None, None, None)
             for number in range(1, ROWS)
             for place in range(3)
         ],
-        "decision": [
-            (number, number, "allowed", key, None, "key", "request", 1, None, 0, number, number)
-            for number in range(1, ROWS)
-        ],
+        "decision": [(number, number, *decided, number, number, None) for number in range(1, ROWS)],
     }
 
 

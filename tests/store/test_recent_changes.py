@@ -48,10 +48,10 @@ async def begin(store: Store) -> Revision:
 
 async def expect_known(store: Store, after: Revision) -> None:
     """What is known without waiting is what the change log has, and from then on the caller is up to date."""
-    found = store.find_warrant_changes(after, MOST)
+    found = store.find_warrant_changes(await store.identify(after), MOST)
     assert found is not None
     mark, news = found
-    assert news == await store.list_warrant_changes(after, MOST)
+    assert news == await store.list_warrant_changes(await store.identify(after), MOST)
     assert store.staleness(mark) != Staleness.STALE
 
 
@@ -76,8 +76,8 @@ async def test_changes_of_others_are_never_left_out(store: Store, other: Store) 
     await grant(store, "dan")
 
     await expect_known(store, between)
-    found = store.find_warrant_changes(start, MOST)
-    assert found is None or found[1] == await store.list_warrant_changes(start, MOST)
+    found = store.find_warrant_changes(await store.identify(start), MOST)
+    assert found is None or found[1] == await store.list_warrant_changes(await store.identify(start), MOST)
 
 
 async def test_a_changed_model_is_not_passed_over(store: Store) -> None:
@@ -86,9 +86,9 @@ async def test_a_changed_model_is_not_passed_over(store: Store) -> None:
     await store.put_object_types([NewObjectType(TypeName("d"), '{"a":{}}')], lambda types: None, STAMP)
     await grant(store, "bob")
 
-    found = store.find_warrant_changes(start, MOST)
+    found = store.find_warrant_changes(await store.identify(start), MOST)
 
-    assert found is None or found[1] == await store.list_warrant_changes(start, MOST)
+    assert found is None or found[1] == await store.list_warrant_changes(await store.identify(start), MOST)
 
 
 @pytest.mark.parametrize("count", [MOST_ROWS, MOST_ROWS + 1])
@@ -96,7 +96,7 @@ async def test_of_too_many_changes_none_is_named(store: Store, count: int) -> No
     start = await begin(store)
     await grant(store, *map(str, range(count)))
 
-    found = store.find_warrant_changes(start, MOST_ROWS)
+    found = store.find_warrant_changes(await store.identify(start), MOST_ROWS)
 
     assert (found is not None and found[1].changes is not None) == (count == MOST_ROWS)
 
@@ -106,7 +106,7 @@ async def test_what_was_long_ago_need_not_be_known(store: Store) -> None:
     for number in range(MOST_GROUPS + 1):
         revisions.append(await grant(store, str(number)))
 
-    found = store.find_warrant_changes(revisions[0], MOST)
+    found = store.find_warrant_changes(await store.identify(revisions[0]), MOST)
 
-    assert found is None or found[1] == await store.list_warrant_changes(revisions[0], MOST)
+    assert found is None or found[1] == await store.list_warrant_changes(await store.identify(revisions[0]), MOST)
     await expect_known(store, revisions[1])

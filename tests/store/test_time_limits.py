@@ -338,7 +338,7 @@ async def test_followers_see_renewal_and_expiry_as_changes(store: Store) -> None
     await end(store, NOW + 6)
 
     for after in (Revision(1), renewed.revision):
-        changes = (await store.list_warrant_changes(after, 10)).changes
+        changes = (await store.list_warrant_changes(await store.identify(after), 10)).changes
         assert {(change.names.render(), change.exists) for change in changes or ()} == {(ANN, None)}
 
 

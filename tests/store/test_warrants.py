@@ -596,22 +596,22 @@ async def test_changes_are_the_warrants_that_came_or_went(store: Store) -> None:
     plan = warrant_names("document", "plan", "viewer", "user", "ann", "")
     eng = warrant_names("team", "eng", "member", "team", "ops", "member")
 
-    everything = await store.list_warrant_changes(Revision(0), 10)
-    since_the_object = await store.list_warrant_changes(Revision(2), 10)
+    everything = await store.list_warrant_changes(await store.identify(Revision(0)), 10)
+    since_the_object = await store.list_warrant_changes(await store.identify(Revision(2)), 10)
 
     with_policy = ChangedWarrant(plan, None)
     assert everything.changes == [with_policy, ChangedWarrant(eng, exists=True), with_policy]
     assert (everything.revision, since_the_object.revision) == (3, 3)
     assert since_the_object.changes == [with_policy]
-    assert (await store.list_warrant_changes(Revision(3), 10)).changes == []
+    assert (await store.list_warrant_changes(await store.identify(Revision(3)), 10)).changes == []
     assert everything.model_revision == (await store.read_model()).value.written_at
 
 
 async def test_more_changes_than_were_requested_are_not_reported(store: Store) -> None:
     await put(store, *[f"document:{number}#viewer@user:ann" for number in range(3)])
 
-    assert len((await store.list_warrant_changes(Revision(0), 3)).changes or ()) == 3
-    assert (await store.list_warrant_changes(Revision(0), 2)).changes is None
+    assert len((await store.list_warrant_changes(await store.identify(Revision(0)), 3)).changes or ()) == 3
+    assert (await store.list_warrant_changes(await store.identify(Revision(0)), 2)).changes is None
 
 
 def any_staleness(store: Store, age_ms: int) -> Staleness:

@@ -23,6 +23,7 @@ from falcon.constants import COMBINED_METHODS
 
 from magistrate import errors
 from magistrate.api.admission import BodyAccount
+from magistrate.api.answering import answer_in_history
 from magistrate.api.auditing import BODY, CALLER, ROUTE
 from magistrate.api.auth.bearer import Identified, identify_caller
 from magistrate.api.console import HEADERS as CONSOLE_HEADERS
@@ -33,7 +34,7 @@ from magistrate.api.early_answers import Send, answer_cancelled, answer_overload
 from magistrate.api.endpoints import public
 from magistrate.api.error_answers import answer_error, answer_fault, answer_http_error
 from magistrate.api.finish import LEDGER, REQUEST_ID, STARTED, finish_answer
-from magistrate.api.freshness import TOKEN_HEADERS, read_freshness, token_of
+from magistrate.api.freshness import TOKEN_HEADERS, read_freshness
 from magistrate.api.json_decoders import build_decoder
 from magistrate.api.page_responders import HAS_TRAILING_SLASH, redirect_browser, respond_to_pages
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters, require_json_type
@@ -46,7 +47,7 @@ from magistrate.api.server.fast_path import MOST_KEPT_BYTES, FastPath
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.server.metrics import Readings
 from magistrate.api.server.rate_limit import COUNTED
-from magistrate.api.service import Call, Service, answer_call, render_body
+from magistrate.api.service import Call, Service, render_body
 from magistrate.api.strangers import read_source, require_refusable
 from magistrate.api.written_body import read_written_body
 from magistrate.operations.consistency import NO_DEMAND, Freshness
@@ -379,8 +380,7 @@ def _responder(running: Running, route: Route) -> Responder:
             if route.parameters and not route.writes:
                 route.check_parameters(call)
             async with service.admissions.by_scope[route.scope].admit():
-                answer = await answer_call(route.handler, call)
-        token = token_of(identity, answer.revision)
+                answer, token = await answer_in_history(route, call)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
         resp.set_headers(answer.headers)

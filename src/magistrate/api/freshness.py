@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from magistrate.api.server.metrics import METRICS
+from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidRequest
 from magistrate.operations.consistency import NO_DEMAND, Freshness, is_token, read_token, write_token
-from magistrate.store.contract import Identity
+from magistrate.store.contract import Identity, Store
 
 TOKEN_HEADERS = ("Service-Token", "Warrant-Token")
 
@@ -25,3 +26,8 @@ def read_freshness(identity: Identity, given: Mapping[str, str]) -> Freshness:
     if not is_token(text):
         METRICS.unknown_tokens += 1
     return read_token(identity, header, text)
+
+
+async def find_token(store: Store, revision: Revision) -> str:
+    """Returns the token of a revision of the store. Raises StoreUnavailable."""
+    return token_of(store.identity, await store.identify(revision))

@@ -6,21 +6,21 @@ from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import LATEST, is_token, read_token
 from magistrate.operations.times import read_time
-from magistrate.store.contract import ALIVE, Identity
+from magistrate.store.contract import Identity
 
 AS_OF = "asOf"
 """Names the parameter."""
 
 _MUST_BE = "must be a token, or a time in the format 2006-01-02T15:04:05Z07:00"
-NOT_REACHED = "the token is of a revision that this store has not reached"
 
 
 class AsOf(NamedTuple):
-    """Represents the point in time that a read asks for: either a revision or a time, in microseconds since 1970
-    UTC."""
+    """Represents the point in time that a read asks for: either a revision, which is the one with these `bits` if they
+    are known, or a time, in microseconds since 1970 UTC."""
 
     revision: Revision | None = None
     time: int | None = None
+    bits: int | None = None
 
     def names(self, revision: Revision, now: int) -> bool:
         """Returns whether a listing whose first page asked for this point is at this revision and time."""
@@ -32,10 +32,8 @@ def read_as_of(identity: Identity, text: str) -> AsOf:
 
     Raises InvalidParameter for anything else, `latest` included, and for the token of another store."""
     if text != LATEST and is_token(text):
-        revision = read_token(identity, AS_OF, text).revision
-        if revision >= ALIVE:  # anyone can compute the checksum, and databases have no larger integers
-            raise InvalidParameter(AS_OF, NOT_REACHED)
-        return AsOf(revision=revision)
+        revision, bits = read_token(identity, AS_OF, text).id
+        return AsOf(revision, bits=bits)
     try:
         return AsOf(time=read_time(text, AS_OF))
     except InvalidParameter:

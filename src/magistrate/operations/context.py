@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from magistrate.operations.checks.decision_log import DecisionLog
+from magistrate.operations.checks.evaluating import release_runs
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.checks.shared_reads import SharedReads
 from magistrate.operations.listings import Listings
@@ -19,9 +20,24 @@ async def _take_over_nothing() -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Caches:
+    """Holds what a process keeps of a store by revision, which is all of one history."""
+
+    models: Models
+    graph: LiveGraph
+    listings: Listings
+    object_lists: ObjectLists
+    subject_lists: SubjectLists
+    session_keys: SessionKeys
+    shared_reads: SharedReads
+
+
+@dataclass(slots=True)
 class Context:
     """Holds these dependencies. `now` returns microseconds since 1970 UTC; `new_id` a UUIDv7 in text form. Tests supply
-    their own. `decisions` is None if decisions are not logged. `is_strict` is the default of reads."""
+    their own. `decisions` is None if decisions are not logged. `is_strict` is the default of reads.
+
+    Nothing is replaced but the caches, by `replace_caches`."""
 
     store: Store
     models: Models
@@ -42,6 +58,17 @@ class Context:
     is_strict: bool = False
     take_over_keys: Callable[[], Awaitable[None]] = _take_over_nothing
     """Puts a change of the stored keys in force in this process. Raises nothing."""
+
+    def replace_caches(self, caches: Caches) -> None:
+        """Takes these caches in place of those that are of a history that the store has no more. What runs may still
+        use the latter; what it finds is not answered (see api/history.py)."""
+        former, self.graph = self.graph, caches.graph
+        listings, self.listings = self.listings, caches.listings
+        self.models = caches.models
+        self.object_lists, self.subject_lists = caches.object_lists, caches.subject_lists
+        self.session_keys, self.shared_reads = caches.session_keys, caches.shared_reads
+        former.evict()
+        release_runs(listings.evict())
 
     def stamp(self, actor: str, once: Once | None = None, request_id: str | None = None) -> Stamp:
         return Stamp(actor, self.now(), once, request_id)

@@ -76,7 +76,7 @@ async def replay_decision(ctx: Context, id: str, freshness: Freshness) -> Snapsh
             f"was made with more context, or more contextual warrants, than the {MOST_CHARACTERS:,} characters that "
             "are kept of either"
         )
-    as_of = AsOf(record.revision, record.at)
+    as_of = AsOf(record.revision, record.at, record.bits)
     found = await explain_check(
         ctx, recorded.check, freshness, is_strict=False, as_of=as_of, contextual=recorded.contextual
     )

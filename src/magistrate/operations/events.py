@@ -13,15 +13,22 @@ from dataclasses import dataclass
 
 from magistrate.engine.terms import Revision, object_id, object_id_or_wildcard, relation_name, type_name
 from magistrate.errors import InvalidParameter, InvalidRequest
-from magistrate.operations.as_of import NOT_REACHED
-from magistrate.operations.consistency import Freshness, read_revision
+from magistrate.operations.consistency import Freshness, read_revision, require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.opaque_tokens import TokenCodec, compute_crc
-from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_cursor, read_page, write_cursor
-from magistrate.store.contract import Identity, PageSlice, Slice, Snapshot
+from magistrate.operations.paging import (
+    ListKind,
+    Page,
+    Sort,
+    Wanted,
+    read_cursor,
+    read_page,
+    read_revision_id,
+    write_cursor,
+)
+from magistrate.store.contract import Identity, PageSlice, RevisionId, Slice, Snapshot
 from magistrate.store.events import (
     DECISIONS,
-    END_OF_PLACES,
     Action,
     Event,
     EventFilter,
@@ -116,14 +123,16 @@ async def list_events(
     async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[Event]]:
         return await ctx.store.list_events(wanted, only)
 
-    return await read_page(kind, wanted, freshness, ctx.store.identity, read)
+    return await read_page(kind, wanted, freshness, ctx.store, read)
 
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Represents from where a request follows the events: a position, or None for the oldest that is kept."""
+    """Represents from where a request follows the events: a position, in the history with this write, or None for the
+    oldest event that is kept."""
 
     position: EventPosition | None
+    id: RevisionId | None = None
 
 
 def read_following(
@@ -134,21 +143,24 @@ def read_following(
 
     Raises InvalidParameter, and InvalidRequest if it asks for both."""
     after, text = parameters.get(AFTER), parameters.get(cursor)
-    position = None if text is None else _read_position_cursor(kind, identity, text)
-    if position is None and not after:
+    following = None if text is None else _read_position_cursor(kind, identity, text)
+    if following is None and not after:
         return None
     if parameters.get("sortOrder") == "DESC":
         raise InvalidParameter("sortOrder", "must be ASC, because events are followed in the order in which they come")
     if "prevCursor" in parameters:
         raise InvalidRequest("cannot pass both after and prevCursor")
-    if position is not None:
-        return Following(position)
+    if following is not None:
+        return following
     if text is not None:
         raise InvalidParameter(cursor, "invalid cursor: it is not of a request with after")
-    return Following(None if after == BEGIN else build_position(read_revision(identity, AFTER, str(after))))
+    if after == BEGIN:
+        return Following(None)
+    id = read_revision(identity, AFTER, str(after))
+    return Following(build_position(id.revision), id)
 
 
-def _read_position_cursor(kind: ListKind[Event], identity: Identity, text: str) -> EventPosition | None:
+def _read_position_cursor(kind: ListKind[Event], identity: Identity, text: str) -> Following | None:
     """Returns the position that a cursor holds; None if it is none of such a request."""
     try:
         of_kind, how, *values = read_cursor(identity, AFTER, text)
@@ -156,25 +168,25 @@ def _read_position_cursor(kind: ListKind[Event], identity: Identity, text: str) 
         return None
     if of_kind != kind.name or how != AFTER:
         return None
-    *place, changes_deleted, decisions_deleted = values
-    return EventPosition((place[0], place[1], place[2]), changes_deleted, decisions_deleted)
+    at, source, number, changes_deleted, decisions_deleted = values
+    id = read_revision_id(at)
+    return Following(EventPosition((id.revision, source, number), changes_deleted, decisions_deleted), id)
 
 
 async def follow_events(
-    ctx: Context, kind: ListKind[Event], position: EventPosition | None, limit: int, only: EventFilter
+    ctx: Context, kind: ListKind[Event], following: Following, limit: int, only: EventFilter
 ) -> Snapshot[Page[Event]]:
     """Returns the events behind a position, oldest first, and always a cursor that goes on from there.
 
-    Raises InvalidParameter if the position is ahead of the store, and EventsNotKept."""
-    if position is not None and position.place[0] >= END_OF_PLACES:
-        raise InvalidParameter(
-            AFTER, NOT_REACHED
-        )  # anyone can make such a token, and databases have no larger integers
-    found = await ctx.store.follow_events(position, limit, only)
-    if position is not None:
-        Freshness(AFTER, Revision(position.place[0])).demand(found.revision)
-    place, *deleted = found.value.position
-    cursor = write_cursor(ctx.store.identity, [kind.name, AFTER, *place, *deleted])
+    Raises RevisionLost if the store does not hold the write of the position, and EventsNotKept."""
+    if following.id is not None:
+        await require_stored(ctx.store, following.id)
+    found = await ctx.store.follow_events(following.position, limit, only)
+    if following.id is not None:
+        Freshness(AFTER, following.id.revision).demand(found.revision)
+    (revision, *place), *deleted = found.value.position
+    at = await ctx.store.identify(Revision(revision))
+    cursor = write_cursor(ctx.store.identity, [kind.name, AFTER, at, *place, *deleted])
     return Snapshot(found.revision, Page(found.value.rows, None, cursor))
 
 

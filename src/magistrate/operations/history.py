@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidParameter, NotRetained
-from magistrate.operations.as_of import AS_OF, NOT_REACHED, AsOf
-from magistrate.operations.consistency import Freshness
+from magistrate.operations.as_of import AS_OF, AsOf
+from magistrate.operations.consistency import Freshness, require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.paging import Wanted
 from magistrate.operations.times import render_time
+from magistrate.store.contract import RevisionId
 from magistrate.store.history import RevisionLookup
 
 FIRST_REVISION = 1
@@ -32,13 +33,12 @@ async def find_point(ctx: Context, as_of: AsOf, freshness: Freshness) -> PointIn
 
     The point in time says which revision to read, so the freshness only has to be one that the store has reached.
 
-    Raises InvalidParameter for a point in the future or a token from the future, NotRetained, StoreUnavailable.
+    Raises RevisionLost, InvalidParameter for a time in the future, NotRetained, StoreUnavailable.
     """
     now = ctx.now()
     if as_of.revision is not None:
+        await require_stored(ctx.store, RevisionId(as_of.revision, as_of.bits))
         state = await ctx.store.find_revision(as_of.revision)
-        if as_of.revision > state.newest:
-            raise InvalidParameter(AS_OF, NOT_REACHED)
     else:
         assert as_of.time is not None
         if as_of.time > now:
@@ -70,7 +70,7 @@ async def pin_page(ctx: Context, wanted: Wanted, as_of: AsOf | None, freshness: 
     if wanted.now is None or (as_of is not None and not as_of.names(wanted.at, wanted.now)):
         cursor = "prevCursor" if wanted.slice.backwards else "nextCursor"
         raise InvalidParameter(cursor, f"its listing is not as of this {AS_OF}: begin again without a cursor")
-    await find_point(ctx, AsOf(revision=wanted.at), freshness)
+    await find_point(ctx, AsOf(wanted.at, bits=wanted.bits), freshness)
     return wanted
 
 

@@ -100,7 +100,7 @@ async def list_keys(ctx: Context, wanted: Wanted, freshness: Freshness) -> Snaps
         stored = await ctx.store.list_keys()
         return Snapshot(stored.revision, _cut(stored.keys, wanted))
 
-    return await read_page(KEY_LIST, wanted, freshness, ctx.store.identity, read)
+    return await read_page(KEY_LIST, wanted, freshness, ctx.store, read)
 
 
 async def rotate_key(ctx: Context, caller: Caller, id: str, grace_seconds: int) -> Snapshot[IssuedKey]:

@@ -119,5 +119,11 @@ class Listings:
         self._listings[key] = listing
         return evicted
 
+    def evict(self) -> list[SnapshotListing | SetListing]:
+        """Evicts all listings, and returns them."""
+        evicted = [*self._listings.values()]
+        self._listings.clear()
+        return evicted
+
 
 _ENTRIES = attrgetter("entries")

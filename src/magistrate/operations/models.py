@@ -57,8 +57,9 @@ class Models:
         """Returns the model of this revision. `model_revision` is the last revision, then or later, that changed the
         model.
 
-        Raises RevisionUnavailable, StoreUnavailable.
+        Raises RevisionUnavailable, HistoryReplaced, StoreUnavailable.
         """
+        await self._store.confirm_history()  # models are known by the number of their revision
         if model_revision > revision:
             return await self._find_past(revision)
         if self._known is not None and self._known.revision == model_revision:

@@ -193,7 +193,7 @@ async def list_object_types(
     ctx: Context, wanted: Wanted, only: ObjectTypeFilter, freshness: Freshness
 ) -> Snapshot[Page[StoredObjectType]]:
     read = partial(ctx.store.list_object_types, only=only)
-    return await read_page(OBJECT_TYPE_LIST, wanted, freshness, ctx.store.identity, read)
+    return await read_page(OBJECT_TYPE_LIST, wanted, freshness, ctx.store, read)
 
 
 async def seed_object_types(ctx: Context) -> None:

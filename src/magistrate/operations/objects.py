@@ -100,7 +100,7 @@ async def list_objects(
     kind: ListKind[StoredObject] = OBJECT_LIST,
 ) -> Snapshot[Page[StoredObject]]:
     read = partial(ctx.store.list_objects, only=only)
-    return await read_page(kind, wanted, freshness, ctx.store.identity, read)
+    return await read_page(kind, wanted, freshness, ctx.store, read)
 
 
 def _new_object(ctx: Context, draft: ObjectDraft) -> NewObject:

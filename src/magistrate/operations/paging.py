@@ -7,7 +7,8 @@ A list declares how it can be sorted (`ListKind`); the holder of the rows cuts o
 A cursor is the URL-safe base64, without padding, of a JSON array [list, sort, *values of the sort's columns in the
 boundary row] after 8 bytes of its keyed BLAKE2b. It is therefore a pure function of list, sort and row, and one that
 was damaged, made up, or made by another store or for another list or sort is recognized. The cursors of a snapshot have
-[list, revision] in place of the list, those of a listing as of the past [list, revision, time of the policies]."""
+[list, [revision, bits]] in place of the list, those of a listing as of the past
+[list, [revision, bits], time of the policies]; earlier versions had no bits."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,10 +19,10 @@ import msgspec
 
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidParameter, InvalidRequest, RevisionUnavailable
-from magistrate.operations.consistency import Freshness
+from magistrate.operations.consistency import Freshness, require_stored
 from magistrate.operations.legacy_cursors import LegacyCursor, legacy_side
 from magistrate.operations.opaque_tokens import TokenCodec, compute_mac, decode_text
-from magistrate.store.contract import Identity, PageSlice, Slice, Snapshot
+from magistrate.store.contract import Identity, PageSlice, RevisionId, RevisionStore, Slice, Snapshot
 
 T = TypeVar("T")
 
@@ -77,14 +78,15 @@ class ListKind(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """Represents the page that is requested. `at`: the revision of the first page of the snapshot it belongs to, None
-    for a page at the newest revision. `is_snapshot`: its cursors lead to pages of the same revision. `now`: the time,
-    in microseconds since 1970 UTC, at which the policies of a listing as of the past are evaluated; None for any other
-    listing."""
+    for a page at the newest revision; `bits`: those of that revision, if they are known. `is_snapshot`: its cursors
+    lead to pages of the same revision. `now`: the time, in microseconds since 1970 UTC, at which the policies of a
+    listing as of the past are evaluated; None for any other listing."""
 
     slice: Slice
     at: Revision | None = None
     is_snapshot: bool = False
     now: int | None = None
+    bits: int | None = None
 
 
 @dataclass(slots=True)
@@ -148,7 +150,9 @@ def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Iden
         if name in parameters:
             at, now, boundary = _read_cursor(kind, sort, parameters[name], identity, name)
             wanted = replace(start, boundary=boundary, backwards=name == "prevCursor")
-            return Wanted(wanted, at, is_snapshot or at is not None, now)
+            if at is None:
+                return Wanted(wanted, None, is_snapshot, now)
+            return Wanted(wanted, at.revision, True, now, at.bits)
     return Wanted(start, None, is_snapshot)
 
 
@@ -180,13 +184,15 @@ class PageReader(Protocol[T]):
 
 
 async def read_page(
-    kind: ListKind[T], wanted: Wanted, freshness: Freshness, identity: Identity, read: PageReader[T]
+    kind: ListKind[T], wanted: Wanted, freshness: Freshness, store: RevisionStore, read: PageReader[T]
 ) -> Snapshot[Page[T]]:
     """Returns the page that is cut out by `read`.
 
-    Raises InvalidParameter if the token is from the future, or the revision of a snapshot is no longer retained; and
-    RevisionUnavailable if that of a listing as of the past is not. Later pages of a snapshot are of its revision,
-    whatever the token."""
+    Raises RevisionLost for a token, or a cursor of a snapshot, whose write the store does not hold; InvalidParameter if
+    the revision of a snapshot is no longer retained, and RevisionUnavailable if that of a listing as of the past is
+    not. Later pages of a snapshot are of its revision, whatever the token."""
+    if wanted.at is not None:
+        await require_stored(store, RevisionId(wanted.at, wanted.bits))
     try:
         found = await read(wanted.slice, at=wanted.at)
     except RevisionUnavailable:
@@ -197,16 +203,20 @@ async def read_page(
         raise InvalidParameter(cursor, message) from None
     if wanted.at is None:
         freshness.demand(found.revision)
-    return Snapshot(found.revision, _page_of(kind, wanted, found, identity))
+    at = await store.identify(found.revision) if wanted.is_snapshot else None
+    return Snapshot(found.revision, _page_of(kind, wanted, found, at, store.identity))
 
 
-def _page_of(kind: ListKind[T], wanted: Wanted, found: Snapshot[PageSlice[T]], identity: Identity) -> Page[T]:
+def _page_of(
+    kind: ListKind[T], wanted: Wanted, found: Snapshot[PageSlice[T]], at: RevisionId | None, identity: Identity
+) -> Page[T]:
+    """Returns the page of a slice; `at` identifies the revision of a snapshot."""
     [sort] = {sort.name: sort for sort in kind.sorts.values() if sort.name == wanted.slice.sort}.values()
     page_slice = found.value
     if not kind.has_cursors:
         return Page(page_slice.rows, None, None)
     time = [] if wanted.now is None else [wanted.now]
-    named = [kind.name, found.revision, *time] if wanted.is_snapshot else kind.name
+    named = kind.name if at is None else [kind.name, at, *time]
 
     def cursor(row: T) -> str:
         return write_cursor(identity, [named, sort.name, *sort.values(row)])
@@ -247,11 +257,17 @@ def read_cursor(identity: Identity, parameter: str, text: str) -> list[Any]:
 
 def _read_cursor(
     kind: ListKind[T], sort: Sort[T], text: str, identity: Identity, parameter: str
-) -> tuple[Revision | None, int | None, Values]:
+) -> tuple[RevisionId | None, int | None, Values]:
     """Returns the revision and the time of the listing, as far as the cursor has them, and the boundary. Raises
     InvalidParameter."""
     named, of_sort, *values = read_cursor(identity, parameter, text)
     of_kind, at, now, *_ = [*(named if isinstance(named, list) else [named]), None, None]
     if of_kind != kind.name or of_sort != sort.name:
         raise InvalidParameter(parameter, "invalid cursor: it is of another list, or of another sortBy")
-    return at, now, tuple(values)
+    return None if at is None else read_revision_id(at), now, tuple(values)
+
+
+def read_revision_id(at: Any) -> RevisionId:
+    """Returns the revision in a cursor, which has no bits if an earlier version made it."""
+    revision, bits = at if isinstance(at, list) else (at, None)
+    return RevisionId(Revision(revision), bits)

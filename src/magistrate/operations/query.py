@@ -89,7 +89,7 @@ async def list_page(
         known = page_read.find_kept_page(kind, wanted, freshness, newest.revision)
         if known is not None:
             return known
-    found = await read_page(kind, wanted, freshness, ctx.store.identity, page_read.read_slice)
+    found = await read_page(kind, wanted, freshness, ctx.store, page_read.read_slice)
     stored = await _read_stored(ctx, found.value.rows, found.revision)
     return Snapshot(found.revision, page_read.complete_page(kind, wanted, found.value, stored))
 
@@ -143,8 +143,9 @@ class _PageRead:
         return self._newest
 
     async def _find_revision(self, at: Revision | None) -> _Newest:
-        """Raises RevisionUnavailable."""
+        """Raises RevisionUnavailable, HistoryReplaced."""
         read = await self._ctx.store.read_warrants((), at, 1)
+        await self._ctx.store.confirm_history()  # listings are known by the number of their revision
         return _Newest(read.revision, read.model_revision)
 
     def find_kept_page(

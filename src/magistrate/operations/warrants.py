@@ -14,7 +14,7 @@ from magistrate.engine.warrant_faults import find_names_fault
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
 from magistrate.operations.chunk_size import ChunkSize, pause_seconds
-from magistrate.operations.consistency import Freshness
+from magistrate.operations.consistency import Freshness, require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.definitions import read_definition
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
@@ -23,6 +23,7 @@ from magistrate.store.contract import (
     Judge,
     NewWarrant,
     PageSlice,
+    RevisionId,
     Slice,
     Snapshot,
     Stamp,
@@ -78,8 +79,11 @@ async def write(
 ) -> Snapshot[WriteCounts]:
     """Deletes and creates warrants and objects, all or nothing, if all preconditions hold.
 
-    Raises PreconditionFailed; NotFound for the first that is to be deleted and does not exist; and InvalidParameter for
-    new warrants, as `create_warrants` does."""
+    Raises RevisionLost, PreconditionFailed; NotFound for the first that is to be deleted and does not exist; and
+    InvalidParameter for new warrants, as `create_warrants` does."""
+    for one in wanted.preconditions:
+        if isinstance(one.required, RevisionId):
+            await require_stored(ctx.store, one.required)
     return await ctx.store.write(wanted, judge_warrants(wanted.warrants, element, stamp.at), stamp)
 
 
@@ -158,7 +162,7 @@ async def list_warrants(
     ctx: Context, wanted: Wanted, only: WarrantFilter, freshness: Freshness
 ) -> Snapshot[Page[Warrant]]:
     read = partial(ctx.store.list_warrants, only=only)
-    return await read_page(list_kind(only.is_expired), wanted, freshness, ctx.store.identity, read)
+    return await read_page(list_kind(only.is_expired), wanted, freshness, ctx.store, read)
 
 
 async def list_stranded(
@@ -178,7 +182,7 @@ async def list_stranded(
             raise InvalidParameter("objectType", "there are too many: list those of one object type")
         return await ctx.store.list_warrants(wanted, replace(only, patterns=patterns), newest.revision)
 
-    return await read_page(STRANDED_WARRANT_LIST, wanted, freshness, ctx.store.identity, read)
+    return await read_page(STRANDED_WARRANT_LIST, wanted, freshness, ctx.store, read)
 
 
 def list_kind(is_expired: bool, is_stranded: bool = False) -> ListKind[Warrant]:

@@ -5,14 +5,13 @@ from typing import NamedTuple
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.named_policy import NamedPolicy
-from magistrate.engine.terms import Revision
 from magistrate.operations.as_of import AsOf
-from magistrate.operations.consistency import Freshness
+from magistrate.operations.consistency import Freshness, require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.history import find_revision
 from magistrate.operations.object_types import find_forbidden, judge_and_warn, render_types
 from magistrate.operations.policy_definitions import render_policy_definition
-from magistrate.store.contract import NewModel, Snapshot, Stamp, StoredModel
+from magistrate.store.contract import NewModel, RevisionId, Snapshot, Stamp, StoredModel
 
 
 class WrittenModel(NamedTuple):
@@ -37,13 +36,15 @@ async def put_whole_model(
     types: Sequence[ObjectType],
     policies: Sequence[NamedPolicy],
     stamp: Stamp,
-    expected: Revision | None = None,
+    expected: RevisionId | None = None,
     keeps_stranded: bool = False,
 ) -> Snapshot[WrittenModel]:
     """Makes these the object types and policies of the store, in one revision; all others are deleted.
 
-    Raises ModelChanged if the model is not that of the expected revision any more, and what `create_object_types`
-    raises."""
+    Raises RevisionLost if the store does not hold the expected revision, ModelChanged if the model is not that of the
+    expected revision any more, and what `create_object_types` raises."""
+    if expected is not None:
+        await require_stored(ctx.store, expected)
     warnings: list[str] = []
     judge = judge_and_warn(types, {policy.name for policy in policies}, warnings)
     definitions = [(policy.name, render_policy_definition(policy)) for policy in policies]

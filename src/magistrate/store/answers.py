@@ -10,7 +10,7 @@ async def build_answers(rows: Rows, reads: int, rows_at_once: int) -> list[list[
     """Returns the warrants of each read request, of which there are `reads`, from the rows of their statement. Other
     tasks run in between. The rows are freed meanwhile: tens of thousands of them at once take milliseconds."""
     answers: list[list[Warrant]] = [[] for _ in range(reads)]
-    if rows[0][3] is None:
+    if rows[0][4] is None:
         return answers
     for start in range(0, len(rows), rows_at_once):
         if start:
@@ -18,5 +18,5 @@ async def build_answers(rows: Rows, reads: int, rows_at_once: int) -> list[list[
         some = rows[start : start + rows_at_once]
         rows[start : start + rows_at_once] = [()] * len(some)
         for row in some:
-            answers[row[3]].append(Warrant(*row[4:]))
+            answers[row[4]].append(Warrant(*row[5:]))
     return answers

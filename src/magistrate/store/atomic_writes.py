@@ -12,8 +12,9 @@ from magistrate.store.cascading import end_objects
 from magistrate.store.contract import AtomicWrite, Judge, NewWarrant, Precondition, Snapshot, Stamp, WriteCounts
 from magistrate.store.database import Script
 from magistrate.store.expiry import has_expired
+from magistrate.store.known_revisions import RevisionId
 from magistrate.store.objects import OBJECTS, put_all
-from magistrate.store.versioned import Effect, Key, WriteOutcome, find, write
+from magistrate.store.versioned import Effect, Key, WriteOutcome, find, find_called_revision, write
 from magistrate.store.warrants import WARRANTS, end_named, insert_all, render_key, warrant_key
 
 Written = Script[Snapshot[tuple[WriteCounts, ...]]]
@@ -44,21 +45,25 @@ def _count(wanted: AtomicWrite, objects: Sequence[Effect], warrants: Sequence[Ef
 
 
 def _check_preconditions(preconditions: Sequence[Precondition], at: int, revision: Revision) -> Script[None]:
-    """Raises PreconditionFailed for the first that does not hold in the revision before this one, at this time."""
+    """Raises RevisionLost, then PreconditionFailed for the first that does not hold in the revision before this one, at
+    this time."""
     required = [one.required for one in preconditions]
+    expected = [one for one in required if isinstance(one, RevisionId)]
+    called = yield from find_called_revision(expected, Revision(revision - 1))
     warrants = {warrant_key(one): None for one in required if isinstance(one, NewWarrant)}
     objects: dict[Key, None] = {(one.type, one.id): None for one in required if isinstance(one, ObjectRef)}
     rows = yield from find(WARRANTS, warrants)
     unexpired = {key: row for key, row in rows.items() if not has_expired(row, at)}
     stored = {**unexpired, **(yield from find(OBJECTS, objects))}
     for index, one in enumerate(preconditions):
-        reason = _find_reason(one, stored, revision - 1)
+        reason = _find_reason(one, stored, called)
         if reason is not None:
             raise PreconditionFailed(index, reason)
 
 
-def _find_reason(one: Precondition, stored: Container[Key], newest: int) -> str | None:
-    """Returns why a precondition does not hold, or None if it does."""
+def _find_reason(one: Precondition, stored: Container[Key], called: int) -> str | None:
+    """Returns why a precondition does not hold, or None if it does. `called` is the newest revision that a caller has
+    written."""
     match one.required:
         case NewWarrant():
             key = warrant_key(one.required)
@@ -67,7 +72,7 @@ def _find_reason(one: Precondition, stored: Container[Key], newest: int) -> str 
             key = (one.required.type, one.required.id)
             name = f"the object {one.required.type}:{one.required.id}"
         case expected:
-            return None if expected == newest else "the store is at another revision"
+            return None if expected.revision >= called else "the store is at another revision"
     exists = key in stored
     if exists != one.is_absent:
         return None

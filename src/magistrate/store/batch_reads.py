@@ -17,7 +17,7 @@ from magistrate.engine.read_ahead import NOBODY, PlacedRead, ReadOutline, ReadsA
 from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, Subject
 from magistrate.engine.warrant_reader import AnyRead, WarrantRead, WarrantsByObject, WarrantsBySubject
 from magistrate.store.contract import ALIVE
-from magistrate.store.sql import Clause, Parameter
+from magistrate.store.sql import NEWEST, Clause, Parameter
 
 FEW_IDS = 2
 """Limits how many ids get an arm each, which is faster than sending them as one JSON array."""
@@ -122,7 +122,7 @@ def split_reads(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
 def read_statement(
     reads: Sequence[AnyRead], at: Revision | None, most: int, templates: JoinTemplates, with_expired: bool = False
 ) -> Clause:
-    """Returns a statement that selects (revision, horizon, model_revision, number of the read request, *columns of
+    """Returns a statement that selects (*NEWEST, model_revision, number of the read request, *columns of
     Warrant) for up to `most` rows, or one row whose columns are NULL if there is none."""
     existing = _EXISTING[at is None, with_expired]
     arms, values = _build_arms(enumerate(reads), existing, () if at is None else (at,) * existing.count("?"))
@@ -193,14 +193,14 @@ def split_objects(refs: Iterable[ObjectRef]) -> Iterator[Mapping[str, Sequence[s
 
 
 def objects_statement(ids: Mapping[str, Sequence[str]], at: Revision, templates: JoinTemplates) -> Clause:
-    """Returns a statement that selects (revision, horizon, *columns of StoredObject) for those of the objects that
+    """Returns a statement that selects (*NEWEST, *columns of StoredObject) for those of the objects that
     exist, given their ids by type, or one row whose columns are NULL if none does."""
     alive = "o.object_type = ? AND o.created_revision <= ? AND o.deleted_revision > ?"
     columns = "o.object_type, o.object_id, o.meta, o.created_at"
     arm = f"SELECT {columns} FROM {templates.many_objects.format(holds=alive)}"
     found = " UNION ALL ".join([arm] * len(ids))
     values = [(msgspec.json.encode(of_type).decode(), name, at, at) for name, of_type in ids.items()]
-    statement = f"SELECT h.revision, h.horizon, found.* FROM head h LEFT JOIN ({found}) found ON true"
+    statement = f"SELECT {NEWEST}, found.* FROM head h LEFT JOIN ({found}) found ON true"
     return Clause(statement, tuple(chain.from_iterable(values)))
 
 
@@ -265,7 +265,7 @@ def _text(arms: tuple[_Arm, ...], existing: str, templates: JoinTemplates) -> st
     found = " UNION ALL ".join(_arm_text(arm, existing, templates) for arm in arms) or _NO_ROW
     # Limited twice: SQLite may materialize the inner rows, all of them, before it reads the outer limit.
     return (
-        f"SELECT h.revision, h.horizon, h.model_revision, {_ANSWERED} "
+        f"SELECT {NEWEST}, h.model_revision, {_ANSWERED} "
         f"FROM head h LEFT JOIN ({found} LIMIT ?) u ON true "
         "LEFT JOIN policy p ON p.digest = u.policy LIMIT ?"
     )
@@ -298,7 +298,7 @@ def _ahead_text(arms: tuple[_Arm, ...], following: str, existing: str, templates
     recursion = f" UNION {following}" if following else ""
     return (
         f"WITH RECURSIVE reached ({_REACHED}) AS (SELECT * FROM ({found}) b{recursion}) "
-        f"SELECT h.revision, h.horizon, h.model_revision, {_ANSWERED} "
+        f"SELECT {NEWEST}, h.model_revision, {_ANSWERED} "
         "FROM head h LEFT JOIN (SELECT * FROM reached LIMIT ?) u ON true "
         "LEFT JOIN policy p ON p.digest = u.policy"
     )

@@ -17,14 +17,14 @@ KEYS_AT_ONCE = 100
 
 
 async def build_keys(rows: Rows) -> StoredKeys:
-    """Builds the keys from rows (revision, version, *columns), and lets others run in between; the columns are None if
+    """Builds the keys from rows (*NEWEST, version, *columns), and lets others run in between; the columns are None if
     there is no key."""
-    revision, version = rows[0][:2]
+    revision, _, _, version = rows[0][:4]
     keys: list[StoredKey] = []
     for start in range(0, len(rows), KEYS_AT_ONCE):
         if start:
             await asyncio.sleep(0)
-        keys += (_build_key(row[2:]) for row in rows[start : start + KEYS_AT_ONCE] if row[2] is not None)
+        keys += (_build_key(row[4:]) for row in rows[start : start + KEYS_AT_ONCE] if row[4] is not None)
     return StoredKeys(Revision(revision), version, tuple(keys))
 
 

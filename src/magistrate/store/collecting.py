@@ -18,7 +18,7 @@ from magistrate.store.versioned import MICROSECONDS_PER_HOUR
 
 def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
-        [[(_, horizon)]] = yield Select(sql.READ_HEAD, [()])
+        [[(_, horizon, _)]] = yield Select(sql.READ_HEAD, [()])
         [revisions] = yield Select(sql_collecting.REVISIONS_FROM, [(horizon, most + 1)])
         past = _past(revisions, before)
         ended_by = past[-1] if past else 0

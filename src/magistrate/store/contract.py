@@ -33,6 +33,10 @@ from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.history import HistoryStore
 from magistrate.store.holds import DeletedChunk as DeletedChunk
 from magistrate.store.keys import KeyStore
+from magistrate.store.known_revisions import NOTHING_WRITTEN as NOTHING_WRITTEN
+from magistrate.store.known_revisions import Presence as Presence
+from magistrate.store.known_revisions import RevisionId as RevisionId
+from magistrate.store.known_revisions import RevisionStore as RevisionStore
 from magistrate.store.new_rows import IDEMPOTENCY_HOURS as IDEMPOTENCY_HOURS
 from magistrate.store.new_rows import ImportBatch as ImportBatch
 from magistrate.store.new_rows import Imported as Imported
@@ -62,10 +66,10 @@ from magistrate.store.warrant_numbers import write_outcome as write_outcome
 
 @dataclass(frozen=True, slots=True)
 class Precondition:
-    """Requires that an object or a warrant exists, or with `is_absent` that it does not; or that this revision is the
-    newest. A warrant exists if the same one, policy included, is stored."""
+    """Requires that an object or a warrant exists, or with `is_absent` that it does not; or that no caller has written
+    anything since a revision. A warrant exists if the same one, policy included, is stored."""
 
-    required: ObjectRef | NewWarrant | Revision
+    required: ObjectRef | NewWarrant | RevisionId
     is_absent: bool = False
 
 
@@ -101,12 +105,19 @@ FindForbidden = Callable[
 """Returns those of the patterns that the definitions before a write allow and those after it do not."""
 
 
-class Store(WarrantReader, AheadReader, PolicyStore, KeyStore, SessionKeyStore, EventStore, HistoryStore, Protocol):
+class Store(
+    WarrantReader,
+    AheadReader,
+    PolicyStore,
+    KeyStore,
+    SessionKeyStore,
+    EventStore,
+    HistoryStore,
+    RevisionStore,
+    Protocol,
+):
     """Represents one database. Use it from one event loop and `close` it once; every call after that raises
     StoreUnavailable."""
-
-    @property
-    def identity(self) -> Identity: ...
 
     @property
     def now(self) -> Callable[[], int]:
@@ -195,7 +206,8 @@ class Store(WarrantReader, AheadReader, PolicyStore, KeyStore, SessionKeyStore, 
         """Does the work of `delete_warrants`, `delete_objects`, `put_objects` and `put_warrants`, in this order, as one
         write, if all preconditions hold before it.
 
-        Raises PreconditionFailed for the first that does not, and what these methods raise."""
+        Raises RevisionLost if a precondition names a write that is not in the store, otherwise PreconditionFailed for
+        the first that does not hold, and what these methods raise."""
         ...
 
     async def import_batch(
@@ -295,8 +307,8 @@ class Store(WarrantReader, AheadReader, PolicyStore, KeyStore, SessionKeyStore, 
     ) -> Revision:
         """Does the work of `put_object_types` for a whole model and of `put_policies` for a whole set, as one write.
 
-        Raises ModelChanged if an object type or a policy was written or deleted after the expected revision, or if
-        that is above the newest one or has been collected; and what these methods raise."""
+        Raises RevisionLost if the expected revision is not in the store; ModelChanged if an object type or a policy was
+        written or deleted after it, or if it has been collected; and what these methods raise."""
         ...
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
@@ -323,14 +335,15 @@ class Store(WarrantReader, AheadReader, PolicyStore, KeyStore, SessionKeyStore, 
         a statement. Takes no longer than `mark`. Raises StoreUnavailable."""
         ...
 
-    async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
-        """Lists the warrants that began or ended after a revision."""
+    async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
+        """Lists the warrants that began or ended after a revision. Raises HistoryReplaced if it has other bits in the
+        store."""
         ...
 
-    def find_warrant_changes(self, after: Revision, most: int) -> tuple[Mark, WarrantChanges] | None:
+    def find_warrant_changes(self, after: RevisionId, most: int) -> tuple[Mark, WarrantChanges] | None:
         """Returns the same, and a mark that was taken before, if that takes no waiting, otherwise None. On SQLite it
         reads the change log, which takes some ten microseconds. On PostgreSQL it has the changes that only this process
-        has made. Raises StoreUnavailable."""
+        has made. Raises HistoryReplaced, StoreUnavailable."""
         ...
 
     async def collect(self, before: int, most: int) -> int:

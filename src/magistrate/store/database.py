@@ -12,6 +12,7 @@ import msgspec
 from magistrate.engine.terms import Revision
 from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.following import Mark, Staleness
+from magistrate.store.known_revisions import KnownRevisions, RevisionId
 from magistrate.store.sql import Dialect, Parameter
 
 T = TypeVar("T")
@@ -83,6 +84,8 @@ def observe_nothing(sql: str) -> None:
 class Database(Protocol):
     dialect: Dialect
     templates: JoinTemplates
+    known: KnownRevisions
+    """Is told of all revisions that this process writes."""
 
     @property
     def statements(self) -> int:
@@ -112,7 +115,7 @@ class Database(Protocol):
         """Implements Store.staleness."""
         ...
 
-    def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
+    def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
         """Returns a mark, and what LIST_WARRANT_CHANGES then returns for these values, if that takes no waiting."""
         ...
 

@@ -17,7 +17,7 @@ DELETED_AT_ONCE = 4_000
 
 _ALLOWED, _DENIED = "allowed", "denied"
 
-_PLACES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_PLACES = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 MOST_ROWS = 256
 """Limits the rows of one statement."""
 
@@ -60,12 +60,12 @@ def _row(decision: DecisionRecord) -> tuple[Parameter, ...]:
     action = _ALLOWED if decision.is_authorized else _DENIED
     key = msgspec.json.encode(decision.names).decode()
     kept = (decision.context, decision.revision, decision.contextual_warrants, int(decision.is_partial))
-    return (decision.at, action, key, *kept, decision.actor, decision.request_id)
+    return (decision.at, action, key, *kept, decision.actor, decision.request_id, decision.bits)
 
 
 def build_decision(row: Row) -> DecisionRecord:
     """Builds a decision from the columns (decided_at, action, key, context, revision, contextual_warrants, is_partial,
-    actor, request_id)."""
+    actor, request_id, bits)."""
     at, action, key, context, revision, contextual_warrants, is_partial, *origin = row
     names = msgspec.json.decode(key, type=tuple[str, ...])
     made_at = None if revision is None else Revision(revision)

@@ -24,20 +24,20 @@ from magistrate.store.events import (
     Place,
 )
 from magistrate.store.slices import Slice
-from magistrate.store.sql import Clause
+from magistrate.store.sql import NEWEST, Clause
 
 _CHANGE = (
     "SELECT c.revision AS revision, 0 AS source, c.position AS number, r.reached_at AS happened_at, "
     "c.revision AS made_at, c.action AS action, c.kind AS kind, c.key AS key, "
     "CASE WHEN c.action IN ('deleted', 'expired') THEN c.before ELSE c.after END AS content, "
-    "c.starts_at AS starts_at, c.expires_at AS expires_at, r.actor AS actor, r.request_id AS request_id "
-    "FROM {joined} AND c.revision > (SELECT changes_forgotten FROM head)"
+    "c.starts_at AS starts_at, c.expires_at AS expires_at, r.actor AS actor, r.request_id AS request_id, "
+    "r.bits AS bits FROM {joined} AND c.revision > (SELECT changes_forgotten FROM head)"
 )
 _DECISION = (
     "SELECT r.stored_revision AS revision, 1 AS source, r.number AS number, r.decided_at AS happened_at, "
     "r.revision AS made_at, r.action AS action, 'decision' AS kind, r.key AS key, r.context AS content, "
     "CAST(NULL AS BIGINT) AS starts_at, CAST(NULL AS BIGINT) AS expires_at, r.actor AS actor, "
-    "r.request_id AS request_id FROM {joined}"
+    "r.request_id AS request_id, r.bits AS bits FROM {joined}"
 )
 _ORDERS = {
     CHANGES: "c.revision {0}, c.position {0}",
@@ -79,25 +79,25 @@ class _Reach:
 
 
 def events_statement(wanted: Slice, only: EventFilter, templates: JoinTemplates) -> Clause:
-    """Returns a statement that selects (revision, horizon, behind, *place, at, made_at, action, kind, key, content,
-    starts_at, expires_at, actor, request_id) for `limit + 1` rows, or twice as many, nearest to the boundary first,
-    like `sql_lists.list_statement`. The filter must have a kind."""
+    """Returns a statement that selects (*NEWEST, behind, *place, at, made_at, action, kind, key, content, starts_at,
+    expires_at, actor, request_id, bits) for `limit + 1` rows, or twice as many, nearest to the boundary first, like
+    `sql_lists.list_statement`. The filter must have a kind."""
     ahead, beyond = _reaches(wanted)
     rows = _merge_events(ahead, only, templates)
     page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
     if beyond is None:
-        return Clause(f"SELECT h.revision, h.horizon, false, {page}", rows.values)
+        return Clause(f"SELECT {NEWEST}, false, {page}", rows.values)
     others = _merge_events(beyond, only, templates)
     probe = f"(SELECT count(*) FROM ({others.sql}) q) > 0"
-    return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", others.values + rows.values)
+    return Clause(f"SELECT {NEWEST}, {probe}, {page}", others.values + rows.values)
 
 
 def follow_statement(after: EventPosition | None, limit: int, only: EventFilter, templates: JoinTemplates) -> Clause:
-    """Returns a statement that selects (revision, horizon, changes_forgotten, decisions_deleted,
+    """Returns a statement that selects (*NEWEST, changes_forgotten, decisions_deleted,
     decisions_deleted_at, number of the last decision), and the columns of `events_statement` from `place` on, for
     `limit + 1` rows, or twice as many, in the order of their places."""
     head = (
-        "SELECT h.revision, h.horizon, h.changes_forgotten, h.decisions_deleted, h.decisions_deleted_at, "
+        f"SELECT {NEWEST}, h.changes_forgotten, h.decisions_deleted, h.decisions_deleted_at, "
         "coalesce((SELECT max(number) FROM decision), h.decisions_deleted)"
     )
     if not only.kinds:
@@ -111,20 +111,19 @@ def follow_statement(after: EventPosition | None, limit: int, only: EventFilter,
 
 def build_event(row: Row) -> Event:
     """Builds an event from the columns (*place, at, made_at, action, kind, key, content, starts_at, expires_at, actor,
-    request_id)."""
-    revision, source, number, at, made_at, action, kind, key, content, starts_at, expires_at, actor, request_id = row
+    request_id, bits)."""
+    revision, source, number, at, made_at, action, kind, key, content, *others = row
     names = msgspec.json.decode(key, type=tuple[str, ...])
-    limits = (starts_at, expires_at)
-    return Event(action, kind, names, content, (revision, source, number), at, made_at, *limits, actor, request_id)
+    return Event(action, kind, names, content, (revision, source, number), at, made_at, *others)
 
 
 def build_followed(rows: Rows, after: EventPosition | None, limit: int, only: EventFilter) -> FollowedEvents:
     """Builds the result from rows of `follow_statement`. Raises EventsNotKept."""
-    newest, _, changes, decisions, decisions_at, last_decision, *_ = rows[0]
+    newest, _, _, changes, decisions, decisions_at, last_decision, *_ = rows[0]
     if after is None:
         after = EventPosition((-1, CHANGES, -1), changes, decisions)
     _require_kept(after, only, (changes, CHANGES, END_OF_PLACES), (decisions_at, DECISIONS, decisions))
-    found = tuple(build_event(row[6:]) for row in rows if row[6] is not None)
+    found = tuple(build_event(row[7:]) for row in rows if row[7] is not None)
     place = found[limit - 1].place if len(found) > limit else (newest, DECISIONS, last_decision)
     return FollowedEvents(found[:limit], after._replace(place=place))
 

@@ -35,7 +35,8 @@ class Event(msgspec.Struct, frozen=True):
     warrant and the digest of its policy; for a decision, the first six columns of the warrant that was checked.
     `content` is the meta, definition or policy that was written or ended; for a decision, the context as compact JSON.
     It is None if there was none. `starts_at` and `expires_at` are the limits of a warrant that was written or has
-    expired. `actor` and `request_id` say who made the request and which it was, as far as that is known."""
+    expired. `actor` and `request_id` say who made the request and which it was, as far as that is known. `bits` are
+    those of the revision of a write."""
 
     action: Action
     kind: EventKind
@@ -48,6 +49,7 @@ class Event(msgspec.Struct, frozen=True):
     expires_at: int | None = None
     actor: str | None = None
     request_id: str | None = None
+    bits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +102,7 @@ class DecisionRecord(msgspec.Struct, frozen=True):
     `context` is compact JSON, None if it was empty. `revision` is the one at which it was made, None if it was stored
     by a version that did not keep it. `contextual_warrants` is a JSON array, None if there were none. `is_partial` says
     that the context or the contextual warrants are not kept although there were some. `actor` and `request_id` are as
-    in Event."""
+    in Event, and `bits` are those of the revision."""
 
     at: int
     is_authorized: bool
@@ -111,6 +113,7 @@ class DecisionRecord(msgspec.Struct, frozen=True):
     is_partial: bool = False
     actor: str | None = None
     request_id: str | None = None
+    bits: int | None = None
 
 
 class EventStore(Protocol):

@@ -7,6 +7,7 @@ from enum import Enum
 
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrants import ChangedWarrant
+from magistrate.store.known_revisions import RevisionId
 
 STALE_MS = 50
 """Limits how far a check on PostgreSQL may lag behind the writes of other processes."""
@@ -30,11 +31,15 @@ class Staleness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class WarrantChanges:
-    """Holds the warrants that began or ended up to `revision`, in the order of the log.
+    """Holds the warrants that began or ended up to the revision `newest`, in the order of the log.
 
     `changes` is None if there are more than requested, or if the answer is unknown because the requested changes are
-    deleted. `model_revision` is the one that last changed the model."""
+    deleted, or the revision after which they were made. `model_revision` is the one that last changed the model."""
 
-    revision: Revision
+    newest: RevisionId
     model_revision: Revision
     changes: Sequence[ChangedWarrant] | None
+
+    @property
+    def revision(self) -> Revision:
+        return self.newest.revision

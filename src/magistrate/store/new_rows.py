@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from magistrate.engine.terms import ObjectId, ObjectRef, PolicyName, RelationName, Revision, Subject, TypeName
+from magistrate.engine.terms import ObjectId, ObjectRef, PolicyName, RelationName, Subject, TypeName
+from magistrate.store.known_revisions import RevisionId
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class NewModel:
 
     types: Sequence[NewObjectType]
     policies: Sequence[tuple[PolicyName, str]]
-    expected: Revision | None = None
+    expected: RevisionId | None = None
 
 
 class NewWarrant(msgspec.Struct, frozen=True, gc=False):

@@ -18,6 +18,7 @@ from magistrate.store.contract import Identity
 from magistrate.store.database import Observer, Rows, Script, observe_nothing
 from magistrate.store.database_clock import DatabaseClock
 from magistrate.store.following import AGING_MS, STALE_MS, Mark, Staleness
+from magistrate.store.known_revisions import KnownRevisions, RevisionId
 from magistrate.store.postgres_connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
 from magistrate.store.postgres_pipeline import Connection
 from magistrate.store.postgres_statements import number_placeholders
@@ -89,7 +90,8 @@ class PostgresDatabase:
         self._clock = DatabaseClock()
         self._abandoned: set[asyncio.Task[Any]] = set()
         self._pool = ConnectionPool(conninfo, connections, timeout_ms)
-        self._writer = GroupWriter(self._pool, self._timeout, observer)
+        self.known = KnownRevisions()
+        self._writer = GroupWriter(self._pool, self._timeout, observer, self.known)
 
     @property
     def statements(self) -> int:
@@ -142,7 +144,7 @@ class PostgresDatabase:
             return Staleness.STALE
         return Staleness.AGING if now - marked_at > AGING_MS / 1_000 else Staleness.CURRENT
 
-    def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
+    def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
         return self._writer.recent.find(after, most, self._writer.revisions)
 
     def is_newest(self, mark: Mark) -> bool:

@@ -15,6 +15,7 @@ from magistrate.store import sql
 from magistrate.store.database import Compute, Execute, Find, FindTogether, Observer, Row, Rows, Script, Select, Step
 from magistrate.store.following import Mark
 from magistrate.store.insertions import join_insertions
+from magistrate.store.known_revisions import NOTHING_WRITTEN, RevisionId
 from magistrate.store.postgres_pipeline import STATEMENTS_AT_ONCE, Statement, StatementPipeline
 from magistrate.store.postgres_statements import find_each
 from magistrate.store.recent_changes import MOST_ROWS, GroupChanges
@@ -73,10 +74,12 @@ class GroupTransaction:
         self._memo = LookupMemo()
         self._ahead: dict[QueuedWrite, ScriptRun[Any]] = {}
         self._unsent: list[Statement] = []
-        self._sent_head = Revision(0)
-        self.head = Revision(0)
-        """Is the newest revision, as this transaction sees it."""
-        self._head_before = self._model_revision = Revision(0)
+        self.head = self._sent_head = NOTHING_WRITTEN
+        """Are the newest revision, as this transaction sees it, and what it has sent of it."""
+        self.head_before = NOTHING_WRITTEN
+        self.written: list[RevisionId] = []
+        """Has the revisions that this transaction makes, in order."""
+        self._model_revision = Revision(0)
         self._logged: list[Row] | None = []
         self._keys = 0
         self._yielded_at = time.monotonic()
@@ -87,17 +90,17 @@ class GroupTransaction:
         """Begins the transaction, and looks up in the same round trip what these writes look up first. `expected` is
         likely to be the newest revision."""
         await self._run_ahead(writes, expected)
-        _, [(head, _, model)] = await self._look_up(
+        _, [(head, _, bits, model)] = await self._look_up(
             self._ahead.values(), [(BEGIN_TRANSACTION, ()), (sql.LOCK_HEAD, ())]
         )
-        self.head = self._sent_head = self._head_before = Revision(head)
+        self.head = self._sent_head = self.head_before = RevisionId(Revision(head), bits)
         self._model_revision = Revision(model)
 
     async def run(self, writes: Sequence[QueuedWrite]) -> list[WriteResult]:
         """Runs the writes, or as many of the first as one transaction takes, each after the newest revision that those
         before it have made. Raises errors of the database only; they leave the transaction fit for nothing but
         `roll_back`. If the only write has failed, its transaction has to be rolled back as well."""
-        await self._run_ahead((write for write in writes if write not in self._ahead), self.head)
+        await self._run_ahead((write for write in writes if write not in self._ahead), self.head.revision)
         while any(run.list_missing() for run in self._ahead.values()):
             await self._look_up(self._ahead.values())
         accepted = [write for write in writes if write in self._ahead]
@@ -112,7 +115,7 @@ class GroupTransaction:
     def list_changes(self, mark: Mark) -> GroupChanges:
         """Returns what the transaction changes, given a mark that was taken while it was open."""
         logged = self._logged if self._logged is None or len(self._logged) <= MOST_ROWS else None
-        return GroupChanges(self._head_before, self.head, self._model_revision, logged, mark)
+        return GroupChanges(self.head_before, self.head, self._model_revision, logged, mark)
 
     async def roll_back(self) -> None:
         await self._pipeline.run([("ROLLBACK", ())])
@@ -153,8 +156,8 @@ class GroupTransaction:
 
     async def _run_next(self, write: QueuedWrite, needs_savepoint: bool) -> WriteResult:
         run = self._ahead[write]
-        if not run.counts(self.head):
-            run = ScriptRun(write.begin, self.head, self._memo, self._observer)
+        if not run.counts(self.head.revision):
+            run = ScriptRun(write.begin, self.head.revision, self._memo, self._observer)
         if run.step is not None:
             await self._finish(run, needs_savepoint)
         if run.error is None:
@@ -165,15 +168,17 @@ class GroupTransaction:
     async def _keep(self, run: ScriptRun[Any]) -> None:
         """Makes what a run has changed a part of the transaction."""
         self._unsent += _statements_of(run.take_executes())
-        self.head = run.next_head
+        if run.written is not None:
+            self.head = run.written
+            self.written.append(run.written)
         self._memo.invalidate(run.changed)
         if self._logged is not None:
             is_all = not (run.moves_model or run.may_change_all)
             self._logged = [*self._logged, *run.logged] if is_all else None
         if run.may_change_all:
             self._memo.invalidate_all()
-            [[(head, _)]] = await self._send([(sql.READ_HEAD, ())])
-            self.head = self._sent_head = Revision(head)
+            [[(head, _, bits)]] = await self._send([(sql.READ_HEAD, ())])
+            self.head = self._sent_head = RevisionId(Revision(head), bits)
 
     async def _finish(self, run: ScriptRun[Any], needs_savepoint: bool) -> None:
         """Runs the rest of a script that has to wait for the database in its turn."""
@@ -206,7 +211,7 @@ class GroupTransaction:
 
     def _queue_head(self) -> None:
         if self.head != self._sent_head:
-            self._unsent.append((sql.MOVE_HEAD, (self.head,)))
+            self._unsent.append((sql.MOVE_HEAD, (*self.head, self.head.revision)))
             self._sent_head = self.head
 
     async def _send(self, statements: Sequence[Statement]) -> list[Rows]:

@@ -16,6 +16,7 @@ import psycopg
 from magistrate.engine.terms import Revision
 from magistrate.errors import OutcomeUnknown
 from magistrate.store.database import Observer, Script
+from magistrate.store.known_revisions import KnownRevisions, note_writes
 from magistrate.store.postgres_connections import ConnectionPool, ConnectionUse, translate_error
 from magistrate.store.postgres_pipeline import Connection, pipeline_of
 from magistrate.store.postgres_transaction import GroupTransaction, QueuedWrite, WriteResult
@@ -34,7 +35,7 @@ class GroupWriter:
     """Runs the scripts of writes, one group at a time, on one connection of the pool. Each write is answered after the
     commit that it shares."""
 
-    def __init__(self, pool: ConnectionPool, timeout_seconds: float, observer: Observer) -> None:
+    def __init__(self, pool: ConnectionPool, timeout_seconds: float, observer: Observer, known: KnownRevisions) -> None:
         self.statements = 0
         self.revisions = 0
         """Counts the writes that may have made a revision."""
@@ -42,6 +43,7 @@ class GroupWriter:
         self._pool = pool
         self._timeout = timeout_seconds
         self._observer = observer
+        self._known = known
         self._waiting: deque[QueuedWrite] = deque()
         self._group: list[QueuedWrite] = []
         self._use = ConnectionUse()
@@ -158,7 +160,8 @@ class GroupWriter:
         self._is_committing = True
         changes = transaction.list_changes((time.monotonic(), self.revisions + 1))
         await transaction.commit()
-        self._head = transaction.head
+        self._head = transaction.head.revision
+        note_writes(self._known, transaction.head_before, transaction.written)
         if any(write.makes_revision for write in self._group):
             self.recent.add(changes)
         return results

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from magistrate.engine.terms import Revision
 from magistrate.store.database import Row, Rows
 from magistrate.store.following import Mark
+from magistrate.store.known_revisions import RevisionId
 
 MOST_GROUPS = 64
 MOST_ROWS = 100
@@ -20,8 +21,8 @@ class GroupChanges:
     on warrants that it added to the change log, None if they do not tell everything. At the time of the `mark`, nobody
     else could write."""
 
-    before: Revision
-    revision: Revision
+    before: RevisionId
+    newest: RevisionId
     model_revision: Revision
     changes: Sequence[Row] | None
     mark: Mark
@@ -36,27 +37,29 @@ class RecentChanges:
     def add(self, group: GroupChanges) -> None:
         self._groups.append(group)
 
-    def find(self, after: Revision, most: int, writes: int) -> tuple[Mark, Rows] | None:
+    def find(self, after: RevisionId, most: int, writes: int) -> tuple[Mark, Rows] | None:
         """Returns the mark of the last group, and the changes after a revision, as rows of LIST_WARRANT_CHANGES.
 
-        Returns None if these are more than `most`, if other processes may have made some, or if the last group is not
-        the one that `writes` counts."""
+        Returns None if these are more than `most`, if other processes may have made some, if the last group is not the
+        one that `writes` counts, or if the revision belongs to another history."""
         if not self._groups or self._groups[-1].mark[1] != writes:
             return None
         last, found = self._groups[-1], deque[Row]()
-        revision = last.revision
+        reached = last.newest
         for group in reversed(self._groups):
-            if revision <= after:
+            if reached.revision <= after.revision:
                 break
-            if group.revision != revision or group.changes is None:
+            if group.newest != reached or group.changes is None:
                 return None
             found.extendleft(reversed(group.changes))
             if len(found) > most:
                 return None
-            revision = group.before
-        if revision > after or (revision < after < last.revision):
+            reached = group.before
+        is_beyond = after.revision > last.newest.revision
+        if reached != after and not is_beyond:
             return None
-        head = (max(after, last.revision), 0, last.model_revision)
+        newest = after if is_beyond else last.newest
+        head = (newest.revision, 0, newest.bits, *after, last.model_revision)
         rows = [
             (*head, made_by, position, key, action, *(limits or (None, None)))
             for made_by, position, action, _, key, _, _, *limits in found

@@ -23,6 +23,7 @@ from magistrate.store.database import (
     Step,
     observe_nothing,
 )
+from magistrate.store.known_revisions import RevisionId
 
 T = TypeVar("T")
 
@@ -83,8 +84,8 @@ class ScriptRun(Generic[T]):
         self.step: Step | None = None
         self.value: Any = None
         self.error: Exception | None = None
-        self.next_head = head
-        """Is the revision that the script made, or `head`."""
+        self.written: RevisionId | None = None
+        """Is the revision that the script made."""
         self.changed: set[Place] = set()
         self.may_change_all = False
         self.logged: list[Row] = []
@@ -165,7 +166,7 @@ class ScriptRun(Generic[T]):
 
     def _note(self, step: Execute) -> None:
         if step.sql == sql.MOVE_HEAD:
-            self.next_head = Revision(int(step.values[-1][0] or 0))
+            self.written = read_moved_head(step)
             return
         self.executes.append(step)
         self._unsent_values += len(step.values) * len(step.values[0])
@@ -181,6 +182,12 @@ class ScriptRun(Generic[T]):
         return self.may_change_all or any(
             (find.one, key) in self.changed for find in finds_of(step) for key in find.keys
         )
+
+
+def read_moved_head(step: Execute) -> RevisionId:
+    """Returns the revision that a step with MOVE_HEAD makes the newest."""
+    revision, bits, _ = step.values[-1]
+    return RevisionId(Revision(int(revision or 0)), int(bits or 0))
 
 
 def finds_of(step: Find | FindTogether) -> Iterable[Find]:

@@ -30,7 +30,7 @@ def seal_session_keys(sealing: Sealing) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
         [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
         changed = []
-        for _, id, kept, created_at in _keys_in(rows):
+        for id, kept, created_at in _keys_in(rows):
             binding = _binding(id, created_at)
             secret = sealing.unseal(kept, binding)
             if not sealing.is_current(kept, binding):
@@ -52,13 +52,13 @@ def open_kept_keys(rows: Rows, sealing: Sealing) -> KeptKeys:
     """Builds the keys from the rows of LIST_SESSION_KEYS. Raises SigningKeysLocked."""
     keys = (
         SessionKey(id, sealing.unseal(kept, _binding(id, created_at)), created_at)
-        for _, id, kept, created_at in _keys_in(rows)
+        for id, kept, created_at in _keys_in(rows)
     )
     return KeptKeys(Revision(rows[0][0]), tuple(keys))
 
 
 def _keys_in(rows: Rows) -> list[Row]:
-    return [row for row in rows if row[1] is not None]
+    return [row[3:] for row in rows if row[3] is not None]
 
 
 def _binding(id: str, created_at: int) -> str:

@@ -22,27 +22,40 @@ from magistrate.store.table_listings import TableListing as TableListing
 
 Parameter = str | int | None
 
-READ_HEAD = "SELECT revision, horizon FROM head"
-LOCK_HEAD = "SELECT revision, horizon, model_revision FROM head FOR UPDATE"
+BITS = "CASE WHEN h.bits_of = h.revision THEN h.bits END"
+"""Selects the bits of the newest revision; NULL if a process of an earlier version made it, which leaves those of the
+one before."""
+NEWEST = f"h.revision, h.horizon, {BITS}"
+"""Begins what each read selects; see the checks of read rows in sql_revisions.py."""
+READ_HEAD = f"SELECT {NEWEST} FROM head h"
+LOCK_HEAD = f"SELECT {NEWEST}, h.model_revision FROM head h FOR UPDATE"
 """Is for databases that lock rows."""
 READ_IDENTITY = "SELECT store_id, cursor_key FROM head"
 MAKE_HEAD = "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon) VALUES (1, ?, ?, 0, 1)"
-MOVE_HEAD = "UPDATE head SET revision = ?"
+MOVE_HEAD = "UPDATE head SET revision = ?, bits = ?, bits_of = ?"
 MOVE_MODEL = "UPDATE head SET model_revision = ?"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE horizon < ?"
 INSERT_REVISION = """
-INSERT INTO revision (revision, written_at, actor, request_id, reached_at)
-SELECT n.revision, n.written_at, n.actor, n.request_id,
+INSERT INTO revision (called_revision, revision, bits, written_at, actor, request_id, reached_at)
+SELECT CASE WHEN n.is_called = 1 THEN n.revision ELSE coalesce(p.called_revision, p.revision, 0) END,
+    n.revision, n.bits, n.written_at, n.actor, n.request_id,
     CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
-FROM (SELECT CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor,
-    CAST(? AS TEXT) AS request_id) n
+FROM (SELECT CAST(? AS BIGINT) AS is_called, CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS bits,
+    CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor, CAST(? AS TEXT) AS request_id) n
 LEFT JOIN revision p ON p.revision = n.revision - 1"""
-_FIND_REVISION = """
-SELECT h.revision, h.horizon, h.model_revision, r.revision, r.written_at, r.reached_at,
+_FIND_REVISION = f"""
+SELECT {NEWEST}, h.model_revision, r.revision, r.written_at, r.reached_at, r.bits,
     o.revision, o.written_at, o.reached_at
-FROM head h LEFT JOIN revision r ON r.revision = {found}
+FROM head h LEFT JOIN revision r ON r.revision = {{found}}
 LEFT JOIN revision o ON o.revision = (
     SELECT revision FROM revision WHERE revision >= h.horizon ORDER BY revision LIMIT 1)"""
+FIND_BITS = f"SELECT {NEWEST}, r.revision, r.bits FROM head h LEFT JOIN revision r ON r.revision = ?"
+LOCATE_REVISION = f"""
+SELECT {NEWEST}, s.revision, s.bits, r.revision, r.bits
+FROM head h LEFT JOIN revision s ON s.revision = ? LEFT JOIN revision r ON r.revision = ?"""
+FIND_EXPECTED = """
+SELECT e.revision, e.bits, coalesce(n.called_revision, n.revision, 0)
+FROM head h LEFT JOIN revision n ON n.revision = h.revision LEFT JOIN revision e ON e.revision = ?"""
 FIND_REVISION = _FIND_REVISION.format(found="?")
 FIND_REVISION_AT = _FIND_REVISION.format(
     found="(SELECT revision FROM revision WHERE reached_at <= ? ORDER BY reached_at DESC, revision DESC LIMIT 1)"
@@ -53,15 +66,16 @@ INSERT_LIMITED_CHANGE = """
 INSERT INTO change (revision, position, action, kind, key, before, after, starts_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 # A subquery limits the changes: for a join, SQLite would build an index of the whole log each time.
-LIST_WARRANT_CHANGES = """
-SELECT h.revision, h.changes_forgotten, h.model_revision, found.* FROM head h LEFT JOIN (
+LIST_WARRANT_CHANGES = f"""
+SELECT h.revision, h.changes_forgotten, {BITS}, s.revision, s.bits, h.model_revision, found.*
+FROM head h LEFT JOIN revision s ON s.revision = ? LEFT JOIN (
     SELECT revision, position, key, action, starts_at, expires_at FROM change
     WHERE revision > ? AND kind = 'warrant' ORDER BY revision, position LIMIT ?
 ) found ON true"""
 
 # Row values are compared as a range of the primary key.
-LIST_CHANGES = """
-SELECT h.revision, h.changes_forgotten, found.* FROM head h LEFT JOIN (
+LIST_CHANGES = f"""
+SELECT h.revision, h.changes_forgotten, {BITS}, found.* FROM head h LEFT JOIN (
     SELECT revision, position, action, kind, key, before, after, starts_at, expires_at FROM change
     WHERE revision > ? AND revision <= ? AND (revision, position) > (?, ?) AND kind IN ('object', 'warrant')
     ORDER BY revision, position LIMIT ?
@@ -73,11 +87,11 @@ FROM head h LEFT JOIN decision d ON d.number = (SELECT max(number) FROM decision
 INSERT_DECISIONS = """
 INSERT INTO decision (
     number, stored_revision, reached_at, decided_at, action, key, context, revision, contextual_warrants, is_partial,
-    actor, request_id
+    actor, request_id, bits
 ) VALUES """
-FIND_DECISION = """
-SELECT h.revision, h.horizon, d.decided_at, d.action, d.key, d.context, d.revision, d.contextual_warrants, d.is_partial,
-    d.actor, d.request_id
+FIND_DECISION = f"""
+SELECT {NEWEST}, d.decided_at, d.action, d.key, d.context, d.revision, d.contextual_warrants, d.is_partial,
+    d.actor, d.request_id, d.bits
 FROM head h LEFT JOIN decision d ON d.number = ? AND d.stored_revision = ?"""
 LAST_SURPLUS_DECISION = """
 SELECT number FROM decision WHERE number <= ? AND number < (SELECT min(number) FROM decision) + ?
@@ -101,10 +115,10 @@ DELETE_IMPORT = "DELETE FROM import WHERE source = ?"
 KEEP_IMPORT = "INSERT INTO import (source, lines, size_bytes, digest) VALUES (?, ?, ?, ?)"
 
 GET_OBJECT = f"""
-SELECT h.revision, h.horizon, o.object_type, o.object_id, o.meta, o.created_at FROM head h
+SELECT {NEWEST}, o.object_type, o.object_id, o.meta, o.created_at FROM head h
 LEFT JOIN object o ON o.object_type = ? AND o.object_id = ? AND o.deleted_revision = {ALIVE}"""
-GET_OBJECT_AT = """
-SELECT h.revision, h.horizon, o.object_type, o.object_id, o.meta, o.created_at FROM head h
+GET_OBJECT_AT = f"""
+SELECT {NEWEST}, o.object_type, o.object_id, o.meta, o.created_at FROM head h
 LEFT JOIN object o ON o.object_type = ? AND o.object_id = ? AND o.created_revision <= ? AND o.deleted_revision > ?"""
 FIND_OBJECT = f"""
 SELECT object_type, object_id, meta, created_at FROM object
@@ -123,10 +137,10 @@ SELECT object_type, object_id FROM object
 WHERE deleted_revision = {ALIVE} AND created_at = ? AND created_revision = ?"""
 
 GET_OBJECT_TYPE = f"""
-SELECT h.revision, h.horizon, t.type, t.definition, t.created_at FROM head h
+SELECT {NEWEST}, t.type, t.definition, t.created_at FROM head h
 LEFT JOIN object_type t ON t.type = ? AND t.deleted_revision = {ALIVE}"""
-GET_OBJECT_TYPE_AT = """
-SELECT h.revision, h.horizon, t.type, t.definition, t.created_at FROM head h
+GET_OBJECT_TYPE_AT = f"""
+SELECT {NEWEST}, t.type, t.definition, t.created_at FROM head h
 LEFT JOIN object_type t ON t.type = ? AND t.created_revision <= ? AND t.deleted_revision > ?"""
 LIST_DEFINITIONS = f"SELECT type, definition FROM object_type WHERE deleted_revision = {ALIVE} ORDER BY type"
 FIND_OBJECT_TYPES = f"""
@@ -139,7 +153,7 @@ VALUES (?, ?, ?, ?, {ALIVE})"""
 
 _PATTERN = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
 _MODEL = f"""
-SELECT h.revision, h.horizon, h.model_revision, m.*{{span}} FROM head h LEFT JOIN (
+SELECT {NEWEST}, h.model_revision, m.*{{span}} FROM head h LEFT JOIN (
     SELECT 'type' AS kind, type, definition, '' AS c, '' AS d, '' AS e, '' AS f FROM object_type WHERE {{alive}}
     UNION ALL SELECT 'policy', name, definition, '', '', '', '' FROM named_policy WHERE {{alive}}
     UNION ALL SELECT 'form', {_PATTERN} FROM warrant_form
@@ -225,7 +239,7 @@ SELECT {columns} FROM warrant w WHERE w.deleted_revision = {alive}
 UNION ALL SELECT {columns} FROM warrant w WHERE w.deleted_revision > ? AND w.deleted_revision < {alive}
     AND w.{limit} IS NOT NULL AND w.{limit} > ? AND w.{limit} <= ? AND w.created_revision <= ?"""
 LIST_TIMED_WARRANTS = f"""
-SELECT h.revision, h.horizon, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation,
+SELECT {NEWEST}, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation,
     coalesce(p.text, ''), u.created_at, u.number, u.starts_at, u.expires_at
 FROM head h LEFT JOIN (SELECT * FROM (
     {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="starts_at")}

@@ -10,11 +10,12 @@ from magistrate.errors import RevisionUnavailable
 from magistrate.store import sql
 from magistrate.store.database import Database, Row
 from magistrate.store.history import LoggedChange, LogPlace, RevisionLookup, RevisionTime, Span
+from magistrate.store.sql_revisions import SqlRevisions, build_id
 
 BEFORE_ALL: LogPlace = (0, -1)
 
 
-class SqlHistory:
+class SqlHistory(SqlRevisions):
     """Implements HistoryStore."""
 
     def __init__(self, database: Database) -> None:
@@ -27,8 +28,13 @@ class SqlHistory:
         return await self._find_revision(sql.FIND_REVISION_AT, time)
 
     async def _find_revision(self, statement: str, value: int) -> RevisionLookup:
-        [(newest, horizon, model_revision, *times)] = await self.database.read(statement, (value,))
-        found, oldest = (RevisionTime(*row) if row[0] is not None else None for row in (times[:3], times[3:]))
+        [row] = await self.database.read(statement, (value,))
+        self.note_newest(row)
+        newest, horizon, _, model_revision, *times = row
+        found, oldest = (RevisionTime(*one) if one[0] is not None else None for one in (times[:3], times[4:]))
+        id = build_id((times[0], times[3]))
+        if id is not None:
+            self.known.note_stored(id)
         is_readable = found is not None and found.revision >= horizon
         return RevisionLookup(found if is_readable else None, newest, model_revision, oldest)
 
@@ -38,9 +44,10 @@ class SqlHistory:
         values = (first, last, *(behind or BEFORE_ALL), most)
         rows = await self.database.read(sql.LIST_CHANGES, values, long=True)
         newest, deleted = rows[0][:2]
+        self.note_newest(rows[0])
         if first < deleted or last > newest:
             raise RevisionUnavailable(first)
-        return [_build_change(row[2:]) for row in rows if row[2] is not None]
+        return [_build_change(row[3:]) for row in rows if row[3] is not None]
 
     async def list_timed_warrants(self, span: Span, most: int) -> Sequence[Warrant]:
         if span.since == span.until:
@@ -49,20 +56,9 @@ class SqlHistory:
         limits = (*times, span.first, span.last, *times, span.first)
         values = (*limits, *limits, span.last, span.first, most)
         rows = await self.database.read(sql.LIST_TIMED_WARRANTS, values, long=True)
-        check_revision(rows[0], span.last)
-        check_revision(rows[0], span.first)
-        return [*{row[10]: Warrant(*row[2:]) for row in rows if row[2] is not None}.values()]
-
-
-def check_revision(row: Row, at: Revision | None) -> Revision:
-    """Returns the revision of a read, whose rows begin with the newest and the oldest readable revision. Raises
-    RevisionUnavailable."""
-    newest, horizon = row[0], row[1]
-    if at is None:
-        return Revision(newest)
-    if not horizon <= at <= newest:
-        raise RevisionUnavailable(at)
-    return at
+        self.check_revision(rows[0], span.last)
+        self.check_revision(rows[0], span.first)
+        return [*{row[11]: Warrant(*row[3:]) for row in rows if row[3] is not None}.values()]
 
 
 def _build_change(row: Row) -> LoggedChange:

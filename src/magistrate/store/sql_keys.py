@@ -7,12 +7,14 @@ from magistrate.engine.terms import Revision
 from magistrate.store import caller_keys, key_digests, signing, sql_credentials
 from magistrate.store.database import Database
 from magistrate.store.keys import NewSecret, StoredKey, StoredKeys
+from magistrate.store.known_revisions import RevisionId
 from magistrate.store.sealing import Sealing
 from magistrate.store.session_keys import KeptKeys, SessionKey
 from magistrate.store.slices import Snapshot
+from magistrate.store.sql_revisions import SqlRevisions, build_id
 
 
-class SqlKeys:
+class SqlKeys(SqlRevisions):
     """Implements store/keys.py and store/session_keys.py."""
 
     def __init__(self, database: Database, sealing: Sealing) -> None:
@@ -20,11 +22,15 @@ class SqlKeys:
         self._sealing = sealing
 
     async def keys_version(self) -> int:
-        [(version,)] = await self.database.read(sql_credentials.READ_KEYS_VERSION, ())
-        return int(version)
+        since = self.known.newest
+        [row] = await self.database.read(sql_credentials.READ_KEYS_VERSION, (since.revision,))
+        self.known.link(RevisionId(row[0], row[2]), build_id(row[4:6]), since)
+        return int(row[3])
 
     async def list_keys(self) -> StoredKeys:
-        return await caller_keys.build_keys(await self.database.read(sql_credentials.LIST_KEYS, (), long=True))
+        rows = await self.database.read(sql_credentials.LIST_KEYS, (), long=True)
+        self.note_newest(rows[0])
+        return await caller_keys.build_keys(rows)
 
     async def create_key(self, new: StoredKey, most: int) -> Revision:
         return await self.database.transact(caller_keys.create_key(new, most), makes_revision=False)
@@ -48,7 +54,9 @@ class SqlKeys:
         return await self.database.transact(key_digests.replace_key_digests(digest, at), makes_revision=False)
 
     async def session_keys(self) -> KeptKeys:
-        return signing.open_kept_keys(await self.database.read(sql_credentials.LIST_SESSION_KEYS, ()), self._sealing)
+        rows = await self.database.read(sql_credentials.LIST_SESSION_KEYS, ())
+        self.note_newest(rows[0])
+        return signing.open_kept_keys(rows, self._sealing)
 
     async def keep_session_key(self, new: SessionKey, unless_after: int, delete_by: int) -> KeptKeys:
         script = signing.keep_session_key(new, unless_after, delete_by, self._sealing)

@@ -6,7 +6,7 @@ from itertools import chain
 
 from magistrate.engine.warrants import WarrantPattern
 from magistrate.store.contract import ALIVE, Slice
-from magistrate.store.sql import UNEXPIRED, Clause, Dialect
+from magistrate.store.sql import NEWEST, UNEXPIRED, Clause, Dialect
 from magistrate.store.table_listings import TableListing
 
 _PATTERN_INDEX = "warrant_by_type"
@@ -38,7 +38,7 @@ class ListFilter:
 
 
 def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: int | None, dialect: Dialect) -> Clause:
-    """Returns a statement that selects (revision, horizon, behind, *columns) for up to `limit + 1` rows, nearest to
+    """Returns a statement that selects (*NEWEST, behind, *columns) for up to `limit + 1` rows, nearest to
     the boundary first.
 
     `behind` is true if a row lies on the other side of the boundary. If the slice has no row, the statement returns
@@ -58,11 +58,11 @@ def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: i
     columns = ", ".join(f"p.{column}" for column in listing.columns)
     page = f"{columns} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
     if wanted.boundary is None:
-        return Clause(f"SELECT h.revision, h.horizon, false, {page}", rows.values)
+        return Clause(f"SELECT {NEWEST}, false, {page}", rows.values)
     # EXISTS is avoided: PostgreSQL ignores its order, and reads the whole table if it expects to find a row soon.
     beyond = _select(listing, selected, table, [*filters, behind], back, 1, at)
     probe = f"(SELECT {ordered_by[0]} FROM ({beyond.sql}) q) IS NOT NULL"
-    return Clause(f"SELECT h.revision, h.horizon, {probe}, {page}", beyond.values + rows.values)
+    return Clause(f"SELECT {NEWEST}, {probe}, {page}", beyond.values + rows.values)
 
 
 def _table(listing: TableListing, sort: str, index: str, only: ListFilter, dialect: Dialect) -> Clause:

@@ -1,14 +1,15 @@
 """Holds the statements on named policies, and those that find the warrants of a pattern; see sql.py."""
 
 from magistrate.store.contract import ALIVE
+from magistrate.store.sql import NEWEST
 from magistrate.store.table_listings import TableListing
 
 _POLICY = "SELECT name, definition, created_at FROM named_policy"
 GET_POLICY = f"""
-SELECT h.revision, h.horizon, p.name, p.definition, p.created_at FROM head h
+SELECT {NEWEST}, p.name, p.definition, p.created_at FROM head h
 LEFT JOIN named_policy p ON p.name = ? AND p.deleted_revision = {ALIVE}"""
-GET_POLICY_AT = """
-SELECT h.revision, h.horizon, p.name, p.definition, p.created_at FROM head h
+GET_POLICY_AT = f"""
+SELECT {NEWEST}, p.name, p.definition, p.created_at FROM head h
 LEFT JOIN named_policy p ON p.name = ? AND p.created_revision <= ? AND p.deleted_revision > ?"""
 LIST_POLICY_NAMES = f"SELECT name FROM named_policy WHERE deleted_revision = {ALIVE} ORDER BY name"
 FIND_POLICY = f"{_POLICY} WHERE name = ? AND deleted_revision = {ALIVE}"

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
@@ -56,13 +57,15 @@ from magistrate.store.database import Database, Row, Rows
 from magistrate.store.events import DecisionRecord, Event, EventFilter, EventPosition, FollowedEvents
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 from magistrate.store.holds import DeletedChunk, TimedScript
+from magistrate.store.known_revisions import RevisionId
 from magistrate.store.matching import match_statement
 from magistrate.store.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES, read_within_memory
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Clause
-from magistrate.store.sql_history import SqlHistory, check_revision
+from magistrate.store.sql_history import SqlHistory
 from magistrate.store.sql_keys import SqlKeys
 from magistrate.store.sql_lists import ListFilter, list_statement
+from magistrate.store.sql_revisions import build_id
 from magistrate.store.warrant_reads import FEW_ROWS, SqlWarrantReads
 
 T = TypeVar("T")
@@ -101,8 +104,8 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return await self._head()
 
     async def _head(self) -> Revision:
-        [(revision, _)] = await self.database.read(sql.READ_HEAD, ())
-        return Revision(revision)
+        [row] = await self.database.read(sql.READ_HEAD, ())
+        return self.check_revision(row, None)
 
     async def seed(self, types: Sequence[NewObjectType], stamp: Stamp) -> bool:
         return await self.database.transact(object_types.seed(types, stamp))
@@ -112,7 +115,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
             [row] = await self.database.read(sql.GET_OBJECT, (ref.type, ref.id))
         else:
             [row] = await self.database.read(sql.GET_OBJECT_AT, (ref.type, ref.id, at, at))
-        return Snapshot(check_revision(row, at), None if row[2] is None else objects.build_object(row[2:]))
+        return Snapshot(self.check_revision(row, at), None if row[3] is None else objects.build_object(row[3:]))
 
     async def list_objects(
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
@@ -125,8 +128,8 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         for ids in split_objects(refs):
             statement = objects_statement(ids, at, self.database.templates)
             rows = await self._read_page(statement, len(refs) > FEW_LARGE_ROWS, len(ids) * LARGE_ROW_BYTES)
-            check_revision(rows[0], at)
-            found += (objects.build_object(row[2:]) for row in rows if row[2] is not None)
+            self.check_revision(rows[0], at)
+            found += (objects.build_object(row[3:]) for row in rows if row[3] is not None)
         return Snapshot(at, tuple(found))
 
     async def list_names(
@@ -205,11 +208,11 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
         # A model may be large, and is read only when it has changed.
         rows = await self.database.read(statement, () if at is None else (at,) * 6, long=True)
-        revision = check_revision(rows[0], at)
+        revision = self.check_revision(rows[0], at)
         definitions: dict[TypeName, str] = {}
         policy_definitions: dict[PolicyName, str] = {}
         patterns: set[WarrantPattern] = set()
-        for number, (kind, *columns) in enumerate((row[3:] for row in rows), 1):
+        for number, (kind, *columns) in enumerate((row[4:] for row in rows), 1):
             if kind == "form":
                 patterns.add(WarrantPattern(warrant_names(*columns[:6])))
             elif kind is not None:
@@ -218,7 +221,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
                 await asyncio.sleep(0)
         span = None if at is None else _span_of_types(rows[0])
         return Snapshot(
-            revision, StoredModel(Revision(rows[0][2]), definitions, frozenset(patterns), policy_definitions, span)
+            revision, StoredModel(Revision(rows[0][3]), definitions, frozenset(patterns), policy_definitions, span)
         )
 
     async def get_policy(self, name: PolicyName, at: Revision | None = None) -> Snapshot[StoredPolicy | None]:
@@ -226,7 +229,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
             [row] = await self.database.read(sql_models.GET_POLICY, (name,))
         else:
             [row] = await self.database.read(sql_models.GET_POLICY_AT, (name, at, at))
-        return Snapshot(check_revision(row, at), None if row[2] is None else policies.build_policy(row[2:]))
+        return Snapshot(self.check_revision(row, at), None if row[3] is None else policies.build_policy(row[3:]))
 
     async def list_policies(self, wanted: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
         return await self._list(sql_models.POLICIES, wanted, ListFilter(), at, policies.build_policy)
@@ -248,7 +251,8 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
             [row] = await self.database.read(sql.GET_OBJECT_TYPE, (name,))
         else:
             [row] = await self.database.read(sql.GET_OBJECT_TYPE_AT, (name, at, at))
-        return Snapshot(check_revision(row, at), None if row[2] is None else object_types.build_object_type(row[2:]))
+        found = None if row[3] is None else object_types.build_object_type(row[3:])
+        return Snapshot(self.check_revision(row, at), found)
 
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
@@ -289,13 +293,19 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     def is_newest(self, mark: Mark) -> bool:
         return self.database.is_newest(mark)
 
-    async def list_warrant_changes(self, after: Revision, most: int) -> WarrantChanges:
-        rows = await self.database.read(sql.LIST_WARRANT_CHANGES, (after, most + 1))
-        return warrants.build_changes(rows, after, most)
+    async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
+        values = (after.revision, after.revision, most + 1)
+        return self._build_changes(await self.database.read(sql.LIST_WARRANT_CHANGES, values), after, most)
 
-    def find_warrant_changes(self, after: Revision, most: int) -> tuple[Mark, WarrantChanges] | None:
+    def find_warrant_changes(self, after: RevisionId, most: int) -> tuple[Mark, WarrantChanges] | None:
         found = self.database.find_changes(after, most + 1)
-        return None if found is None else (found[0], warrants.build_changes(found[1], after, most))
+        return None if found is None else (found[0], self._build_changes(found[1], after, most))
+
+    def _build_changes(self, rows: Rows, after: RevisionId, most: int) -> WarrantChanges:
+        """Builds the changes from rows of LIST_WARRANT_CHANGES. Raises HistoryReplaced."""
+        found, before = warrants.build_changes(rows, after.revision, most), build_id(rows[0][3:5])
+        is_same = self.link(found.newest, before, after)
+        return found if is_same else replace(found, changes=None)
 
     async def collect(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.collect(before, most), makes_revision=False)
@@ -306,21 +316,22 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         statement = event_listing.events_statement(wanted, only, self.database.templates)
         # There may be many unwanted rows between the wanted ones.
         rows = await self._read_page(statement, True, (wanted.limit + 1) * SMALL_ROW_BYTES)
-        return _build_slice(rows, wanted, None, event_listing.build_event)
+        return _build_slice(rows, wanted, self.check_revision(rows[0], None), event_listing.build_event)
 
     async def follow_events(
         self, after: EventPosition | None, limit: int, only: EventFilter
     ) -> Snapshot[FollowedEvents]:
         statement = event_listing.follow_statement(after, limit, only, self.database.templates)
         rows = await self.database.read(statement.sql, statement.values, long=True)
-        return Snapshot(check_revision(rows[0], None), event_listing.build_followed(rows, after, limit, only))
+        return Snapshot(self.check_revision(rows[0], None), event_listing.build_followed(rows, after, limit, only))
 
     async def keep_decisions(self, new: Sequence[DecisionRecord], most: int) -> None:
         await self.database.transact(decisions.keep_decisions(new, most), makes_revision=False)
 
     async def find_decision(self, number: int, stored_at: int) -> Snapshot[DecisionRecord | None]:
         [row] = await self.database.read(sql.FIND_DECISION, (number, stored_at))
-        return Snapshot(Revision(row[0]), None if row[2] is None else decisions.build_decision(row[2:]))
+        found = None if row[3] is None else decisions.build_decision(row[3:])
+        return Snapshot(self.check_revision(row, None), found)
 
     async def delete_events(self, before: int, most: int) -> int:
         return await self.database.transact(collecting.delete_events(before, most), makes_revision=False)
@@ -341,7 +352,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         looks_at_many = at is not None or only.is_searched(listing) or wanted.sort in listing.members
         is_long = looks_at_many or wanted.limit > FEW_LARGE_ROWS
         rows = await self._read_page(statement, is_long, (wanted.limit + 1) * listing.row_bytes)
-        return _build_slice(rows, wanted, at, stored)
+        return _build_slice(rows, wanted, self.check_revision(rows[0], at), stored)
 
     async def _read_page(self, statement: Clause, is_long: bool, most_bytes: int) -> Rows:
         """Returns the rows of a page, which take at most about so many bytes; 0 if they are not kept."""
@@ -363,11 +374,10 @@ async def _build_warrants(rows: Iterable[Row]) -> list[Warrant]:
     return built
 
 
-def _build_slice(rows: Rows, wanted: Slice, at: Revision | None, stored: Callable[[Row], T]) -> Snapshot[PageSlice[T]]:
-    """Builds the result from rows (revision, horizon, behind, *columns), nearest to the boundary first."""
-    revision = check_revision(rows[0], at)
-    found = [stored(row[3:]) for row in rows if row[3] is not None]
-    behind, ahead = bool(rows[0][2]) and bool(found), len(found) > wanted.limit
+def _build_slice(rows: Rows, wanted: Slice, revision: Revision, stored: Callable[[Row], T]) -> Snapshot[PageSlice[T]]:
+    """Builds the result from rows (*NEWEST, behind, *columns), nearest to the boundary first."""
+    found = [stored(row[4:]) for row in rows if row[4] is not None]
+    behind, ahead = bool(rows[0][3]) and bool(found), len(found) > wanted.limit
     found = found[: wanted.limit]
     if wanted.backwards:
         return Snapshot(revision, PageSlice(tuple(reversed(found)), precedes=ahead, follows=behind))
@@ -382,6 +392,6 @@ def _object_name(row: Row) -> ObjectName:
 def _span_of_types(row: Row) -> tuple[Revision, Revision]:
     """Returns from which revision to which the object types of a read at a revision are the same. The span begins at
     the oldest readable revision at the earliest, because what ended before it may have been collected."""
-    newest, horizon, before, after = row[0], row[1], row[10], row[11]
+    newest, horizon, before, after = row[0], row[1], row[11], row[12]
     until = newest if after in (None, ALIVE) else after - 1
     return Revision(max(horizon, before or 0)), Revision(until)

@@ -25,6 +25,7 @@ from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.contract import Identity
 from magistrate.store.database import Observer, Rows, Script, observe_nothing
 from magistrate.store.following import Mark, Staleness
+from magistrate.store.known_revisions import KnownRevisions, RevisionId
 from magistrate.store.sealing import UNSEALED, Sealing
 from magistrate.store.sql import Parameter
 from magistrate.store.sql_store import SqlStore
@@ -92,7 +93,8 @@ class SqliteDatabase:
         self._closed = False
         self._damage: apsw.Error | None = None
         self._probing: asyncio.Task[None] | None = None
-        self._seen_version, self._seen_revision = -1, -1
+        self._seen_version, self._seen_newest = -1, -1
+        self.known = KnownRevisions()
         self._lookup_looks_left = 0
         """Counts down the looks that the present lookup has left; 0 outside of lookups, which are not interrupted."""
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
@@ -100,7 +102,7 @@ class SqliteDatabase:
         with self._translate_errors():
             # Deleted content is overwritten with zeros: a key that was stored unencrypted must not stay in a page.
             writing = open_connection(path, timeout_ms, "PRAGMA secure_delete = FAST")
-            self._writer = FileWriter(writing, observer, self._check_file, self._raise_translated)
+            self._writer = FileWriter(writing, observer, self._check_file, self._raise_translated, self.known)
             self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
             self._reader.set_progress_handler(self._is_too_long, STEPS_BETWEEN_LOOKS)
             for _ in range(LONG_READERS):
@@ -128,32 +130,32 @@ class SqliteDatabase:
         return await self._writer.transact(script, self._deadline())
 
     def mark(self) -> Mark:
-        return 0.0, self._newest_revision()
+        return 0.0, self._read_newest()
 
     def staleness(self, mark: Mark) -> Staleness:
         return Staleness.CURRENT if self.is_newest(mark) else Staleness.STALE
 
     def is_newest(self, mark: Mark) -> bool:
-        return mark[1] == self._newest_revision()
+        return mark[1] == self._read_newest()
 
-    def find_changes(self, after: Revision, most: int) -> tuple[Mark, Rows] | None:
+    def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
         mark = self.mark()
         self._reads += 1
-        rows = self._look_up(sql.LIST_WARRANT_CHANGES, (after, most))
+        rows = self._look_up(sql.LIST_WARRANT_CHANGES, (after.revision, after.revision, most))
         return None if rows is None else (mark, rows)
 
-    def _newest_revision(self) -> int:
-        """Returns the newest revision, which is read only if anything was committed since the last call. That is
-        detected by `data_version`, which is cheaper to read and changes after each commit of another connection, in
-        any process."""
+    def _read_newest(self) -> int:
+        """Returns a number that stands for the newest revision and its bits, which are read only if anything was
+        committed since the last call. That is detected by `data_version`, which is cheaper to read and changes after
+        each commit of another connection, in any process."""
         try:
             version: int = self._reader.execute("PRAGMA data_version").get
             if self._seen_version != version:
-                [(revision, _)] = self._reader.execute(sql.READ_HEAD).fetchall()
-                self._seen_version, self._seen_revision = version, cast(int, revision)
+                [(revision, _, bits)] = self._reader.execute(sql.READ_HEAD).fetchall()
+                self._seen_version, self._seen_newest = version, cast(int, revision) << 32 | cast(int, bits or 0)
         except apsw.Error as error:
             self._raise_translated(error)
-        return self._seen_revision
+        return self._seen_newest
 
     def now(self) -> int:
         return time.time_ns() // 1_000

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
 import apsw
@@ -21,6 +22,8 @@ from magistrate.errors import StoreUnavailable
 from magistrate.store import sql
 from magistrate.store.database import Execute, Find, FindTogether, Observer, Rows, Script, Select, Step
 from magistrate.store.insertions import join_insertions
+from magistrate.store.known_revisions import NOTHING_WRITTEN, KnownRevisions, RevisionId, note_writes
+from magistrate.store.script_runs import read_moved_head
 from magistrate.store.sqlite_lookups import find_statements
 from magistrate.store.wal_checkpoints import WalCheckpoints
 
@@ -57,6 +60,7 @@ class FileWriter:
         observer: Observer,
         check_file: Callable[[], None],
         translate: Callable[[apsw.Error], NoReturn],
+        known: KnownRevisions,
     ) -> None:
         self.connection = connection
         self.statements = 0
@@ -64,9 +68,12 @@ class FileWriter:
         self._checkpoints = WalCheckpoints(connection)
         self._check_file = check_file
         self._translate = translate
+        self._known = known
         self._waiting: queue.SimpleQueue[WaitingWrite[Any] | None] = queue.SimpleQueue()
-        self._head = self._stored_head = Revision(0)
+        self._head = self._stored_head = NOTHING_WRITTEN
         """Are the newest revision, as the transaction sees it, and what it has stored of it."""
+        self._head_before, self._written = NOTHING_WRITTEN, list[RevisionId]()
+        """Are the newest revision before the transaction, and those that it makes."""
         self._has_changed = False
         """Says whether the script that runs has changed anything."""
         self._thread = threading.Thread(target=self._write_on, name="sqlite-writer", daemon=True)
@@ -103,7 +110,8 @@ class FileWriter:
 
     def _write_group(self, group: Group) -> None:
         try:
-            _answer(self._commit_group(group))
+            outcomes = self._commit_group(group)
+            _answer(outcomes, partial(note_writes, self._known, self._head_before, tuple(self._written)))
         except BaseException as error:  # for any error, the thread must continue and no caller may wait forever
             failure = error if isinstance(error, Exception) else StoreUnavailable("the write was broken off")
             _answer([(write, None, failure) for write in group])
@@ -142,8 +150,9 @@ class FileWriter:
             earliest = min(write.deadline for write in group)
             self.connection.set_busy_timeout(max(1, int((earliest - time.monotonic()) * 1000)))
             try:
-                [(head, _)] = self.connection.execute(BEGIN_TRANSACTION).fetchall()
-                self._head = self._stored_head = Revision(cast(int, head))
+                [(head, _, bits)] = self.connection.execute(BEGIN_TRANSACTION).fetchall()
+                self._head = self._stored_head = RevisionId(Revision(cast(int, head)), cast("int | None", bits))
+                self._head_before, self._written = self._head, []
                 break
             except apsw.BusyError:
                 continue
@@ -159,7 +168,7 @@ class FileWriter:
         for write in group:
             self._has_changed = False
             try:
-                outcomes.append((write, self._drive(write.begin(self._head)), None))
+                outcomes.append((write, self._drive(write.begin(self._head.revision)), None))
             except Exception as error:
                 if len(group) == 1:
                     raise
@@ -172,11 +181,11 @@ class FileWriter:
         """Runs a write in a savepoint, which has a cost but lets an exception undo this write alone and spare the
         rest of the group."""
         self._store_head()
-        head = self._head
+        head, written = self._head, len(self._written)
         self.connection.execute("SAVEPOINT one_write")
         try:
             try:
-                return write, self._drive(write.begin(head)), None
+                return write, self._drive(write.begin(head.revision)), None
             except apsw.Error as error:
                 self._translate(error)
         except Exception as error:
@@ -184,6 +193,7 @@ class FileWriter:
                 raise
             self.connection.execute("ROLLBACK TO one_write")
             self._head = self._stored_head = head
+            del self._written[written:]
             return write, None, error
         finally:
             if self.connection.in_transaction:
@@ -215,7 +225,8 @@ class FileWriter:
     def _execute(self, step: Execute) -> None:
         self._has_changed = True
         if step.sql == sql.MOVE_HEAD:  # once for the group, before anything may read it
-            self._head = Revision(int(step.values[-1][0] or 0))
+            self._head = read_moved_head(step)
+            self._written.append(self._head)
             return
         if step.changes is None:
             self._store_head()
@@ -238,7 +249,7 @@ class FileWriter:
         if self._head != self._stored_head:
             self._observer(sql.MOVE_HEAD)
             self.statements += 1
-            self.connection.execute(sql.MOVE_HEAD, (self._head,))
+            self.connection.execute(sql.MOVE_HEAD, (*self._head, self._head.revision))
             self._stored_head = self._head
 
     def _find_rows(self, step: Find) -> Rows:
@@ -262,14 +273,15 @@ def _refuse_late(group: Group) -> Group:
     return in_time
 
 
-def _answer(outcomes: Sequence[Outcome]) -> None:
-    """Answers the callers of these writes in one step of their event loop."""
+def _answer(outcomes: Sequence[Outcome], note: Callable[[], None] = lambda: None) -> None:
+    """Notes what was written, and answers the callers of these writes, in one step of their event loop."""
     if outcomes:
         with suppress(RuntimeError):  # the loop is closed, and nobody waits
-            outcomes[0][0].result.get_loop().call_soon_threadsafe(_set_results, outcomes)
+            outcomes[0][0].result.get_loop().call_soon_threadsafe(_set_results, outcomes, note)
 
 
-def _set_results(outcomes: Sequence[Outcome]) -> None:
+def _set_results(outcomes: Sequence[Outcome], note: Callable[[], None]) -> None:
+    note()
     for write, value, error in outcomes:
         if write.result.done():
             continue

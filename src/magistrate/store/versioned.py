@@ -4,6 +4,7 @@ ended it.
 Object types, objects and warrants are all written by the functions here, inside `write`, which gives each write its
 revision, its rows in the change log and its idempotency."""
 
+import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -11,10 +12,11 @@ from typing import Generic, Literal, TypeVar
 import msgspec
 
 from magistrate.engine.terms import Revision
-from magistrate.errors import KeyReused, NotFound
+from magistrate.errors import KeyReused, NotFound, RevisionLost
 from magistrate.store import sql
 from magistrate.store.contract import IDEMPOTENCY_HOURS, Once, Snapshot, Stamp
-from magistrate.store.database import NOTHING, Execute, Find, Row, Script
+from magistrate.store.database import NOTHING, Execute, Find, Row, Script, Select
+from magistrate.store.known_revisions import RevisionId
 from magistrate.store.sql import Parameter
 
 T = TypeVar("T")
@@ -24,6 +26,9 @@ Kind = Literal["object", "object-type", "policy", "warrant"]
 Action = Literal["created", "updated", "deleted", "expired"]
 
 MICROSECONDS_PER_HOUR = 3_600_000_000
+
+BITS = 32
+"""Counts the random bits that tell a write from another with the same number."""
 
 EFFECTS_AT_ONCE = 4_000
 """Limits the rows of the change log that are built together, which takes some milliseconds."""
@@ -66,18 +71,26 @@ class WriteOutcome(Generic[T]):
 
 
 def write(
-    head: Revision, stamp: Stamp, answer: type[tuple[T, ...]], work: Callable[[Revision], Script[WriteOutcome[T]]]
+    head: Revision,
+    stamp: Stamp,
+    answer: type[tuple[T, ...]],
+    work: Callable[[Revision], Script[WriteOutcome[T]]],
+    is_called: bool = True,
 ) -> Script[Snapshot[tuple[T, ...]]]:
     """Does the work as the next revision, or returns the earlier result if the stamp has an idempotency key that was
-    used before. `answer` is the type of the rows, for decoding them."""
+    used before. `answer` is the type of the rows, for decoding them. Unless it `is_called`, no caller asked for it:
+    only time has passed."""
     if stamp.once is not None:
         earlier = yield from _find_earlier(stamp, stamp.once)
         if earlier is not None:
             return Snapshot(Revision(earlier[3]), msgspec.json.decode(earlier[4], type=answer))
     revision = Revision(head + 1)
     outcome = yield from work(revision)
-    yield Execute(sql.MOVE_HEAD, [(revision,)], NOTHING)
-    yield Execute(sql.INSERT_REVISION, [(revision, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
+    bits = secrets.randbits(BITS)
+    yield Execute(sql.MOVE_HEAD, [(revision, bits, revision)], NOTHING)
+    yield Execute(
+        sql.INSERT_REVISION, [(int(is_called), revision, bits, stamp.at, stamp.actor, stamp.request_id)], NOTHING
+    )
     for start in range(0, len(outcome.effects), EFFECTS_AT_ONCE):
         ordinary, limited = _build_log_rows(revision, start, outcome.effects[start : start + EFFECTS_AT_ONCE])
         if ordinary:
@@ -102,6 +115,19 @@ def _find_earlier(stamp: Stamp, once: Once) -> Script[Row | None]:
     if found[0][2] != once.fingerprint:
         raise KeyReused
     return found[0]
+
+
+def find_called_revision(expected: Sequence[RevisionId], newest: Revision) -> Script[int]:
+    """Returns the newest revision that a caller has written, if a write expects any of these. Raises RevisionLost if
+    one of them is not in the store, which is at revision `newest`."""
+    called = 0
+    for one in expected:
+        if one.revision > newest:
+            raise RevisionLost
+        [[(found, bits, called)]] = yield Select(sql.FIND_EXPECTED, [(one.revision,)])
+        if found is not None and one.bits is not None and bits != one.bits:
+            raise RevisionLost
+    return called
 
 
 LogRows = list[tuple[Parameter, ...]]

@@ -10,8 +10,7 @@ from magistrate.engine.warrant_reader import AnyRead, ReadResult
 from magistrate.engine.warrants import Warrant
 from magistrate.store.answers import build_answers
 from magistrate.store.batch_reads import ahead_statement, read_statement, split_reads
-from magistrate.store.database import Database
-from magistrate.store.sql_history import check_revision
+from magistrate.store.sql_revisions import SqlRevisions
 
 FEW_ROWS = 600
 """Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
@@ -21,10 +20,8 @@ MANY_IDS = 500
 many rows."""
 
 
-class SqlWarrantReads:
+class SqlWarrantReads(SqlRevisions):
     """Implements the part of a store that reads warrants."""
-
-    database: Database
 
     async def read_warrants(
         self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
@@ -45,8 +42,8 @@ class SqlWarrantReads:
     ) -> AheadResult:
         statement = ahead_statement(reads, ahead, at, most, self.database.templates)
         rows = await self.database.read(statement.sql, statement.values)
-        revision, model_revision = check_revision(rows[0], at), Revision(rows[0][2])
-        found = [] if rows[0][3] is None else [(row[3], Warrant(*row[4:])) for row in rows]
+        revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
+        found = [] if rows[0][4] is None else [(row[4], Warrant(*row[5:])) for row in rows]
         return AheadResult(revision, Revision(rows[0][0]), model_revision, found)
 
     async def _read_batch(
@@ -56,10 +53,10 @@ class SqlWarrantReads:
         left = most if is_long else min(most, FEW_ROWS)
         statement = read_statement(reads, at, left, self.database.templates, with_expired)
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
-        revision, model_revision = check_revision(rows[0], at), Revision(rows[0][2])
+        revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
         if left <= len(rows) and left < most:
             statement = read_statement(reads, revision, most, self.database.templates, with_expired)
             rows = await self.database.read(statement.sql, statement.values, long=True)
-            check_revision(rows[0], revision)
+            self.check_revision(rows[0], revision)
         newest = Revision(rows[0][0])
         return ReadResult(revision, newest, model_revision, await build_answers(rows, len(reads), FEW_ROWS))

@@ -21,6 +21,7 @@ from magistrate.store.contract import Judge, NewWarrant, Snapshot, Stamp
 from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
 from magistrate.store.expiry import describe_expiry, has_expired
 from magistrate.store.following import WarrantChanges
+from magistrate.store.known_revisions import RevisionId
 from magistrate.store.objects import OBJECTS
 from magistrate.store.versioned import Action, Effect, Key, Versioned, WriteOutcome, end, index_rows, put, write
 from magistrate.store.warrant_numbers import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE
@@ -43,9 +44,9 @@ def build_changes(rows: Rows, after: Revision, most: int) -> WarrantChanges:
     """Builds the changes after a revision from rows of LIST_WARRANT_CHANGES."""
     is_all = len(rows) <= most and after >= rows[0][1]
     # A join need not keep the order of its parts.
-    in_order = sorted(rows, key=itemgetter(3, 4)) if len(rows) > 1 else rows
-    changes = [read_change(*row[5:]) for row in in_order if row[5] is not None] if is_all else None
-    return WarrantChanges(Revision(rows[0][0]), Revision(rows[0][2]), changes)
+    in_order = sorted(rows, key=itemgetter(6, 7)) if len(rows) > 1 else rows
+    changes = [read_change(*row[8:]) for row in in_order if row[8] is not None] if is_all else None
+    return WarrantChanges(RevisionId(Revision(rows[0][0]), rows[0][2]), Revision(rows[0][5]), changes)
 
 
 def read_change(key: str, action: str, starts_at: int | None, expires_at: int | None) -> ChangedWarrant:
@@ -218,7 +219,7 @@ def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
         [expired] = yield Select(sql.EXPIRED_WARRANTS, [(stamp.at, most)])
         if expired:
-            yield from write(head, stamp, tuple[Warrant, ...], partial(_end_expired, expired))
+            yield from write(head, stamp, tuple[Warrant, ...], partial(_end_expired, expired), is_called=False)
         return len(expired)
 
     return script

@@ -7,9 +7,10 @@ from magistrate.errors import ModelChanged
 from magistrate.store import sql_models
 from magistrate.store.contract import FindForbidden, Judge, NewModel, Snapshot, Stamp
 from magistrate.store.database import Script, Select
+from magistrate.store.known_revisions import RevisionId
 from magistrate.store.object_types import put_all_types
 from magistrate.store.policies import put_all_policies
-from magistrate.store.versioned import WriteOutcome, write
+from magistrate.store.versioned import WriteOutcome, find_called_revision, write
 
 Written = Script[Snapshot[tuple[None, ...]]]
 
@@ -27,9 +28,11 @@ def put_model(
     return lambda head: write(head, stamp, tuple[None, ...], work)
 
 
-def _require_unchanged(expected: Revision, newest: Revision) -> Script[None]:
-    """Raises ModelChanged if the model has changed since the expected revision, or if that cannot be known."""
+def _require_unchanged(expected: RevisionId, newest: Revision) -> Script[None]:
+    """Raises RevisionLost if the expected revision is not in the store, and ModelChanged if the model has changed since
+    then, or if that cannot be known."""
+    yield from find_called_revision([expected], newest)
     [rows] = yield Select(sql_models.MODEL_CHANGED, [()])
     horizon, changed = rows[0]
-    if not max(horizon, changed or 0) <= expected <= newest:
+    if not max(horizon, changed or 0) <= expected.revision:
         raise ModelChanged

@@ -98,7 +98,8 @@ class ServiceKeys:
         self._is_settled = True
         """Says whether every later change of the file also changes its state."""
         self._version = -1
-        """Holds the version of the stored keys that are in the ring."""
+        self._history = 0
+        """Hold the version of the stored keys that are in the ring, and the history of the store that it belongs to."""
         self._noted_at = -math.inf
         self._filling = asyncio.Lock()
 
@@ -158,7 +159,8 @@ class ServiceKeys:
         await attempt_work(self._follow(), "changes of the stored keys could not be taken over")
 
     async def _follow(self) -> None:
-        if await self._store.keys_version() != self._version:
+        version = await self._store.keys_version()
+        if (version, self._store.known.history) != (self._version, self._history):
             await self._fill_ring()
 
     async def _note_uses(self) -> None:
@@ -206,6 +208,7 @@ class ServiceKeys:
     async def _fill_ring(self) -> None:
         # What was read first must not replace what was read later.
         async with self._filling:
+            history = self._store.known.history
             stored = await self._store.list_keys()
             secrets: dict[str, KnownSecret] = {}
             for start in range(0, len(stored.keys), KEYS_AT_ONCE):
@@ -216,7 +219,7 @@ class ServiceKeys:
             else:
                 digests = [*await self._store.key_digests()]
             self.ring.replace(digests, secrets)
-            self._version = stored.version
+            self._version, self._history = stored.version, history
 
 
 def check_key_file(settings: Settings) -> None:

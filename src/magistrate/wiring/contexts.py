@@ -8,8 +8,9 @@ from uuid_utils import uuid7
 
 from magistrate.config import Settings
 from magistrate.operations.checks.decision_log import DecisionLog
-from magistrate.operations.checks.graph import LiveGraph
-from magistrate.operations.context import Context
+from magistrate.operations.checks.graph import GraphCounts, LiveGraph
+from magistrate.operations.checks.shared_reads import SharedReads
+from magistrate.operations.context import Caches, Context
 from magistrate.operations.existing_numbers import ExistingNumbers
 from magistrate.operations.listings import Listings
 from magistrate.operations.models import Models
@@ -23,15 +24,17 @@ IMPORT_TIMEOUT_MS = 600_000
 
 
 def context_of(store: Store, settings: Settings) -> Context:
-    models = Models(store)
-    existing = ExistingNumbers()
+    """Builds a context whose caches are replaced when the store turns out to have another history."""
+    counts = GraphCounts()
+    caches = _build_caches(store, settings, counts)
     decisions = DecisionLog(store, settings.decision_log) if settings.decision_log else None
-    return Context(
+    context = Context(
         store=store,
-        models=models,
-        graph=LiveGraph(store, models, settings.graph_warrants, store.now),
-        object_lists=ObjectLists(existing),
-        subject_lists=SubjectLists(existing),
+        models=caches.models,
+        graph=caches.graph,
+        object_lists=caches.object_lists,
+        subject_lists=caches.subject_lists,
+        shared_reads=caches.shared_reads,
         now=store.now,
         new_id=lambda: str(uuid7()),
         max_meta_bytes=settings.max_meta_bytes,
@@ -39,10 +42,26 @@ def context_of(store: Store, settings: Settings) -> Context:
         max_check_work=settings.max_check_work,
         max_context_bytes=settings.max_context_bytes,
         max_query_work=settings.max_query_work,
-        listings=Listings(settings.kept_query_entries),
-        session_keys=SessionKeys(store, store.now),
+        listings=caches.listings,
+        session_keys=caches.session_keys,
         decisions=decisions,
         is_strict=settings.strict,
+    )
+    store.known.call_on_change(lambda: context.replace_caches(_build_caches(store, settings, counts)))
+    return context
+
+
+def _build_caches(store: Store, settings: Settings, counts: GraphCounts) -> Caches:
+    models = Models(store)
+    existing = ExistingNumbers()
+    return Caches(
+        models=models,
+        graph=LiveGraph(store, models, settings.graph_warrants, store.now, counts),
+        listings=Listings(settings.kept_query_entries),
+        object_lists=ObjectLists(existing),
+        subject_lists=SubjectLists(existing),
+        session_keys=SessionKeys(store, store.now),
+        shared_reads=SharedReads(),
     )
 
 

@@ -6,7 +6,6 @@ import random
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import replace
 from functools import partial
 
 from magistrate.api.admission import Admissions, admissions
@@ -62,7 +61,7 @@ async def open_service(
         provider = _provider(settings)
         keys = ServiceKeys(settings, context.store, hangup, shared)
         ring = await keys.open()
-        context = replace(context, take_over_keys=keys.take_over)
+        context.take_over_keys = keys.take_over
         limits = Limits(
             settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
         )

@@ -13,7 +13,7 @@ from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import Subject
 from magistrate.operations import decisions
 from magistrate.operations.decisions import RecordedDecision
-from magistrate.store.contract import Identity, NewWarrant
+from magistrate.store.contract import Identity, NewWarrant, RevisionId
 
 
 class DecisionAnswer(msgspec.Struct, rename="camel", kw_only=True):
@@ -61,7 +61,7 @@ async def replay(call: Call[None]) -> Answer:
 
 
 def _render_decision(identity: Identity, recorded: RecordedDecision) -> DecisionAnswer:
-    record, check = recorded.record, recorded.check
+    record, check, at = recorded.record, recorded.check, recorded.record.revision
     return DecisionAnswer(
         id=recorded.id,
         decision="allowed" if record.is_authorized else "denied",
@@ -74,7 +74,7 @@ def _render_decision(identity: Identity, recorded: RecordedDecision) -> Decision
         actor=record.actor or msgspec.UNSET,
         request_id=record.request_id or msgspec.UNSET,
         decided_at=render_time(record.at),
-        token=msgspec.UNSET if record.revision is None else token_of(identity, record.revision),
+        token=msgspec.UNSET if at is None else token_of(identity, RevisionId(at, record.bits)),
         complete=False if record.is_partial else msgspec.UNSET,
     )
 

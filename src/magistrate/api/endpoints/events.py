@@ -28,7 +28,7 @@ from magistrate.operations.events import (
     render_resource_kind,
 )
 from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
-from magistrate.store.contract import Identity, Snapshot
+from magistrate.store.contract import Identity, RevisionId, Snapshot
 from magistrate.store.events import Event, EventFilter
 
 A = TypeVar("A")
@@ -140,7 +140,7 @@ async def _follow(
     if following is None:
         return None
     limit = _read_page_size(call, kind).slice.limit
-    found = await events.follow_events(call.context, kind, following.position, limit, only)
+    found = await events.follow_events(call.context, kind, following, limit, only)
     call.freshness.demand(found.revision)
     return found
 
@@ -193,7 +193,8 @@ def _render_access_event(identity: Identity, event: Event) -> AccessEventAnswer:
 
 
 def _render_token(identity: Identity, event: Event) -> str:
-    return token_of(identity, Revision(event.revision or 0))
+    """Returns the token of the revision that made a change, or at which a decision was made."""
+    return token_of(identity, RevisionId(Revision(event.revision or 0), event.bits))
 
 
 def _access_meta(event: Event) -> msgspec.Raw | msgspec.UnsetType:

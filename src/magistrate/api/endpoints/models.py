@@ -25,13 +25,12 @@ from magistrate.engine.model_text.rendering import render_model
 from magistrate.engine.model_text.reports import ModelReport, report_text, report_value
 from magistrate.engine.model_text.versions import exact_document
 from magistrate.engine.positions import position
-from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidModel, InvalidRequest, MissingParameter
 from magistrate.operations.consistency import read_revision
 from magistrate.operations.model_plan import plan_model
 from magistrate.operations.scheduling import aside
 from magistrate.operations.whole_model import put_whole_model, read_whole_model
-from magistrate.store.contract import StoredModel
+from magistrate.store.contract import RevisionId, StoredModel
 
 T = TypeVar("T")
 
@@ -102,7 +101,7 @@ async def put(call: Call[WrittenBody]) -> Answer:
     return Answer(await render_stored_model(written.value.stored, is_text), written.revision, headers, is_text=is_text)
 
 
-def _read_expected(call: Call[WrittenBody]) -> Revision | None:
+def _read_expected(call: Call[WrittenBody]) -> RevisionId | None:
     """Returns the revision whose model must still be that of the store: of the token in If-Match, or of the parameter.
     Raises InvalidParameter, or InvalidRequest if they differ."""
     given = {

@@ -13,7 +13,7 @@ from magistrate.api.endpoints.warrants import IdOrWildcard, RelationText
 from magistrate.api.fga.decision_tree import ExplainedDecision, FgaDebugAnswer, FgaWarningAnswer, explain_decisions
 from magistrate.api.fga.names import translate_call
 from magistrate.api.fga.warrants import FgaSubjectBody
-from magistrate.api.freshness import token_of
+from magistrate.api.freshness import find_token
 from magistrate.api.service import Answer, Call, answer_call
 from magistrate.errors import InvalidParameter
 from magistrate.operations.callers import Scope
@@ -61,14 +61,14 @@ async def answer_check(call: Call[FgaCheckBody]) -> Answer:
     checks = [*map(_read, (body.checks or [])[: MAX_CHECKS + 1])]
     v2_call = translate_call(call, CheckBody(op, checks))
     if not body.debug or call.is_limited or Scope.READ not in call.caller.scopes:
-        return _build_answer(call, op, await answer_call(check.answer_check, v2_call), [])
+        return await _build_answer(call, op, await answer_call(check.answer_check, v2_call), [])
     for _ in range(MOST_ATTEMPTS):
         answer = await answer_call(check.answer_check, v2_call)
         explained = await explain_decisions(call, checks, STOP_AT[op])
         compared = explained if op == "batch" else explained[-1:]
         if [one.is_authorized for one in compared] == [_is_authorized(one) for one in _list_answers(answer)]:
-            return _build_answer(call, op, answer, compared)
-    return _build_answer(call, op, answer, [])
+            return await _build_answer(call, op, answer, compared)
+    return await _build_answer(call, op, answer, [])
 
 
 def _list_answers(answer: Answer) -> Sequence[CheckAnswer]:
@@ -84,8 +84,10 @@ def _read(body: FgaSingleCheckBody) -> SingleCheckBody:
     return SingleCheckBody(body.resource_type, body.resource_id, body.relation, subject, body.context)
 
 
-def _build_answer(call: Call[Any], op: str | None, answer: Answer, explained: Sequence[ExplainedDecision]) -> Answer:
-    token = token_of(call.context.store.identity, answer.revision)
+async def _build_answer(
+    call: Call[Any], op: str | None, answer: Answer, explained: Sequence[ExplainedDecision]
+) -> Answer:
+    token = await find_token(call.context.store, answer.revision)
     answers = [_render(one, token, how) for one, how in zip_longest(_list_answers(answer), explained)]
     return Answer(answers if op == "batch" else answers[0], answer.revision)
 

@@ -18,7 +18,7 @@ from magistrate.api.endpoints.warrants import (
 )
 from magistrate.api.fga.lists import fga_list
 from magistrate.api.fga.resources import CREATE, DELETE
-from magistrate.api.freshness import token_of
+from magistrate.api.freshness import find_token
 from magistrate.api.parse import MAX_BATCH, read_batch
 from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ObjectRef, RelationName, Subject
@@ -111,7 +111,7 @@ async def write(call: Call[FgaWarrantOrBatch]) -> Answer:
     )
     element = (lambda index: f"[{places[index]}].") if is_batch else (lambda index: "")
     written = await warrants.write(call.context, wanted, call.stamp(), element)
-    token = token_of(call.context.store.identity, written.revision)
+    token = await find_token(call.context.store, written.revision)
     return Answer(FgaWriteAnswer(token), written.revision)
 
 

@@ -25,11 +25,10 @@ from magistrate.api.server.bounded_cache import BoundedCache
 from magistrate.api.server.known_bodies import KnownBodies
 from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Answer, Call, Service
-from magistrate.engine.terms import Revision
 from magistrate.errors import MagistrateError, Overloaded
 from magistrate.operations.callers import Caller
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.store.contract import Identity
+from magistrate.store.contract import Identity, RevisionId
 
 RawHeaders = Sequence[tuple[bytes, bytes]]
 """Holds headers as received, with their names in lower case."""
@@ -104,7 +103,7 @@ class FastPath:
         self._refusable = RefusableRoutes(routes)
         self._vary = f"{VARY[0].lower()}: {VARY[1]}\r\n" if has_cors else ""
         self._default_headers: RawHeaders | None = None
-        self._revision = Revision(-1)
+        self._answered_at: RevisionId | None = None
         self._common = b""
         heads_bytes = int(HEADS_PART * most_kept_bytes)
         self.known_heads: BoundedCache[bytes, ReadHead] = BoundedCache(heads_bytes, _measure_head)
@@ -193,6 +192,9 @@ class FastPath:
         context = service.context
         identity = context.store.identity
         freshness = read_freshness(identity, head.given) if head.given else NO_DEMAND
+        known = context.store.known
+        if freshness.revision and not known.holds(freshness.id):
+            return None
         value: Any = None
         if route.body is not None:
             value = self._bodies.decode(body, decoder, service.limits.max_json_depth, route.last_member)
@@ -208,8 +210,11 @@ class FastPath:
         if not isinstance(answer, Answer):
             answer.close()
             return None
+        id = known.find(answer.revision)
+        if id is None:
+            return None
         content = render_json(answer.value)
-        common = self._render_common_lines(default_headers, identity, answer.revision)
+        common = self._render_common_lines(default_headers, identity, id)
         self._ledger.record_answer(route.method, route.path, route.path, 200, request_id, started)
         described = (
             f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(head.echoed)}{self._vary}"
@@ -230,12 +235,12 @@ class FastPath:
         )
         return b"\r\n".join(lines) + described.encode() + _OVERLOADED
 
-    def _render_common_lines(self, default_headers: RawHeaders, identity: Identity, revision: Revision) -> bytes:
+    def _render_common_lines(self, default_headers: RawHeaders, identity: Identity, id: RevisionId) -> bytes:
         """Returns the lines that most answers have in common with the one before."""
-        if default_headers is not self._default_headers or revision != self._revision:
-            self._default_headers, self._revision = default_headers, revision
+        if default_headers is not self._default_headers or id != self._answered_at:
+            self._default_headers, self._answered_at = default_headers, id
             lines = [b"HTTP/1.1 200 OK", *(name + b": " + value for name, value in default_headers), b""]
-            self._common = b"\r\n".join(lines) + _token_lines(identity, revision)
+            self._common = b"\r\n".join(lines) + _token_lines(identity, id)
         return self._common
 
 
@@ -300,6 +305,6 @@ def _render_echo(echoed: str | None) -> str:
     return "" if echoed is None else f"{ECHOED_HEADER.lower()}: {echoed}\r\n"
 
 
-def _token_lines(identity: Identity, revision: Revision) -> bytes:
-    token = token_of(identity, revision)
+def _token_lines(identity: Identity, id: RevisionId) -> bytes:
+    token = token_of(identity, id)
     return "".join(f"{header.lower()}: {token}\r\n" for header in TOKEN_HEADERS).encode()

@@ -59,7 +59,7 @@ async def list_page(
     """Returns a page of actions, sorted; there are none if the type is not defined.
 
     Raises BudgetExceeded, and what `read_page` raises."""
-    return await read_page(kind, wanted, freshness, ctx.store.identity, partial(_read_slice, ctx, search))
+    return await read_page(kind, wanted, freshness, ctx.store, partial(_read_slice, ctx, search))
 
 
 async def _read_slice(

@@ -61,7 +61,7 @@ async def list_page(
 
     Raises BudgetExceeded, and what `read_page` raises."""
     read = partial(_read_slice, ctx, search)
-    found = await read_page(kind, wanted, freshness, ctx.store.identity, read)
+    found = await read_page(kind, wanted, freshness, ctx.store, read)
     page = found.value
     ids = [row.id for row in page.rows if row.id != WILDCARD]
     return Snapshot(found.revision, Page(ids, page.prev_cursor, page.next_cursor))

@@ -15,8 +15,8 @@ from magistrate.engine.names import warrant_names
 from magistrate.engine.terms import ObjectRef, RelationName, Subject
 from magistrate.engine.warrants import Warrant
 from magistrate.operations.background import attempt_work
-from magistrate.store.contract import NewWarrant, Snapshot
-from magistrate.store.events import DecisionRecord, EventStore
+from magistrate.store.contract import NewWarrant, Snapshot, Store
+from magistrate.store.events import DecisionRecord
 
 WRITE_EVERY_SECONDS = 0.5
 AT_ONCE = 500
@@ -48,7 +48,7 @@ class DecisionLog:
 
     `dropped` counts the decisions that were not written because too many were waiting."""
 
-    def __init__(self, store: EventStore, most_kept: int) -> None:
+    def __init__(self, store: Store, most_kept: int) -> None:
         self.dropped = 0
         self._store = store
         self._most_kept = most_kept
@@ -70,6 +70,8 @@ class DecisionLog:
         lacks_context = lacks_warrants = False
         if contextual:
             warrants, lacks_warrants = _shorten(_encode_warrants(contextual))
+        known_id = self._store.known.find(decided.revision)
+        bits = None if known_id is None else known_id.bits
         for check, decision in zip(checks, decided.value, strict=False):
             if len(self._waiting) >= MOST_WAITING or self._waiting_bytes >= MOST_WAITING_BYTES:
                 self.dropped += 1
@@ -81,7 +83,8 @@ class DecisionLog:
             names = (object.type, object.id, check.relation, subject.type, subject.id, subject.relation or "")
             is_partial = lacks_context or lacks_warrants
             allowed, revision = decision.is_authorized, decided.revision
-            self._waiting.append(DecisionRecord(at, allowed, names, context, revision, warrants, is_partial, *origin))
+            record = DecisionRecord(at, allowed, names, context, revision, warrants, is_partial, *origin, bits)
+            self._waiting.append(record)
             self._waiting_bytes += len(context or "") + len(warrants or "")
 
     async def write(self) -> None:

@@ -47,7 +47,7 @@ class ExtendedGraph:
         joined = self._join(patterns)
         model = current.model.with_patterns(joined)
         if self._graph is not None and not joined.issuperset(self._patterns):
-            self._evict()
+            self.evict()
         if self._graph is None:
             self._graph = Graph(model, current.revision, self._most, discard=free_in_steps)
         else:
@@ -62,11 +62,12 @@ class ExtendedGraph:
     def bring_forward(self, model: Model, former: Model, news: WarrantChanges) -> None:
         """Applies changes that the graph cache has applied. When its model has changed, the graph is evicted."""
         if model is not former or news.changes is None:
-            self._evict()
+            self.evict()
         elif self._graph is not None:
             self._graph.apply(news.changes, news.revision)
 
-    def _evict(self) -> None:
+    def evict(self) -> None:
+        """Evicts the graph."""
         if self._graph is not None:
             self._graph.clear(self._graph.revision)  # what is evicted is freed in steps
         self._graph, self._patterns = None, NO_PATTERNS

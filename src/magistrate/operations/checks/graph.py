@@ -24,7 +24,7 @@ from magistrate.operations.checks.extended_graph import NO_PATTERNS, ExtendedGra
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models import Models
 from magistrate.operations.scheduling import SharedLock, checkpoint, is_time_up, limit_work
-from magistrate.store.contract import Store
+from magistrate.store.contract import NOTHING_WRITTEN, Store
 from magistrate.store.following import Mark, Staleness, WarrantChanges
 
 MOST_CHANGES = 2_000
@@ -65,8 +65,15 @@ class GraphFetch(Protocol):
 class LiveGraph:
     """Holds the graph cache of one process and keeps it current."""
 
-    def __init__(self, store: Store, models: Models, most_rows: int, now: Callable[[], int]) -> None:
-        self.counts = GraphCounts()
+    def __init__(
+        self,
+        store: Store,
+        models: Models,
+        most_rows: int,
+        now: Callable[[], int],
+        counts: GraphCounts | None = None,
+    ) -> None:
+        self.counts = counts or GraphCounts()
         self._now = now
         self._followed_at = 0
         self._store = store
@@ -75,6 +82,8 @@ class LiveGraph:
         self._graph: Graph | None = None
         self._extended = ExtendedGraph(most_rows)
         self._mark: Mark = (0.0, 0)
+        self._newest = NOTHING_WRITTEN
+        """Identifies the revision of the graph."""
         self._following_ahead: asyncio.Task[None] | None = None
         self._fetching_ahead: asyncio.Task[None] | None = None
         self._following_next: asyncio.Task[Graph] | None = None
@@ -107,6 +116,12 @@ class LiveGraph:
     @property
     def is_enabled(self) -> bool:
         return self._most_rows > 0
+
+    def evict(self) -> None:
+        """Evicts all entries, which are freed in steps."""
+        self._extended.evict()
+        if self._graph is not None:
+            self._graph.clear(self._graph.revision)
 
     def count_decision(self, had_to_read: bool) -> None:
         self.counts.misses += had_to_read
@@ -197,13 +212,13 @@ class LiveGraph:
     def _follow_at_once(self, graph: Graph) -> None:
         """Applies the changes since the graph was brought up to date, if they are few and known without waiting."""
         began_at = self._now()
-        found = self._store.find_warrant_changes(graph.revision, MOST_CHANGES_AT_ONCE)
+        found = self._store.find_warrant_changes(self._newest, MOST_CHANGES_AT_ONCE)
         if found is None:
             return
         mark, news = found
         if news.changes is not None and news.model_revision == graph.model.revision:
             self._bring_forward(graph, graph.model, news)
-            self._mark, self._followed_at = mark, began_at
+            self._mark, self._followed_at, self._newest = mark, began_at, news.newest
 
     async def _follow_store(self, freshness: Freshness) -> Graph:
         """Returns the graph after following the store from now on; unless the newest revision is required, a result
@@ -248,7 +263,7 @@ class LiveGraph:
         self._begun += 1
         number, began_at = self._begun, self._now()
         mark, graph = self._store.mark(), self._graph
-        since = graph.revision if graph is not None else Revision(0)
+        since = self._newest
         news = await self._store.list_warrant_changes(since, MOST_CHANGES)
         if graph is None or graph.model.revision != news.model_revision:
             model = await self._models.at(news.revision, news.model_revision)
@@ -258,13 +273,13 @@ class LiveGraph:
         self._done = number
         if graph is None:
             self._graph = Graph(model, news.revision, self._most_rows, discard=free_in_steps)
-        elif graph.revision == since:
+        elif self._newest == since:
             self._bring_forward(graph, model, news)
         elif graph.revision < news.revision:
             self._bring_forward(graph, model, _as_unknown(news))  # some of them are applied already
         else:
             return
-        self._mark, self._followed_at = mark, began_at
+        self._mark, self._followed_at, self._newest = mark, began_at, news.newest
 
     def _bring_forward(self, graph: Graph, model: Model, news: WarrantChanges) -> None:
         self._extended.bring_forward(model, graph.model, news)

@@ -82,7 +82,7 @@ async def list_proposed_difference(
     at = newest.revision if wanted.at is None else wanted.at
     now = ctx.now() if wanted.now is None else wanted.now
     if wanted.at is not None:
-        await find_point(ctx, AsOf(revision=wanted.at), freshness)
+        await find_point(ctx, AsOf(wanted.at, bits=wanted.bits), freshness)
     before = ComparedState(await ctx.models.at(at, newest.model_revision), ctx.store, at, now)
 
     async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
@@ -92,7 +92,7 @@ async def list_proposed_difference(
 
     pinned = replace(wanted, at=at, now=now, is_snapshot=True)
     async with refuse_above_budget(narrowing):
-        return await read_page(proposal_kind(proposal, narrowing), pinned, freshness, ctx.store.identity, read)
+        return await read_page(proposal_kind(proposal, narrowing), pinned, freshness, ctx.store, read)
 
 
 async def _lay_over(ctx: Context, before: ComparedState, proposal: Proposal, work: Work) -> StateComparison:

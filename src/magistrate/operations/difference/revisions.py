@@ -60,7 +60,7 @@ async def list_difference(
     if wanted.at is None or wanted.now is None:
         last = await _find_last(ctx, request.until, freshness)
     else:
-        last = (await find_point(ctx, AsOf(revision=wanted.at), freshness))._replace(now=wanted.now)
+        last = (await find_point(ctx, AsOf(wanted.at, bits=wanted.bits), freshness))._replace(now=wanted.now)
     if last.revision < first.revision:
         raise InvalidParameter(FROM, f"must not be later than {TO}")
 
@@ -72,7 +72,7 @@ async def list_difference(
 
     pinned = replace(wanted, at=last.revision, now=last.now, is_snapshot=True)
     async with refuse_above_budget(request.narrowing):
-        return await read_page(revisions_kind(request), pinned, freshness, ctx.store.identity, read)
+        return await read_page(revisions_kind(request), pinned, freshness, ctx.store, read)
 
 
 async def _find(ctx: Context, parameter: str, text: str, freshness: Freshness) -> PointInTime:

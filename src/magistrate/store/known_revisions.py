@@ -1,0 +1,177 @@
+"""Knows the newest revisions of a store by number and bits, so that tokens are made and checked without a statement.
+
+A store that is restored, or fails over to a server that lacks its last writes, continues with other writes under the
+same numbers. What a process knows is therefore of one history: each read of the newest revision is compared with it,
+and when the store turns out to have another history, everything is forgotten, and those who keep more are told."""
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+from typing import NamedTuple, Protocol
+
+from magistrate.engine.terms import Revision
+from magistrate.store.stored_rows import Identity
+
+MOST_REVISIONS = 10_000
+"""Limits the revisions that are known, which take about 150 bytes each."""
+MOST_BESIDES = 1_000
+"""Limits the revisions besides that were looked up."""
+
+
+class RevisionId(NamedTuple):
+    """Identifies a write: by the number of its revision, and the 32 bits that it was given at random; None for a
+    revision of an earlier version, and where the bits are not kept any more."""
+
+    revision: Revision
+    bits: int | None
+
+
+class Presence(Enum):
+    """Tells where a write is: in the store, or nowhere because another has its number, or because it is ahead of the
+    newest revision. One whose revision is older than the list of revisions counts as in the store."""
+
+    STORED = 0
+    REPLACED = 1
+    AHEAD = 2
+
+
+NOTHING_WRITTEN = RevisionId(Revision(0), None)
+
+
+class KnownRevisions:
+    """Holds the last revisions of the history that this process follows. `history` counts how often another was found
+    in its place."""
+
+    def __init__(self) -> None:
+        self.history = 0
+        self.demands = 0
+        """Counts how often a write was required to be in the history."""
+        self.newest = NOTHING_WRITTEN
+        """Is the newest revision that is known to belong to the history."""
+        self.unlinked: RevisionId | None = None
+        """Is the newest revision that was seen in the store, unless it is known to belong to the history."""
+        self._bits: dict[Revision, int | None] = {}
+        self._besides: dict[Revision, int | None] = {}
+        self._observers: list[Callable[[], None]] = []
+
+    def call_on_change(self, observer: Callable[[], None]) -> None:
+        """Calls the observer whenever the store turns out to have another history."""
+        self._observers.append(observer)
+
+    def find(self, revision: Revision) -> RevisionId | None:
+        """Returns the id of a revision if it is known."""
+        if self.newest.revision == revision:
+            return self.newest
+        for bits in (self._bits, self._besides):
+            if revision in bits:
+                return RevisionId(revision, bits[revision])
+        if self.unlinked is not None and self.unlinked.revision == revision:
+            return self.unlinked
+        return None
+
+    def holds(self, id: RevisionId) -> bool:
+        """Returns whether a revision is known to belong to the history that the last read has seen; one without bits
+        is taken by its number."""
+        if self.unlinked is not None:
+            return False
+        revision, bits = id
+        if bits is None:
+            return revision <= self.newest.revision
+        return self._bits.get(revision) == bits or self._besides.get(revision) == bits
+
+    def note_newest(self, id: RevisionId) -> None:
+        """Notes what a read has seen as the newest revision."""
+        revision, bits = id
+        if revision in self._bits:
+            if self._bits[revision] != bits:
+                self._begin_anew(id)
+            elif self.unlinked is not None and self.newest.revision == revision:
+                self.unlinked = None
+        elif self.newest == NOTHING_WRITTEN:
+            self._add(id)
+        else:
+            self.unlinked = id
+
+    def note_stored(self, id: RevisionId) -> None:
+        """Notes that a revision was found in the store, in the history that is followed."""
+        if len(self._besides) >= MOST_BESIDES:
+            self._besides.pop(next(iter(self._besides)))
+        self._besides[id.revision] = id.bits
+
+    def note_write(self, before: RevisionId, written: RevisionId) -> None:
+        """Notes a revision that followed on another, perhaps before others that are known."""
+        self.note_newest(before)
+        if before == self.newest:
+            self._add(written)
+        elif self._contains(before) and written.revision < self.newest.revision:
+            self._bits[written.revision] = written.bits
+        else:
+            self.note_newest(written)
+
+    def link(self, newest: RevisionId, before: RevisionId | None, since: RevisionId) -> bool:
+        """Notes that the store, at its newest revision, has `before` in the place of `since`, None being nothing.
+        Returns whether these are the same; otherwise the store has another history than the one with `since`."""
+        is_same = before == since or since == NOTHING_WRITTEN
+        if not is_same and self._contains(since):
+            self._begin_anew(newest)
+        elif is_same and since == self.newest and newest.revision > since.revision:
+            self._add(newest)
+        else:
+            self.note_newest(newest)
+        if is_same and since == self.newest and self.unlinked is not None:
+            self.unlinked = None if self.unlinked.revision <= newest.revision else self.unlinked
+        return is_same
+
+    def _contains(self, id: RevisionId) -> bool:
+        return id.revision in self._bits and self._bits[id.revision] == id.bits
+
+    def _add(self, id: RevisionId) -> None:
+        self._bits[id.revision] = id.bits
+        self.newest = id
+        if self.unlinked is not None and self.unlinked.revision <= id.revision:
+            self.unlinked = None
+        if len(self._bits) > MOST_REVISIONS:
+            del self._bits[next(iter(self._bits))]
+
+    def _begin_anew(self, newest: RevisionId) -> None:
+        self._bits = {newest.revision: newest.bits}
+        self._besides.clear()
+        self.newest, self.unlinked = newest, None
+        self.history += 1
+        for observer in self._observers:
+            observer()
+
+
+class RevisionStore(Protocol):
+    """Describes the part of a store that tells writes with the same number from each other. Every sentence has a test
+    in tests/store/test_revision_ids.py."""
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def known(self) -> KnownRevisions:
+        """Returns what this process knows of the revisions; each read and write adds what it sees."""
+        ...
+
+    async def identify(self, revision: Revision) -> RevisionId:
+        """Returns the id of a revision; without bits if they are not kept any more. Takes no statement if it is
+        known."""
+        ...
+
+    async def confirm_history(self) -> None:
+        """Makes certain that the newest revision that was seen belongs to the history that is known, by one statement
+        unless that is clear. Raises HistoryReplaced."""
+        ...
+
+    async def locate(self, id: RevisionId) -> Presence:
+        """Returns where a write is, by one statement, which also shows whether the store still has the history that is
+        known."""
+        ...
+
+
+def note_writes(known: KnownRevisions, before: RevisionId, written: Sequence[RevisionId]) -> None:
+    """Notes what a transaction has written after a revision."""
+    known.note_newest(before)
+    for id in written:
+        known.note_write(before, id)
+        before = id

@@ -1,0 +1,67 @@
+"""Tokens of writes that a store has lost, because it was restored while a service with warm caches runs on it."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.conftest import STORES, new_database_url
+from tests.databases import dump, restore
+from tests.processes.service_process import ServiceProcess
+from tests.running import KEY, Client
+from tests.scenario_files import warrant_body
+
+LOST = {
+    "code": "revision_lost",
+    "message": "the write of this token is not in the store: it was restored, or failed over without it",
+}
+CLIENTS = 6
+KEPT, LOST_WARRANT, LATER = (f"document:plan#viewer@user:{name}" for name in ("ann", "kim", "bob"))
+
+
+def grant(client: Client, text: str) -> str:
+    answer = client.post("/v2/warrants", json=warrant_body(text))
+    answer.raise_for_status()
+    return str(answer.headers["Warrant-Token"])
+
+
+def check(client: Client, text: str, token: str | None = None) -> httpx.Response:
+    headers = {} if token is None else {"Warrant-Token": token}
+    return client.post("/v2/check", json={"warrants": [warrant_body(text)]}, headers=headers)
+
+
+def is_allowed(client: Client, text: str, token: str | None = None) -> bool:
+    answer = check(client, text, token)
+    answer.raise_for_status()
+    return bool(answer.json()["result"] == "Authorized")
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+@pytest.mark.parametrize("kind", STORES)
+def test_after_a_restore_and_other_writes_the_token_of_a_lost_write_is_refused(
+    kind: str, workers: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    url = new_database_url(kind, tmp_path, request)
+    with ServiceProcess(tmp_path, "--workers", workers, database_url=url, api_key=KEY) as service:
+        clients = [service.client() for _ in range(CLIENTS)]
+        clients[0].define({"document": {"viewer": {}}})
+        kept = grant(clients[0], KEPT)
+        backup = dump(url)
+        lost = grant(clients[0], LOST_WARRANT)
+        for client in clients:
+            assert is_allowed(client, LOST_WARRANT, lost)
+            assert is_allowed(client, KEPT, kept)
+
+        restore(url, backup)
+        later = [grant(clients[0], f"{LATER}-{number}") for number in range(3)]
+
+        for client in clients:
+            assert (check(client, KEPT, lost).status_code, check(client, KEPT, lost).json()) == (409, LOST)
+            assert is_allowed(client, KEPT, kept)
+            assert not is_allowed(client, LOST_WARRANT, later[-1])
+            for number, token in enumerate(later):
+                assert is_allowed(client, f"{LATER}-{number}", token)
+                assert client.get("/v2/warrants", headers={"Warrant-Token": token}).status_code == 200
+            assert client.get("/v2/warrants", headers={"Warrant-Token": lost}).json() == LOST
+            assert client.get("/v2/objects").headers["Warrant-Token"] == later[-1]
+            client.close()
