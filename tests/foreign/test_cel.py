@@ -145,7 +145,8 @@ NOT_OF_CEL = {"ipaddress", "let", "in"}
 COMPARABLE = [
     case
     for case in CASES
-    if "products" not in case and not NOT_OF_CEL & {*case["parameters"].keys(), *case["parameters"].values()}
+    if not {"products", "only_go"} & case.keys()
+    and not NOT_OF_CEL & {*case["parameters"].keys(), *case["parameters"].values()}
 ]
 
 

@@ -247,6 +247,17 @@ def test_no_nesting_is_too_deep_to_be_refused(nested: str) -> None:
     assert converter("(" * 300 + "b" + ")" * 300).render_policy({}) == 'as(b, "bool?")'
 
 
+@pytest.mark.parametrize(("begin", "more"), [('"""', '\\"""'), ("r'''", "\\''"), ('"', '\\"'), ("", "'")])
+@pytest.mark.parametrize("write", [write_openfga, write_spicedb])
+def test_a_string_without_an_end_is_looked_at_once(write: Any, begin: str, more: str) -> None:
+    text = write({"parameters": {"s": "string"}, "expression": "s == " + begin + more * 20_000})
+    faults = Faults()
+
+    convert_model(read_openfga(text, faults) if write is write_openfga else read_spicedb(text, faults), faults)
+
+    assert [fault.code for fault in faults.kept] in (["unexpected_token"], ["not_expressible"])
+
+
 def test_a_condition_of_openfga_needs_a_value_for_each_parameter() -> None:
     types = {"a": "bool", "b": "bool", "unread": "list<int>"}
     policies = [converter("a || b", requires_all=needs, **types).render_policy({"b": True}) for needs in (True, False)]

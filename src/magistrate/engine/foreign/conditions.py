@@ -7,6 +7,7 @@ which nothing has to use.
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -39,6 +40,9 @@ _PARAMETER_TYPES = {
 _CHECKED = frozenset({"string", "double", "bool"})
 """Lists the types that named policies check themselves."""
 
+_PLACE = re.compile(r"\x00([^\x00]+)\x00")  # no policy has this character
+_MOST_TEMPLATES_CACHED = 100
+
 _Read = Callable[[str, str], Piece]
 """Returns what reads a parameter, given its name and its type."""
 
@@ -54,6 +58,7 @@ class ConditionConverter:
         self._name = name
         self._names = names
         self._policies: dict[str, str] = {}
+        self._templates: dict[tuple[str, ...], str] = {}
         self.types = {parameter: read_type(of_type) for parameter, of_type in condition.parameters.items()}
         self.declaration = None if ANY in self.types.values() else self._declare()
         self.render_policy({})
@@ -88,18 +93,28 @@ class ConditionConverter:
         return policy
 
     def _render(self, literals: Mapping[str, str]) -> str:
+        key = (*sorted(literals),)
+        template = self._templates.get(key)
+        if template is None:
+            template = self._build_template(frozenset(literals))
+            if len(self._templates) < _MOST_TEMPLATES_CACHED:
+                self._templates[key] = template
+        return _PLACE.sub(lambda found: literals[found[1]], template)
+
+    def _build_template(self, given: frozenset[str]) -> str:
+        """Returns the policy of relationships that give values for these parameters, with places for the values."""
         read: dict[str, str] = {}
-        expression = self._translate(partial(self._read_parameter, literals, read))
-        unread = [name for name in self.types if name not in literals and name not in read]
+        expression = self._translate(partial(self._read_parameter, given, read))
+        unread = [name for name in self.types if name not in given and name not in read]
         if not unread or not self._condition.requires_all:
             return expression.text
         # Without a value for each of its parameters, the condition is an error there, even for one it never reads.
-        demanded = ", ".join(self._read_parameter(literals, read, name, self.types[name]).text for name in unread)
+        demanded = ", ".join(self._read_parameter(given, read, name, self.types[name]).text for name in unread)
         return f"[{demanded}] != nil && {expression.within(COMPARISON)}"
 
-    def _read_parameter(self, literals: Mapping[str, str], read: dict[str, str], name: str, of_type: str) -> Piece:
-        if name in literals:
-            return Piece(literals[name], of_type, 0)
+    def _read_parameter(self, given: frozenset[str], read: dict[str, str], name: str, of_type: str) -> Piece:
+        if name in given:
+            return Piece(f"\0{name}\0", of_type, 0)
         suffix = "" if self._condition.requires_all else "?"
         read[name] = f'as({self._names[name]}, "{of_type}{suffix}")'
         return Piece(read[name], of_type, 0, can_fail=not self._condition.requires_all)

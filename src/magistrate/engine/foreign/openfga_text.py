@@ -3,6 +3,7 @@
 import re
 from typing import NamedTuple
 
+from magistrate.engine.foreign.cel.tokens import find_cel_end
 from magistrate.engine.foreign.names import Faults, ForeignName, ForeignRefusal, show_name
 from magistrate.engine.foreign.openfga_rewrites import read_rewrite
 from magistrate.engine.foreign.schema import (
@@ -13,7 +14,6 @@ from magistrate.engine.foreign.schema import (
     add_parameter,
 )
 from magistrate.engine.foreign.tokens import ForeignTokens, read_parameter_type
-from magistrate.engine.model_text.expressions import find_end
 from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS
 
@@ -162,7 +162,7 @@ class _StatementReader:
             add_parameter(parameters, places, parameter, read_parameter_type(tokens), self._faults)
             if tokens.token != ")":
                 tokens.demand(",", "between parameters")
-        begin, end = tokens.offset + 1, find_end(tokens.text, tokens.offset + 1)
+        begin, end = tokens.offset + 1, find_cel_end(tokens.text, tokens.offset + 1)
         if tokens.token != "{" or end is None:
             raise tokens.refuse("unexpected_token", "expected the expression of the condition in { }")
         written = tokens.text[begin:end]

@@ -2,6 +2,7 @@
 
 import re
 
+from magistrate.engine.foreign.cel.tokens import find_cel_end
 from magistrate.engine.foreign.names import Faults, ForeignName, ForeignRefusal, show_name
 from magistrate.engine.foreign.schema import (
     ForeignCondition,
@@ -14,7 +15,6 @@ from magistrate.engine.foreign.schema import (
 )
 from magistrate.engine.foreign.spicedb_expressions import read_expression
 from magistrate.engine.foreign.tokens import ForeignTokens, read_parameter_type
-from magistrate.engine.model_text.expressions import find_end
 from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS
 
@@ -147,7 +147,7 @@ class _SchemaReader:
             add_parameter(parameters, places, parameter, read_parameter_type(tokens), self._faults)
             if tokens.token != ")":
                 tokens.demand(",", "between parameters")
-        begin, end = tokens.offset + 1, find_end(tokens.text, tokens.offset + 1)
+        begin, end = tokens.offset + 1, find_cel_end(tokens.text, tokens.offset + 1)
         if tokens.token != "{" or end is None:
             raise tokens.refuse("unexpected_token", "expected the expression of the caveat in { }")
         written = tokens.text[begin:end]

@@ -7,13 +7,14 @@ types before the evaluation begins, each once.
 
 from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
+from collections.abc import Callable
 from typing import Any
 
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node
 from magistrate.engine.policy.run import Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.types import ANY, StaticType
-from magistrate.engine.policy.value_types import ValueType, find_value_type, fits, read_value
+from magistrate.engine.policy.value_types import ValueType, find_reader, find_value_type, fits
 
 READ_AS = "as"
 
@@ -30,11 +31,10 @@ def read_as(arguments: list[PolicyNode], offset: int, environment: Environment) 
     if source.read_name is not None and environment.types is not None:
         return _read_variable(source, source.read_name, written.literal, value_type, environment)
     _check_type(source.type, value_type, source)
-    evaluate, chain = source.evaluate, value_type.chain
+    evaluate, read = source.evaluate, find_reader(value_type.chain)
     if source.read_name is not None:
         evaluate = _demand_variable(source.read_name, evaluate)
-    node = compose_node(lambda run: read_value(run, evaluate(run), chain), value_type.static, offset, *arguments)
-    return node
+    return compose_node(lambda run: read(run, evaluate(run)), value_type.static, offset, *arguments)
 
 
 def _check_type(static: StaticType, value_type: ValueType, source: PolicyNode) -> None:
@@ -62,7 +62,7 @@ def _read_variable(
         if source.type is not ANY:
             _check_type(source.type, value_type, source)
         key = (name, written)
-        environment.typed[key] = _read_once(key, source.evaluate, value_type.chain)
+        environment.typed[key] = _read_once(key, source.evaluate, find_reader(value_type.chain))
         return PolicyNode(environment.typed[key], value_type.static, source.offset, weight=2)
     if not value_type.is_optional:
         if not environment.notes_absent:
@@ -71,16 +71,16 @@ def _read_variable(
     return PolicyNode(_demand_variable(name, source.evaluate), value_type.static, source.offset, weight=2)
 
 
-def _read_once(key: tuple[str, str], evaluate: Evaluate, chain: tuple[str, ...]) -> Evaluate:
-    def read(run: PolicyRun, key: tuple[str, str] = key) -> Any:
+def _read_once(key: tuple[str, str], evaluate: Evaluate, read: Callable[[PolicyRun, Any], Any]) -> Evaluate:
+    def evaluate_once(run: PolicyRun, key: tuple[str, str] = key) -> Any:
         if run.typed is None:
             run.typed = {}
         elif key in run.typed:
             return run.typed[key]
-        run.typed[key] = found = read_value(run, evaluate(run), chain)
+        run.typed[key] = found = read(run, evaluate(run))
         return found
 
-    return read
+    return evaluate_once
 
 
 def read_first(environment: Environment, evaluate: Evaluate) -> Evaluate:

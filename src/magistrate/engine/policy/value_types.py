@@ -8,7 +8,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from magistrate.engine.policy.layouts import read_date
@@ -219,6 +219,15 @@ def read_value(run: PolicyRun, value: Any, chain: tuple[str, ...]) -> Any:
         keys = range(len(copied)) if word == "list" else copied
         waiting += [(copied, inner, depth + 1) for inner in keys]
     return holder[0]
+
+
+def find_reader(chain: tuple[str, ...]) -> Callable[[PolicyRun, Any], Any]:
+    """Returns what reads a value as the type: see `read_value`."""
+    return partial(_read_chain, chain) if len(chain) > 1 else INNERMOST[chain[0]].read
+
+
+def _read_chain(chain: tuple[str, ...], run: PolicyRun, value: Any) -> Any:
+    return read_value(run, value, chain)
 
 
 def _copy(container: Any) -> Any:

@@ -8,14 +8,27 @@ from magistrate.engine.foreign.cel.pieces import CelRefusal
 MAX_TOKENS = 2_000
 """Limits the words and signs of an expression: a policy has at most 4 KiB."""
 
+MAX_WRITTEN_EXPRESSION = 65_536
+"""Limits the characters in which the end of an expression is searched."""
+
+_LONG = r"(?:\"\"\"(?:\\[\s\S]|[^\\])*?\"\"\"|'''(?:\\[\s\S]|[^\\])*?''')"
+_LONG_RAW = r"[rR](?:\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?''')"
+_SHORT = r"(?:\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*')"
+_SHORT_RAW = r"[rR](?:\"[^\"\n]*\"|'[^'\n]*')"
+_STRING = f"{_LONG_RAW}|{_LONG}|{_SHORT_RAW}|{_SHORT}"
+_UNTERMINATED = rf"(?!{_LONG_RAW}|{_LONG})[rR]?(?:\"\"\"|''')[\s\S]*"
+"""Takes all that follows, so that the end of a string that has none is searched once."""
+
 _TOKEN = re.compile(
-    r"(?P<blank>\s+|//[^\n]*)"
+    rf"(?P<unterminated>{_UNTERMINATED})|(?P<string>{_STRING})"
+    r"|(?P<blank>\s+|//[^\n]*)"
     r"|(?P<double>(?:\d+\.\d+(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+))(?![A-Za-z_0-9])"
     r"|(?P<integer>(?:0x[0-9a-fA-F]+|\d+)[uU]?)(?![A-Za-z_0-9])"
-    r"|(?P<string>[rR]?(?:\"\"\"(?:\\[\s\S]|[^\\])*?\"\"\"|'''(?:\\[\s\S]|[^\\])*?'''"
-    r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'))"
     r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*)(?![\"'])"
     r"|(?P<sign>&&|\|\||==|!=|<=|>=|[-+*/%<>!?:.,()\[\]{}])"
+)
+_STEP = re.compile(
+    rf"{_UNTERMINATED}|{_STRING}|\"(?:\\.|[^\"\\\n])*|'(?:\\.|[^'\\\n])*|//[^\n]*|[A-Za-z_][A-Za-z0-9_]*|[{{}}]"
 )
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2}|[\s\S])")
 _ESCAPED = {
@@ -38,7 +51,7 @@ def read_cel_tokens(expression: str) -> list[CelToken]:
     offset = 0
     while offset < len(expression):
         found = _TOKEN.match(expression, offset)
-        if found is None:
+        if found is None or found.lastgroup == "unterminated":
             raise CelRefusal(f"'{expression[offset : offset + 20]}' cannot be expressed", offset)
         if found.lastgroup != "blank":
             tokens.append(CelToken(found.lastgroup or "", found[0], offset))
@@ -68,3 +81,16 @@ def read_cel_string(token: CelToken) -> str:
         return chr(code)
 
     return _ESCAPE.sub(resolve, text)
+
+
+def find_cel_end(text: str, start: int) -> int | None:
+    """Returns the offset of the bracket that ends the expression that begins at an offset, or None."""
+    depth = 0
+    for found in _STEP.finditer(text, start, start + MAX_WRITTEN_EXPRESSION):
+        if found[0] == "{":
+            depth += 1
+        elif found[0] == "}":
+            if not depth:
+                return found.start()
+            depth -= 1
+    return None

@@ -30,6 +30,7 @@ _MACROS: Mapping[str, tuple[str, str]] = {
 _CONSTANTS = {"true": ("true", "bool"), "false": ("false", "bool"), "null": ("nil", NULL)}
 _WITH_COMMAS = frozenset({"list", "map", "function", "method", "macro"})
 _LARGEST = 2**63
+_MOST_DIGITS = 100
 
 
 @dataclass(slots=True)
@@ -165,7 +166,8 @@ class _CelTranslator:
     def _read_integer(self, token: CelToken) -> Piece:
         is_unsigned = token.text[-1] in "uU"
         digits = token.text.rstrip("uU")
-        value = int(digits, 16 if digits.startswith("0x") else 10)
+        is_hexadecimal = digits.startswith("0x")
+        value = int(digits, 16 if is_hexadecimal else 10) if len(digits) <= _MOST_DIGITS else _LARGEST + 1
         is_negative = isinstance(self._stack[-1], _Prefix)
         if value >= _LARGEST + (is_negative and not is_unsigned):
             raise CelRefusal(f"the number {token.text[:40]} cannot be expressed", token.offset)
