@@ -37,6 +37,14 @@ READABLE = {
     "comment": _long("*", "/*", "*/a"),
     "comments": _long("/**/", after="a"),
     "blanks": _long(" ", after="a"),
+    "values read as types": _long('&&as(a,"bool")', "a"),
+    "variables read as types": "&&".join(f'as(a{number},"list<int>")==[]' for number in range(150)),
+    "arguments that decide": _long(",a", "anyOf(a", ")"),
+    "arguments in arguments": "anyOf(" * 62 + "a" + ")" * 62,
+    "errors in errors": "anyOf(1/0>1," * 60 + "a" + ")" * 60,
+    "elements of elements": _long(",0", "at(a", ")==1"),
+    "closures with errors": _long("&&some(a,{1/0>1})", "a"),
+    "declarations": "some(a,{" + "".join(f"let $a{number}=#;some(a,{{" for number in range(25)) + "a" + "})" * 26,
     "patterns": " && ".join(f"a matches '(x+x+)+{n}'" for n in range(32)),
 }
 """By what they are full of."""

@@ -12,6 +12,7 @@ from magistrate.engine.conditions import POLICY_STEPS_FOR_A_NODE
 from magistrate.engine.policy import Policy, read_policy
 from magistrate.engine.policy.literals import read_decimal, read_integer, read_string
 from magistrate.engine.policy.tokenizer import Token, read_tokens
+from magistrate.engine.policy.typed import READ_AS
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter
@@ -35,6 +36,8 @@ MOST_TOKENS = 20
 """Limits how far behind a variable a comparison of it is looked for: it may have members."""
 
 _OTHER_TEXT = "x"
+_TOKENS_OF_TYPE = 3
+"""Counts the comma, the type and the bracket behind a variable that is read as a type."""
 _GENERAL = (True, False, 0, 1, _OTHER_TEXT)
 
 Assignment = Mapping[str, Any]
@@ -103,7 +106,9 @@ class _Candidates:
             if literal is not None and len(self._literals) < MOST_LITERALS:
                 self._literals += [literal, *_neighbours(literal)]
             elif token.text in variables and token.kind == "name":
-                self._compare(token.text, tokens[place + 1 : place + 1 + MOST_TOKENS])
+                is_typed = [one.text for one in tokens[max(place - 2, 0) : place]] == [READ_AS, "("]
+                behind = place + 1 + _TOKENS_OF_TYPE * is_typed
+                self._compare(token.text, tokens[behind : behind + MOST_TOKENS])
 
     def _compare(self, name: str, tokens: Sequence[Token]) -> None:
         """Notes the members that follow a variable, and what stands behind them if that is a comparison."""
