@@ -15,6 +15,7 @@ from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate.api.server.access_log import AccessLog
 from magistrate.api.server.ledger import Ledger
+from magistrate.log_output import LineOutput
 
 ROUNDS = 3
 CALLS = 20_000
@@ -67,4 +68,4 @@ def _microseconds_of(make_ledger: Callable[[], Ledger]) -> float:
 
 
 def _logging() -> Ledger:
-    return Ledger(AccessLog(os.open(os.devnull, os.O_WRONLY)))
+    return Ledger(AccessLog(LineOutput(os.open(os.devnull, os.O_WRONLY))))

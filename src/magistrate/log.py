@@ -15,12 +15,14 @@ import threading
 import time
 from collections.abc import MutableMapping
 from contextlib import suppress
+from multiprocessing.util import Finalize
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 import structlog
 
+from magistrate.log_output import LineOutput
 from magistrate.redaction import redact
 
 Event = MutableMapping[str, Any]
@@ -88,6 +90,31 @@ def _advance(next_at: int, times: int) -> tuple[tuple[int, int], int]:
 
 
 _slots = OutageSlots(None)
+_outputs: dict[tuple[int, int], LineOutput] = {}
+"""Holds the output of this process, by its identifier and the file that stderr is."""
+
+
+def find_output() -> LineOutput:
+    """Returns what writes lines to stderr in this process. Raises OSError, ValueError or AttributeError if there is
+    none."""
+    descriptor = sys.stderr.fileno()
+    key = (os.getpid(), os.fstat(descriptor).st_ino)
+    output = _outputs.get(key)
+    if output is None:
+        _outputs.clear()
+        output = _outputs[key] = LineOutput(descriptor)
+        Finalize(None, output.drain, exitpriority=1)  # also at the end of a worker
+    return output
+
+
+def count_waiting_bytes() -> int:
+    """Returns the bytes of the lines that wait to be written."""
+    return sum(output.waiting_bytes for output in _outputs.values())
+
+
+def count_lost_lines() -> int:
+    """Returns how many lines were not written because nobody reads stderr."""
+    return sum(output.lost for output in _outputs.values())
 
 
 def log_to_stderr(shared_folder: Path | None = None) -> None:
@@ -149,14 +176,12 @@ def _limit_outages(logger: object, method: str, event: Event) -> Event:
 
 
 class _LineWriter:
-    """Writes each line with one system call. A line that cannot be written is lost: requests are answered all the
-    same."""
+    """Writes each line with one system call. A line that cannot be written at once is lost: requests are answered all
+    the same."""
 
     def msg(self, line: str) -> None:
         with suppress(OSError, ValueError, AttributeError):  # stderr may be closed, or missing
-            descriptor, left = sys.stderr.fileno(), line.encode() + b"\n"
-            while left:
-                left = left[os.write(descriptor, left) :]
+            find_output().write(line.encode() + b"\n")
 
     log = debug = info = warning = warn = error = critical = fatal = failure = err = exception = msg
 

@@ -16,6 +16,7 @@ from magistrate.operations.checks import decision_log
 from magistrate.operations.checks.check import PendingChecks, check
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions, StopAt
 from magistrate.operations.checks.decision_log import (
+    BYTES_OF_A_DECISION,
     MOST_CHARACTERS,
     MOST_WAITING,
     MOST_WAITING_BYTES,
@@ -135,9 +136,11 @@ async def test_what_cannot_wait_is_dropped_and_counted(ctx: Context) -> None:
 async def test_contexts_that_wait_are_bounded_too(ctx: Context) -> None:
     log = log_of(ctx)
     large = [asked(ANN, letters="x" * (MOST_CHARACTERS - 14))]
-    fit = MOST_WAITING_BYTES // MOST_CHARACTERS
+    log.note(large, decided([EXPLICIT]), AT)
+    assert log.waiting_bytes > MOST_CHARACTERS + BYTES_OF_A_DECISION
+    fit = -(-MOST_WAITING_BYTES // log.waiting_bytes)
 
-    for _ in range(fit + 5):
+    for _ in range(fit + 4):
         log.note(large, decided([EXPLICIT]), AT)
     dropped = log.dropped
     await log.write()

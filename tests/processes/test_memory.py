@@ -1,5 +1,6 @@
 """What clients make a worker hold is bounded in bytes: the worst they can do, with its memory read from the kernel."""
 
+import shutil
 import socket
 import time
 from collections.abc import Iterator
@@ -188,3 +189,41 @@ def test_bodies_take_no_more_than_they_may_as_sent_and_as_decoded(tmp_path: Path
     assert grown < 2 * most
     assert held <= most
     assert {*statuses} <= {b"400", b"503"}
+
+
+def test_a_log_that_nobody_reads_holds_neither_memory_nor_requests(tmp_path: Path) -> None:
+    with serving(tmp_path, access_log="true", audit_log="audit.log", max_unwritten_bytes=100_000) as (service, client):
+        client.define({"document": {"viewer": {}}})
+        path = "/v2/objects/document/" + "x" * 900
+        for _ in range(200):
+            assert client.get(path).status_code == 404
+        before = service.resident_bytes()
+
+        statuses = {client.get(path).status_code for _ in range(3_000)}
+        lost = read_metric(client, "log_lines_lost_total")
+        grown = service.resident_bytes() - before
+
+    assert statuses == {404}
+    assert lost > 0
+    assert grown < 8 * MEGABYTE
+
+
+def test_records_of_an_audit_log_that_cannot_be_written_are_bounded(tmp_path: Path) -> None:
+    """The folder of the log is gone. Bodies are as long as those that are recorded as a whole, and paths as well."""
+    most, folder = 2 * MEGABYTE, tmp_path / "audit"
+    folder.mkdir()
+    settings = {"audit_log": str(folder / "log"), "max_unwritten_bytes": most}
+    with serving(tmp_path, **settings) as (service, client):
+        shutil.rmtree(folder)
+        body = {"meta": {"text": "x" * 4_000}}
+        path = f"/v2/objects/document/{'x' * 1_000}"
+        before = service.resident_bytes()
+        for _ in range(1_500):
+            client.put(path, json=body)
+        waiting = read_metric(client, "unwritten_audit_bytes")
+        dropped = read_metric(client, "audit_dropped_total")
+        grown = service.resident_bytes() - before
+
+    assert most / 2 < waiting <= most
+    assert dropped > 0
+    assert grown < 4 * most + 16 * MEGABYTE

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from magistrate.api.server.access_log import AccessLog
+from magistrate.log_output import LineOutput
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 
@@ -88,10 +89,12 @@ def test_a_log_that_nobody_reads_harms_no_request(tmp_path: Path) -> None:
 @pytest.mark.anyio
 async def test_lines_of_the_log_stay_whole_when_several_workers_write_into_one_pipe() -> None:
     receiving, sending = os.pipe2(os.O_DIRECT)  # keeps apart what was written by different calls
-    log = AccessLog(sending)
+    output = LineOutput(sending)
+    log = AccessLog(output)
     for number in range(120):
         log.write(f"{number:036}", "GET", "/v2/objects/{type}/{id}", f"/v2/objects/document/{number:0100}", 200, 0.001)
     log.flush()
+    output.close()
     os.close(sending)
 
     written = []

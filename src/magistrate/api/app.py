@@ -50,6 +50,7 @@ from magistrate.api.server.rate_limit import COUNTED
 from magistrate.api.service import Call, Service, render_body
 from magistrate.api.strangers import read_source, require_refusable
 from magistrate.api.written_body import read_written_body
+from magistrate.log import count_lost_lines, count_waiting_bytes
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import READ_MEMORY, Identity, Once
 
@@ -176,6 +177,9 @@ class Application:
         refused = self._ledger.refused
         return {
             "request_cache_bytes": self.fast_path.measure_kept(),
+            "unwritten_audit_bytes": 0 if self._ledger.audit_log is None else self._ledger.audit_log.waiting_bytes,
+            "log_lines_lost": count_lost_lines(),
+            "unwritten_log_bytes": count_waiting_bytes(),
             "received_bytes": self.received.bytes,
             "received_dropped": self.received.dropped,
             "unsent_bytes": self.unsent.bytes,

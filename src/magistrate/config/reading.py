@@ -64,6 +64,7 @@ class Settings:
     max_running_requests: int
     max_waiting_requests: int
     max_all_bodies_bytes: int
+    max_unwritten_bytes: int
     max_received_bytes: int
     request_cache_bytes: int
     max_unsent_bytes: int

@@ -220,6 +220,14 @@ SETTINGS = (
         17_179_869_184,
     ),
     Setting(
+        "max_unwritten_bytes",
+        16_777_216,
+        "the size of the records of the audit log, and of the decisions, that wait in a worker until they are written, "
+        "in bytes each (16 MiB); further ones are dropped and counted",
+        65_536,
+        17_179_869_184,
+    ),
+    Setting(
         "max_received_bytes",
         134_217_728,
         "the size of what clients have sent to a worker and no request has taken yet: heads, and bodies that are not "

@@ -27,7 +27,8 @@ def context_of(store: Store, settings: Settings) -> Context:
     """Builds a context whose caches are replaced when the store turns out to have another history."""
     counts = GraphCounts()
     caches = _build_caches(store, settings, counts)
-    decisions = DecisionLog(store, settings.decision_log) if settings.decision_log else None
+    recorded = (settings.decision_log, settings.max_unwritten_bytes)
+    decisions = DecisionLog(store, *recorded) if settings.decision_log else None
     context = Context(
         store=store,
         models=caches.models,

@@ -130,6 +130,7 @@ def _readings(context: Context, admitted: Admissions) -> Readings:
         "graph_warrants": graph.warrants,
         "graph_revision": graph.revision,
         "graph_lag_seconds": graph.lag_microseconds() / 1_000_000,
+        "unwritten_decision_bytes": context.decisions.waiting_bytes if context.decisions is not None else 0,
         "decisions_dropped": context.decisions.dropped if context.decisions is not None else 0,
     }
 

@@ -40,7 +40,7 @@ from magistrate.api.server.supervisor import Bounds, Supervisor
 from magistrate.api.server.tls import TlsFiles, load_context
 from magistrate.config import ALL_REQUESTS, Settings
 from magistrate.errors import InvalidSetting
-from magistrate.log import log_all_output, log_to_stderr
+from magistrate.log import find_output, log_all_output, log_to_stderr
 from magistrate.redaction import hide_secrets
 from magistrate.wiring.announcing import announce_example, announce_service
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, Hangup, SharedDigests, check_key_file
@@ -74,10 +74,10 @@ def create_application(
     METRICS.board = None if shared_folder is None else Board(shared_folder)
     SURVIVORS.install()
     unlogged = () if settings.access_log == ALL_REQUESTS else PROBES
-    access_log = AccessLog(sys.stderr.fileno(), unlogged) if settings.access_log else None
+    access_log = AccessLog(find_output(), unlogged) if settings.access_log else None
     shared = None if shared_folder is None else SharedDigests(shared_folder)
     cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None
-    audit_log = AuditLog(settings.audit_log, settings.audit_format, shared_folder) if settings.audit_log else None
+    audit_log = _open_audit_log(settings, shared_folder) if settings.audit_log else None
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
     rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
     opened = partial(open_service, settings, hangup, shared, rate_limit)
@@ -88,6 +88,10 @@ def create_application(
     application = Application(opened, ledger, cors, *given, received, unsent)
     METRICS.read_server = application.read_metrics
     return application
+
+
+def _open_audit_log(settings: Settings, shared_folder: Path | None) -> AuditLog:
+    return AuditLog(settings.audit_log, settings.audit_format, shared_folder, settings.max_unwritten_bytes)
 
 
 def _limit_refused(

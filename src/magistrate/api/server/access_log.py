@@ -6,14 +6,14 @@ too."""
 
 import asyncio
 import json
-import os
 from collections.abc import Collection
-from contextlib import suppress
 from functools import lru_cache
 from select import PIPE_BUF
 from time import gmtime, strftime, time
 
 import msgspec
+
+from magistrate.log_output import LineOutput
 
 WRITTEN_EVERY_SECONDS = 0.2
 LINES_AT_ONCE = 10
@@ -41,10 +41,10 @@ class Line(msgspec.Struct, tag_field="event", tag="request"):
 
 
 class AccessLog:
-    """Writes lines to a file descriptor, which it does not close, except for requests of these routes."""
+    """Writes lines to an output, except for requests of these routes."""
 
-    def __init__(self, descriptor: int, left_out: Collection[str] = ()) -> None:
-        self._descriptor = descriptor
+    def __init__(self, output: LineOutput, left_out: Collection[str] = ()) -> None:
+        self._output = output
         self._left_out = frozenset(left_out)
         self._lines: list[Line] = []
         self._encoder = msgspec.json.Encoder()
@@ -67,9 +67,8 @@ class AccessLog:
             self._timer.cancel()
             self._timer = None
         lines, self._lines = self._lines, []
-        with suppress(OSError):  # no reader, or the disk is full: requests are answered all the same
-            for start in range(0, len(lines), LINES_AT_ONCE):
-                self._write(lines[start : start + LINES_AT_ONCE])
+        for start in range(0, len(lines), LINES_AT_ONCE):
+            self._write(lines[start : start + LINES_AT_ONCE])
 
     def _render(self, line: Line) -> bytes:
         if line.path.isprintable():
@@ -77,14 +76,14 @@ class AccessLog:
         return json.dumps(msgspec.to_builtins(line)).encode() + b"\n"  # a terminal could obey what the path has
 
     def _write(self, lines: list[Line]) -> None:
-        """Writes lines with one system call, or each with its own if they are too long together. Raises OSError."""
-        left = b"".join(map(self._render, lines))
-        if len(left) > PIPE_BUF and len(lines) > 1:
+        """Writes lines with one system call, or each with its own if they are too long together. Those that nobody
+        takes are lost."""
+        content = b"".join(map(self._render, lines))
+        if len(content) > PIPE_BUF and len(lines) > 1:
             for line in lines:
                 self._write([line])
             return
-        while left:
-            left = left[os.write(self._descriptor, left) :]
+        self._output.write(content, len(lines))
 
 
 @lru_cache(maxsize=2)

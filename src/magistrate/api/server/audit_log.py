@@ -24,7 +24,7 @@ AT_ONCE = 1_000
 MOST_RECORDS = 10_000
 """Limits the records that wait to be written."""
 MOST_BYTES = 16_777_216
-"""Limits the bodies that wait to be written (16 MiB)."""
+"""Limits the bytes of the records that wait to be written, unless the operator does (16 MiB)."""
 
 log = structlog.get_logger()
 
@@ -35,13 +35,15 @@ class AuditLog:
     Through `shared_folder`, if there is one, it takes turns with other workers in writing to standard output, a path of
     `-`. `dropped` counts those that were not written because too many were waiting; the next line says so, too."""
 
-    def __init__(self, path: str, format: str, shared_folder: Path | None = None) -> None:
+    def __init__(self, path: str, format: str, shared_folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
         self.dropped = 0
+        self.waiting_bytes = 0
+        """Estimates the bytes of the records that wait."""
+        self._most_bytes = most_bytes
         self._file = _open_output(shared_folder) if path == STANDARD_OUTPUT else ChainedFile(path)
         self._format = format
         self._reported = 0
         self._waiting: list[AuditRecord] = []
-        self._waiting_bytes = 0
         self._state = threading.Lock()
         self._has_records, self._is_closing = threading.Event(), threading.Event()
         self._is_failing = False
@@ -51,11 +53,13 @@ class AuditLog:
     def note(self, record: AuditRecord) -> None:
         """Adds a record. Raises nothing and waits for nothing."""
         with self._state:
-            if len(self._waiting) >= MOST_RECORDS or self._waiting_bytes >= MOST_BYTES:
+            size = record.measure()
+            is_full = self._waiting and self.waiting_bytes + size > self._most_bytes
+            if is_full or len(self._waiting) >= MOST_RECORDS:
                 self.dropped += 1
             else:
                 self._waiting.append(record)
-                self._waiting_bytes += len(record.body)
+                self.waiting_bytes += size
         self._has_records.set()
 
     def count_dropped(self) -> int:
@@ -117,7 +121,7 @@ class AuditLog:
         self._reported = dropped
         with self._state:
             del self._waiting[: len(written)]
-            self._waiting_bytes -= sum(len(record.body) for record in written)
+            self.waiting_bytes -= sum(record.measure() for record in written)
 
 
 def _open_output(shared_folder: Path | None) -> ChainedOutput:

@@ -23,7 +23,9 @@ AT_ONCE = 500
 """Limits the decisions in one write to some milliseconds' worth, in which no other writer can write."""
 MOST_WAITING = 10_000
 MOST_WAITING_BYTES = 16_777_216
-"""Limits the waiting contexts and contextual warrants in bytes (16 MiB)."""
+"""Limits the waiting decisions in bytes, unless the operator does (16 MiB)."""
+BYTES_OF_A_DECISION = 600
+"""Estimates what a decision takes besides its texts while it waits."""
 MOST_CHARACTERS = 4_096
 """Limits the characters of a context, and those of contextual warrants; longer ones are not kept, because any caller
 can choose them and have them kept a thousand times by one request."""
@@ -48,12 +50,14 @@ class DecisionLog:
 
     `dropped` counts the decisions that were not written because too many were waiting."""
 
-    def __init__(self, store: Store, most_kept: int) -> None:
+    def __init__(self, store: Store, most_kept: int, most_waiting_bytes: int = MOST_WAITING_BYTES) -> None:
         self.dropped = 0
+        self.waiting_bytes = 0
+        """Estimates the bytes of the decisions that wait."""
+        self._most_waiting_bytes = most_waiting_bytes
         self._store = store
         self._most_kept = most_kept
         self._waiting: list[DecisionRecord] = []
-        self._waiting_bytes = 0
 
     def note(
         self,
@@ -73,7 +77,7 @@ class DecisionLog:
         known_id = self._store.known.find(decided.revision)
         bits = None if known_id is None else known_id.bits
         for check, decision in zip(checks, decided.value, strict=False):
-            if len(self._waiting) >= MOST_WAITING or self._waiting_bytes >= MOST_WAITING_BYTES:
+            if len(self._waiting) >= MOST_WAITING or self.waiting_bytes >= self._most_waiting_bytes:
                 self.dropped += 1
                 continue
             if check.context is not known:  # most checks of a request share one context
@@ -85,7 +89,7 @@ class DecisionLog:
             allowed, revision = decision.is_authorized, decided.revision
             record = DecisionRecord(at, allowed, names, context, revision, warrants, is_partial, *origin, bits)
             self._waiting.append(record)
-            self._waiting_bytes += len(context or "") + len(warrants or "")
+            self.waiting_bytes += _measure(record)
 
     async def write(self) -> None:
         """Writes the waiting decisions. Raises StoreUnavailable; the rest then keeps waiting."""
@@ -93,7 +97,7 @@ class DecisionLog:
             batch = self._waiting[:AT_ONCE]
             await self._store.keep_decisions(batch, self._most_kept)
             del self._waiting[: len(batch)]
-            self._waiting_bytes -= sum(len(one.context or "") + len(one.contextual_warrants or "") for one in batch)
+            self.waiting_bytes -= sum(map(_measure, batch))
 
     @asynccontextmanager
     async def writing(self) -> AsyncIterator[None]:
@@ -123,6 +127,11 @@ def read_contextual_warrants(record: DecisionRecord) -> Sequence[NewWarrant]:
         return ()
     rows = msgspec.json.decode(record.contextual_warrants, type=list[_WarrantRow])
     return [_build_warrant(row) for row in rows]
+
+
+def _measure(record: DecisionRecord) -> int:
+    texts = len(record.context or "") + len(record.contextual_warrants or "")
+    return BYTES_OF_A_DECISION + texts + sum(map(len, record.names))
 
 
 def _encode_warrants(warrants: Sequence[Warrant]) -> bytes:
