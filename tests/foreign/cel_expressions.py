@@ -185,7 +185,8 @@ def _build_text_search(draw: Draw, of_type: str, depth: int, scope: Scope) -> st
 
 
 def _build_presence(draw: Draw, of_type: str, depth: int, scope: Scope) -> str:
-    return f"has(attributes.{draw(st.sampled_from(('a', 'none', 'a.b', 'none.b', 'key.b')))})"
+    # Of a value that is no map, the implementation in C++ has no answer, and that in Go false: see conditions.yaml.
+    return f"has(attributes.{draw(st.sampled_from(('a', 'none', 'key', 'none.b')))})"
 
 
 def _build_size(draw: Draw, of_type: str, depth: int, scope: Scope) -> str:

@@ -14,7 +14,9 @@ from magistrate.engine.foreign.converting import ConvertedModel, convert_model
 from magistrate.engine.foreign.names import Faults, ForeignName
 from magistrate.engine.foreign.openfga_json import read_openfga_json
 from magistrate.engine.foreign.schema import ForeignCondition, ForeignModel
-from magistrate.engine.named_policy import NO_WARRANT
+from magistrate.engine.model_text.rendering import render_model
+from magistrate.engine.model_text.reports import report_text
+from magistrate.engine.named_policy import NO_WARRANT, read_named_policy
 from magistrate.engine.policy import read_policy
 from magistrate.errors import InvalidParameter
 from tests.foreign.test_models import read_openfga, read_spicedb
@@ -110,6 +112,24 @@ def test_a_condition_has_the_same_answers_whichever_side_gives_the_values(case: 
         assert by_relationship is answer
 
 
+@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+def test_a_named_policy_of_a_condition_is_read_back_from_its_text(case: Any) -> None:
+    converted = convert_case(case, case.get("products", ["openfga"])[0])
+    declaration = converted.conditions["c"].declaration
+    assert (declaration is None) is ("any" in case["parameters"].values())
+
+    report = report_text(render_model(converted.document))
+
+    assert report.errors == []
+    assert [*report.document.policies] == ([] if declaration is None else ["c"])
+    for context, answer, *_ in case["checks"] if declaration is not None else ():
+        read = report.document.policies["c"]
+        named = read_named_policy("c", read.parameters, read.expression)
+        values = named.select(converted.rename_context({**context, **case.get("given", {})}))
+        if values is not None:
+            assert read_policy(named.expression).holds(values, NO_WARRANT, NOW) is answer
+
+
 @pytest.mark.parametrize("value", ["x", 'a"b', "a\\nb", "it's", "é\n\t", "] || true || [", "${x}"])
 def test_a_value_of_a_relationship_is_that_text_and_nothing_else(value: str) -> None:
     assert decide("s == t", {"s": value}, {"t": value}) is True
@@ -121,6 +141,7 @@ def test_values_of_a_relationship_win_over_those_of_a_check() -> None:
     assert decide('s == "x" && i == 1 && b', {"s": "x", "b": True}, {"s": "y", "i": 1, "b": False}) is True
     assert decide("s in l", {"l": ["x"]}, {"s": "y", "l": ["y"]}) is False
     assert decide("i > -1", {"i": -2}, {}) is False
+    assert decide("i == -9223372036854775808", {"i": "-9223372036854775808"}, {}) is True
 
 
 @pytest.mark.parametrize(

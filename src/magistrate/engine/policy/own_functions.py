@@ -41,6 +41,7 @@ from magistrate.engine.policy.value_types import (
 )
 from magistrate.engine.policy.values import (
     LISTS,
+    MAPS,
     NUMBERS,
     TEXT_MAPS,
     Duration,
@@ -60,6 +61,7 @@ _OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)
 _NETWORK = re.compile(r"[0-9A-Fa-f:.]{2,45}/(0|[1-9]\d{0,2})", re.ASCII)
 _SECOND = 1_000_000_000
 _STEPS_OF_PARSING = 60
+_STEPS_OF_RENDERING = 20
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 
@@ -69,9 +71,12 @@ def count_elements(run: PolicyRun, value: Any) -> int:
     return len(value)
 
 
-def has_member(run: PolicyRun, members: Any, key: str) -> bool:
+def has_member(run: PolicyRun, value: Any, key: str) -> bool:
+    """Returns whether a map has the member. Other values have none, except lists, for which Fault is raised."""
     run.charge_text(len(key))
-    return key in members
+    if type(value) in LISTS or (type(value) in MAPS and type(value) not in TEXT_MAPS):
+        raise Fault("only a map of strings has members")
+    return type(value) in TEXT_MAPS and key in value
 
 
 def list_elements(run: PolicyRun, value: Any) -> Any:
@@ -216,6 +221,7 @@ def _to_string(run: PolicyRun, value: Any) -> str:
     if kind is bool:
         return "true" if value else "false"
     if kind is float:
+        run.charge(_STEPS_OF_RENDERING)
         return render_float(value, -4, "e+", "e-", 2, most=6)
     if kind in NUMBERS:
         return str(int(value))
@@ -276,7 +282,7 @@ _VALUE = FunctionParameter(None, None)
 
 OWN_FUNCTIONS: Mapping[str, Function] = {
     "at": Function((_VALUE,), ANY, demand_element, repeats=True, takes_nil=True),
-    "has": Function((_MAP, _TEXT), BOOL, has_member),
+    "has": Function((_VALUE, _TEXT), BOOL, has_member, takes_nil=True),
     "size": Function((_SIZED,), INT, count_elements),
     "elements": Function((_CONTAINER,), ARRAY, list_elements),
     "includes": Function((_CONTAINER, _VALUE), BOOL, include_value, takes_nil=True),

@@ -79,7 +79,7 @@ def select_member(base: Piece, name: str, offset: int) -> Piece:
 
 def take_index(base: Piece, index: Piece, offset: int) -> Piece:
     """Returns what becomes of `base[index]`. Raises CelRefusal."""
-    keys = ("string",) if is_map(base.type) else ("int", "uint") if is_list(base.type) else ("string", "int", "uint")
+    keys = ("string",) if is_map(base.type) else ("int", "uint") if is_list(base.type) else ("string", *NUMBERS)
     if base.type != ANY and not is_map(base.type) and not is_list(base.type):
         raise CelRefusal(f"an element of {describe_type(base.type)} cannot be expressed", offset)
     if index.type not in keys and index.type != ANY:

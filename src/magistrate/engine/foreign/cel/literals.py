@@ -9,7 +9,7 @@ from magistrate.engine.policy.literals import render_string
 from magistrate.engine.policy.rendering import RFC_3339, render_duration
 from magistrate.engine.policy.run import PolicyRun
 from magistrate.engine.policy.value_types import find_value_type, read_value
-from magistrate.engine.policy.values import LISTS, TEXT_MAPS, Duration, Time, values_in, values_of
+from magistrate.engine.policy.values import LISTS, MIN_WHOLE, TEXT_MAPS, Duration, Time, values_in, values_of
 
 READERS = {"timestamp": "date({})", "duration": "duration({})", "ipaddress": 'as({}, "ipaddress")'}
 """Maps the types that are written as texts to what reads a text that is one for certain."""
@@ -76,6 +76,8 @@ def _render_scalar(value: Any) -> str:
         return READERS["timestamp"].format(render_string(render_time(value, RFC_3339)))
     if kind is Duration:
         return READERS["duration"].format(render_string(render_duration(value)))
+    if kind is int and value == MIN_WHOLE:
+        return f"({MIN_WHOLE + 1} - 1)"  # the number without its sign is out of range
     if kind is int or kind is float:
         return f"({value!r})" if value < 0 else repr(value)
     return READERS["ipaddress"].format(render_string(str(value)))
