@@ -27,6 +27,7 @@ from magistrate.engine.warrant_reader import AnyRead, ReverseWarrantRead, Warran
 from magistrate.engine.warrants import ChangedWarrant, Warrant
 from magistrate.engine.work import Work
 from magistrate.operations.checks.effects import count_effects
+from magistrate.operations.checks.new_links import suggest_links
 from magistrate.operations.difference.in_memory import StoreInMemory
 from magistrate.operations.difference.states import ComparedState
 
@@ -105,18 +106,23 @@ def _has_shape(warrant: Warrant, request: WarrantsByObject) -> bool:
     return (warrant.subject_type, warrant.subject_relation) == (wanted, "")
 
 
-def counted(
+def completed(
     explanation: Explanation,
     model: Model,
     warrants: Sequence[Warrant],
     check: Check,
     now: int = 0,
-    budget: int = PLENTY,
+    contextual: Overlay = NO_CHANGES,
 ) -> Explanation:
-    """The explanation with the effects of its suggestions."""
-    store = StoreInMemory(Overlay(warrants))
-    state = ComparedState(model, store, Revision(1), now)
-    return asyncio.run(count_effects(store, state, check, explanation, Work(budget)))
+    """The explanation with links to create, if nothing else would do, and with the effects of its suggestions."""
+
+    async def complete() -> Explanation:
+        store = StoreInMemory(Overlay(warrants))
+        state = ComparedState(model, store, Revision(1), now)
+        linked = await suggest_links(store, store, state, check, explanation, contextual, Work(PLENTY))
+        return await count_effects(store, state, check, linked, Work(PLENTY))
+
+    return asyncio.run(complete())
 
 
 def evaluated(

@@ -16,8 +16,7 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.operations.checks.explain import ExplainedCheck, explain_check
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from tests.memory_source import counted as counted_in_memory
-from tests.memory_source import explained, model_of
+from tests.memory_source import completed, explained, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import Explain, Scenario, explain_scenarios
 from tests.test_check_scenarios import begin, carry_out_over_http, counted, written
@@ -97,7 +96,7 @@ def test_an_explanation_by_the_engine(scenario: Scenario) -> None:
 
     for question in scenario.explain:
         explanation, _ = explained(model, warrants, asked(question), now)
-        explanation = counted_in_memory(explanation, model, warrants, asked(question), now)
+        explanation = completed(explanation, model, warrants, asked(question), now)
         answer = msgspec.to_builtins(render_explained(ExplainedCheck(explanation, question.unknown)))
         assert summary(answer, question) == question
 

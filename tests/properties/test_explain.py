@@ -15,11 +15,12 @@ from magistrate.engine.evaluation import Check
 from magistrate.engine.explanation import Effects, Explanation, ExplanationNode, Suggestion
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.overlay import WarrantKey, warrant_key
+from magistrate.engine.plans import Model
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants import Warrant
 from tests.access import access, difference
-from tests.memory_source import counted, explained, model_of
+from tests.memory_source import completed, explained, model_of
 from tests.properties.test_check import (
     IDS,
     RELATIONS,
@@ -237,6 +238,68 @@ def test_links_are_touched_only_if_nothing_else_would_do(case: Case) -> None:
         assert ("this is a link" in suggestion.note) == bool(deleted or created)
 
 
+@st.composite
+def linkable(draw: st.DrawFn) -> Case:
+    """A check of a relation that arrows alone grant, among objects that few warrants link."""
+    arrow = {
+        "inheritIf": draw(st.sampled_from("ab")),
+        "ofType": draw(st.sampled_from(("team", "doc"))),
+        "withRelation": "c",
+    }
+    inner = rule(1, negation=False).map(lambda one: json.loads(json.dumps(one).replace('"d"', '"a"')))
+    drawn: Types = {name: {"a": draw(inner), "b": {}, "c": {}} for name in ("doc", "team")}
+    drawn["user"] = {}
+    blocked = {"inheritIf": "noneOf", "rules": [{"inheritIf": "b"}]}
+    drawn["doc"]["d"] = draw(st.sampled_from((arrow, {"inheritIf": "allOf", "rules": [arrow, blocked]})))
+    cell = st.tuples(st.sampled_from(("doc", "team")), st.sampled_from("12"), st.sampled_from("abc"))
+    subject = st.sampled_from((("user", "1", ""), ("user", "2", ""), ("team", "1", "a"), ("team", "2", "")))
+    rows = draw(st.lists(st.tuples(cell, subject), min_size=1, max_size=8, unique=True))
+    stored = [
+        Warrant(TypeName(t), ObjectId(i), RelationName(r), TypeName(s), ObjectId(n), g, "", number, number)
+        for number, ((t, i, r), (s, n, g)) in enumerate(rows, 1)
+    ]
+    asked = Subject(TypeName("user"), ObjectId("1"))
+    return drawn, stored, Check(ObjectRef(TypeName("doc"), ObjectId("1")), RelationName("d"), asked, {"x": 1})
+
+
+def closed_model(drawn: Types, stored: Sequence[Warrant]) -> Model:
+    """The model in which the relation d of documents is given by its rule alone, and `c` to objects alone."""
+    allowed: dict[str, dict[str, tuple[str, ...]]]
+    allowed = {"team": {"c": ("team", "doc")}, "doc": {"c": ("team", "doc"), "d": ()}}
+    return model_of(drawn, stored, allowed)
+
+
+@given(linkable())
+def test_a_link_between_existing_objects_is_created_only_where_it_is_the_only_way(case: Case) -> None:
+    drawn, stored, asked = case
+    stored = [one for one in stored if one.relation != "c" or (one.subject_type == "team" and not one.subject_relation)]
+    model = closed_model(drawn, stored)
+    explanation = explained(model, stored, asked, NOW)[0]
+    if explanation.is_allowed:
+        return
+    shown = completed(explanation, model, stored, asked, NOW).suggestions
+
+    existing = named_in(stored)
+    created = [links_of(drawn, one)[1] for one in shown]
+    assert not any(created) or all(created)
+    for suggestion, links in zip(shown, created, strict=True):
+        elements = elements_of(suggestion)
+        assert decided_with(drawn, stored, asked, elements) == TRUE
+        for count in range(len(elements)):
+            assert all(decided_with(drawn, stored, asked, some) != TRUE for some in combinations(elements, count))
+        for names in links if not explanation.suggestions else ():
+            ends = {ObjectRef(names.object_type, names.object_id), ObjectRef(names.subject_type, names.subject_id)}
+            assert ends <= {*existing}
+    single = [
+        (WarrantNames(one.type, one.id, RelationName("c"), other.type, other.id, ""), "")
+        for one in existing
+        for other in existing
+        if one.type != "user" != other.type
+    ]
+    would_do = [one for one in single if decided_with(drawn, stored, asked, [one]) == TRUE]
+    assert shown or not [one for one in would_do if asked.object in existing]
+
+
 def changed_by(stored: Sequence[Warrant], suggestion: Suggestion) -> list[Warrant]:
     left = [one for one in stored if one not in suggestion.delete and warrant_key(one) not in suggestion.create]
     new = [Warrant(*names, policy, NOW, 100 + place) for place, (names, policy) in enumerate(suggestion.create)]
@@ -261,7 +324,7 @@ def subject_of(warrant: Warrant) -> ObjectRef:
 def test_the_effects_are_the_difference_for_others_and_those_that_do_no_harm_come_first(case: Case) -> None:
     drawn, stored, asked = case
     explanation = explanation_of(drawn, stored, asked)
-    shown = counted(explanation, model_of(drawn, stored), stored, asked, NOW).suggestions
+    shown = completed(explanation, model_of(drawn, stored), stored, asked, NOW).suggestions
 
     before = access(drawn, stored, named_in(stored), NOW)
     own = None if asked.subject.relation else (asked.subject.type, asked.subject.id)

@@ -165,10 +165,10 @@ def _describe_reason(outcome: "AssertionOutcome") -> Iterator[str]:
 
     if outcome.explanation is None:
         return
-    if outcome.explanation.suggestions:
-        from magistrate.wiring.model_testing import count_effects_now  # takes longest to import: only where needed
+    if not outcome.explanation.is_allowed:
+        from magistrate.wiring.model_testing import complete_outcome_now  # takes longest to import: only where needed
 
-        outcome = count_effects_now(outcome)
+        outcome = complete_outcome_now(outcome)
     assert outcome.explanation is not None
     answer = render_explanation(outcome.explanation)
     if answer["decision"] == "denied":

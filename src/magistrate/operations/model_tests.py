@@ -5,12 +5,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from magistrate.engine.explanation import WORK_FOR_SUGGESTIONS
 from magistrate.engine.model_tests.running import AssertionOutcome, SuiteRun
 from magistrate.engine.model_tests.suite import ModelSuite
+from magistrate.engine.overlay import NO_CHANGES
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidRequest
 from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
 from magistrate.operations.checks.evaluating import complete_checkpoints, release_run
+from magistrate.operations.checks.new_links import suggest_links
 from magistrate.operations.context import Context
 from magistrate.operations.difference.in_memory import ONLY_REVISION, StoreInMemory
 from magistrate.operations.difference.states import ComparedState
@@ -38,7 +41,7 @@ async def run_model_tests(ctx: Context, read: Callable[[], ModelSuite], size: in
         outcomes = []
         for assertion in suite.assertions:
             outcome = await complete_checkpoints(run.decide(assertion), work)
-            outcomes.append(await count_outcome(outcome, work))
+            outcomes.append(await complete_outcome(outcome, work))
             if is_time_up():
                 await checkpoint()
         return outcomes
@@ -46,17 +49,20 @@ async def run_model_tests(ctx: Context, read: Callable[[], ModelSuite], size: in
         release_run(run)
 
 
-async def count_outcome(outcome: AssertionOutcome, work: Work) -> AssertionOutcome:
-    """Returns the outcome with the effects of what its explanation suggests."""
+async def complete_outcome(outcome: AssertionOutcome, work: Work) -> AssertionOutcome:
+    """Returns the outcome with all that its explanation suggests, and the effects of that."""
     explanation, check, memory = outcome.explanation, outcome.check, outcome.memory
-    if explanation is None or check is None or memory is None or not explanation.suggestions:
+    if explanation is None or check is None or memory is None or explanation.is_allowed:
         return outcome
     store = StoreInMemory(memory.overlay)
     state = ComparedState(memory.model, store, ONLY_REVISION, memory.now)
-    share = work.split(WORK_FOR_EFFECTS)
-    counted = await count_effects(store, state, check, explanation, share)
+    share = work.split(WORK_FOR_SUGGESTIONS)
+    explanation = await suggest_links(store, store, state, check, explanation, NO_CHANGES, share)
     work.spend(min(share.cost, work.left))
-    return replace(outcome, explanation=counted)
+    share = work.split(WORK_FOR_EFFECTS)
+    explanation = await count_effects(store, state, check, explanation, share)
+    work.spend(min(share.cost, work.left))
+    return replace(outcome, explanation=explanation)
 
 
 def _prepare_run(read: Callable[[], ModelSuite], work: Work) -> tuple[ModelSuite, SuiteRun]:

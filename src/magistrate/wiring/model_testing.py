@@ -2,16 +2,18 @@
 
 import asyncio
 
+from magistrate.engine.explanation import WORK_FOR_SUGGESTIONS
 from magistrate.engine.model_tests.running import AssertionOutcome
 from magistrate.operations.checks.effects import WORK_FOR_EFFECTS
-from magistrate.operations.model_tests import count_outcome
+from magistrate.operations.model_tests import complete_outcome
 from magistrate.operations.scheduling import limit_work
 
 
-def count_effects_now(outcome: AssertionOutcome) -> AssertionOutcome:
-    """Returns the outcome with the effects of what would allow its check. It runs an event loop of its own."""
+def complete_outcome_now(outcome: AssertionOutcome) -> AssertionOutcome:
+    """Returns the outcome with all that would allow its check, and the effects of that. It runs an event loop of its
+    own."""
 
-    async def count() -> AssertionOutcome:
-        return await count_outcome(outcome, limit_work(WORK_FOR_EFFECTS))
+    async def complete() -> AssertionOutcome:
+        return await complete_outcome(outcome, limit_work(WORK_FOR_SUGGESTIONS + WORK_FOR_EFFECTS))
 
-    return asyncio.run(count())
+    return asyncio.run(complete())

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from magistrate.engine.evaluation import Check
-from magistrate.engine.explanation import Explanation, ExplanationSearch
+from magistrate.engine.explanation import WORK_FOR_SUGGESTIONS, Explanation, ExplanationSearch
+from magistrate.engine.overlay import Overlay
 from magistrate.engine.plans import Model
 from magistrate.engine.rules import render_rule
 from magistrate.engine.undefined_names import Relations, find_undefined_names
 from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
 from magistrate.operations.checks.evaluating import complete_run, drive_run, release_run
+from magistrate.operations.checks.new_links import suggest_links
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import build_contextual_warrants
@@ -66,7 +68,8 @@ async def explain_check(
         explanation = await drive_run(reader, search, first.revision)
     finally:
         release_run(search)
-    explanation = await _count_effects(ctx, ComparedState(model, ctx.store, first.revision, now), check, explanation)
+    state = ComparedState(model, ctx.store, first.revision, now)
+    explanation = await _complete_suggestions(ctx, state, check, explanation, added.overlay)
     return Snapshot(first.revision, _add_undefined_names(model, check, explanation, is_strict))
 
 
@@ -85,11 +88,16 @@ async def _explain_as_of(
     search = ExplanationSearch(model, check, point.now, limit_work(ctx.max_check_work), added.overlay)
     explanation = await complete_run(ReaderWithExpired(ctx.store), search, point.revision)
     state = ComparedState(model, ctx.store, point.revision, point.now)
-    explanation = await _count_effects(ctx, state, check, explanation)
+    explanation = await _complete_suggestions(ctx, state, check, explanation, added.overlay)
     return Snapshot(point.revision, _add_undefined_names(model, check, explanation, is_strict))
 
 
-async def _count_effects(ctx: Context, state: ComparedState, check: Check, explanation: Explanation) -> Explanation:
+async def _complete_suggestions(
+    ctx: Context, state: ComparedState, check: Check, explanation: Explanation, contextual: Overlay
+) -> Explanation:
+    work = limit_work(min(ctx.max_check_work, WORK_FOR_SUGGESTIONS))
+    reader = ReaderWithExpired(ctx.store)
+    explanation = await suggest_links(ctx.store, reader, state, check, explanation, contextual, work)
     work = limit_work(min(ctx.max_check_work, WORK_FOR_EFFECTS))
     return await count_effects(ctx.store, state, check, explanation, work)
 
