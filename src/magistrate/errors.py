@@ -7,9 +7,11 @@ MagistrateError
 │   ├── InvalidParameter      carries `parameter`, the name of what is wrong
 │   │   ├── MissingParameter  it is required and absent, empty or null
 │   │   ├── NotAllowed        a warrant that the allowed types of its relation forbid; carries `allowed`
+│   │   ├── UnknownMember     a body has a member that is misspelled or, in strict mode, not known
 │   │   └── StrandedWarrants  object types that forbid stored warrants; carries `warrants`, some of them
 │   ├── BodyTooLarge          carries `limit`, in bytes
 │   ├── BodyTooSlow           carries `limit_ms`
+│   ├── UnsupportedCoding     the body has a content coding that is not decoded
 │   └── KeyReused             an idempotency key came back with another request
 ├── Unauthenticated           no key, or one that is unknown
 │   ├── InvalidToken          a bearer token without a valid signature of a trusted issuer for this service
@@ -103,6 +105,13 @@ class NotAllowed(InvalidParameter):
         return NotAllowed(prefix + self.parameter, self.message, self.allowed)
 
 
+class UnknownMember(InvalidParameter):
+    """Reports a member of a body that is misspelled or, in strict mode, not known."""
+
+    def within(self, prefix: str) -> "UnknownMember":
+        return UnknownMember(prefix + self.parameter, self.message)
+
+
 class StrandedWarrants(InvalidParameter):
     """Reports object types whose allowed types forbid stored warrants: `warrants` are the first of them, in written
     form."""
@@ -131,6 +140,10 @@ class BodyTooSlow(InvalidRequest):
     def __init__(self, limit_ms: int) -> None:
         super().__init__(f"Request body was not complete within {limit_ms} milliseconds")
         self.limit_ms = limit_ms
+
+
+class UnsupportedCoding(InvalidRequest):
+    """Reports that a request body has a content coding that is not decoded, or several."""
 
 
 class KeyReused(InvalidParameter):

@@ -147,9 +147,9 @@ def test_a_body_with_a_few_new_warrants_is_not_decoded_as_a_whole(monkeypatch: p
     checked = b'{"warrants":[{"objectType":"document","objectId":"plan","relation":"viewer",' + SUBJECT.encode() + b"}]"
     decoded: list[bytes] = []
 
-    def decode(body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int) -> Any:
+    def decode(body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, is_strict: bool) -> Any:
         decoded.append(body)
-        return decode_body(body, decoder, max_depth)
+        return decode_body(body, decoder, max_depth, is_strict)
 
     monkeypatch.setattr("magistrate.api.server.known_bodies.decode_body", decode)
     for number in range(3):

@@ -203,7 +203,8 @@ def test_json_is_what_the_service_answers(asked: Magistrate, shared_client: Clie
             "write a check without one",
         ),
         (["Page:home#reader@user:eve"], "objectType: can only contain lower-case"),
-        (["pge:home#reader@user:eve"], "ObjectType pge not found; `magistrate types list` shows"),
+        (["pge:home#reader@user:eve"], "object type pge is not defined; did you mean page?"),
+        (["--no-strict", "pge:home#reader@user:eve"], "ObjectType pge not found; `magistrate types list` shows"),
     ],
 )
 def test_what_is_no_check_is_reported_and_is_no_denial(asked: Magistrate, arguments: list[str], fault: str) -> None:

@@ -8,7 +8,7 @@ import hashlib
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from time import perf_counter
@@ -40,7 +40,7 @@ from magistrate.api.page_responders import HAS_TRAILING_SLASH, redirect_browser,
 from magistrate.api.parse import LARGE_BODY_BYTES, decode_body, read_parameters, require_json_type
 from magistrate.api.paths import HAS_SLASH, SLASH_IN_ID, decode_path, is_utf8, render_path
 from magistrate.api.refusable_routes import FullRoute, RefusableRoutes
-from magistrate.api.route import Route
+from magistrate.api.route import STRICT, Route
 from magistrate.api.routes import ROUTES
 from magistrate.api.server.connection_memory import AnswerAccount, ConnectionMemory, UnsentAnswers
 from magistrate.api.server.fast_path import MOST_KEPT_BYTES, FastPath
@@ -372,7 +372,7 @@ def _responder(running: Running, route: Route) -> Responder:
                 raw = raw or (b"{}" if route.may_lack_body else b"")
                 deadline.end_body()
                 body_account.add_decoded(raw)
-                decoding = partial(decode, raw, service.limits.max_json_depth)
+                decoding = partial(decode, raw, service.limits.max_json_depth, _is_strict(service, parameters))
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
                 req.scope[BODY] = raw
             once = _once(req, raw) if route.takes_key else None
@@ -381,7 +381,7 @@ def _responder(running: Running, route: Route) -> Responder:
             call = Call(service.context, *given)
             if caller.object_types is not None:
                 caller.require_types(route.list_types(call))
-            if route.parameters and not route.writes:
+            if parameters:
                 route.check_parameters(call)
             async with service.admissions.by_scope[route.scope].admit():
                 answer, token = await answer_in_history(route, call)
@@ -412,19 +412,26 @@ async def _identify(req: falcon.asgi.Request, service: Service, takes_bearer: bo
     return found
 
 
-def _body_decoder(route: Route) -> Callable[[bytes, int], Any] | None:
-    """Returns what decodes the bodies of a route, which takes the bytes and the limit of nesting; None if they are
-    ignored."""
+def _is_strict(service: Service, parameters: Mapping[str, str]) -> bool:
+    """Returns whether a body must have known members only, if it does not say so itself. Handlers refuse a parameter
+    that is no boolean."""
+    text = parameters.get(STRICT)
+    return service.context.is_strict if text is None else text == "true"
+
+
+def _body_decoder(route: Route) -> Callable[[bytes, int, bool], Any] | None:
+    """Returns what decodes the bodies of a route, which takes the bytes, the limit of nesting, and whether the
+    request is strict; None if they are ignored."""
     if route.takes_text:
-        return read_written_body
+        return lambda raw, max_depth, is_strict: read_written_body(raw, max_depth)
     if route.body is None:
         return None
     decoder = build_decoder(route.body)
     if route.typed_body is None:
-        return lambda raw, max_depth: decode_body(raw, decoder, max_depth)
+        return lambda raw, max_depth, is_strict: decode_body(raw, decoder, max_depth, is_strict and route.takes_strict)
     typed = build_decoder(route.typed_body)
 
-    def decode(raw: bytes, max_depth: int) -> Any:
+    def decode(raw: bytes, max_depth: int, is_strict: bool) -> Any:
         try:
             return decode_body(raw, typed, max_depth)
         except errors.InvalidParameter:  # a member of the wrong type

@@ -17,6 +17,7 @@ import msgspec.inspect
 
 from magistrate.api import json_tokens
 from magistrate.api.json_decoders import decode_json
+from magistrate.api.unknown_members import has_known_names_only, require_known_members
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.suggestions import suggest_name
 from magistrate.errors import InvalidParameter, InvalidRequest
@@ -69,8 +70,9 @@ _AS_BRACES = bytes.maketrans(b"[]", b"{}")
 _PARTS_OF_TYPES = (msgspec.inspect.Type, msgspec.inspect.Field)
 
 
-def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -> T:
-    """Returns the value of a JSON body.
+def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int, is_strict: bool = False) -> T:
+    """Returns the value of a JSON body. If `is_strict`, and the body does not say otherwise, all its members must be
+    known; otherwise those that are not are ignored, unless they are misspelled ones of ours.
 
     Raises InvalidRequest if it is not JSON, nests deeper than `max_depth` arrays and objects, has more than MAX_VALUES
     values, or repeats a member in an object. Raises InvalidParameter for a member of the wrong JSON type, with its
@@ -102,7 +104,19 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int) -
             _check_nesting(body, max_depth)
         if has_many_escapes or not _has_each_member_once(body, pacing):
             _check_members(body)
+        _check_names(body, decoder.type, is_strict if (said := getattr(value, "strict", None)) is None else said)
     return value
+
+
+def _check_names(body: bytes, of_type: type, is_strict: bool) -> None:
+    """Raises InvalidParameter if valid JSON has a member that is misspelled or, if the request `is_strict`, unknown."""
+    if not is_strict and b"\\" not in body and has_known_names_only(body, of_type):
+        return
+    try:
+        given = decode_json(body)
+    except msgspec.MsgspecError:
+        return  # a number that no value has, in a member that is ignored
+    require_known_members(given, of_type, is_strict)
 
 
 class _Pacing:

@@ -1,10 +1,12 @@
 """Defines the rows of the table of routes, and the query parameters that lists have in common."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from magistrate.api.endpoints.last_member import AnyLastMember
 from magistrate.api.service import Call, Handler
+from magistrate.api.unknown_members import WARRANT_PARAMETERS, find_misspelled, list_ours
 from magistrate.api.used_types import ListTypes
 from magistrate.engine.suggestions import suggest_name
 from magistrate.errors import InvalidParameter
@@ -68,12 +70,32 @@ class Route:
     list_types: ListTypes = field(kw_only=True)
 
     def check_parameters(self, call: Call[Any]) -> None:
-        """Raises InvalidParameter for a query parameter that the route does not know, if the request is strict."""
-        if call.parameters and call.is_strict:
-            known = [parameter.name for parameter in self.parameters]
-            for name in call.parameters:
-                if name not in known:
-                    raise InvalidParameter(name, f"is no parameter of {self.path}{suggest_name(name, known)}")
+        """Raises InvalidParameter for a query parameter that the route does not know, if it is a misspelled one of
+        ours or a member of the body, or if the request is strict."""
+        known = [parameter.name for parameter in self.parameters]
+        unknown = [name for name in call.parameters if name not in known and not (name == STRICT and self.takes_strict)]
+        if not unknown:
+            return
+        is_strict = bool(self.parameters) and not self.writes and call.is_strict
+        for name in unknown:
+            fault = f"is no parameter of {self.path}"
+            if name in self._list_own_members():
+                raise InvalidParameter(name, f"{fault}; it is a member of the body")
+            if nearest := find_misspelled(name, self._list_own_names()):
+                raise InvalidParameter(name, f"{fault}; did you mean {nearest}?")
+            if is_strict:
+                raise InvalidParameter(name, f"{fault}{suggest_name(name, known)}")
+
+    def _list_own_names(self) -> Sequence[str]:
+        """Returns the query parameters that are ours alone, and such members of the body, in alphabetical order."""
+        if self.path.startswith(("/fga/", "/access/")):
+            return ()
+        names = {parameter.name for parameter in self.parameters} | {*self._list_own_members()}
+        return sorted(names - WARRANT_PARAMETERS)
+
+    def _list_own_members(self) -> Sequence[str]:
+        """Returns the members of the body that are ours alone, if it is that of a read."""
+        return sorted({*list_ours(self.body)} - WARRANT_PARAMETERS) if self.takes_strict else ()
 
     @property
     def takes_key(self) -> bool:
@@ -84,6 +106,11 @@ class Route:
     def takes_as_of(self) -> bool:
         """Returns whether requests can ask for the state at a past point in time."""
         return AS_OF_PARAMETER in self.parameters or hasattr(self.body, "as_of")
+
+    @property
+    def takes_strict(self) -> bool:
+        """Returns whether the body can say that undefined names are errors; unknown members are as well then."""
+        return hasattr(self.body, STRICT)
 
     @property
     def takes_if_match(self) -> bool:

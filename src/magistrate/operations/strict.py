@@ -11,7 +11,7 @@ from magistrate.engine.overlay import NO_CHANGES, Overlay
 from magistrate.engine.plans import Model
 from magistrate.engine.suggestions import suggest_name
 from magistrate.engine.terms import RelationName, Revision, TypeName
-from magistrate.errors import InvalidParameter
+from magistrate.errors import InvalidParameter, MagistrateError, NotFound
 from magistrate.operations.context import Context
 
 MOST_DESCRIBED = 3
@@ -60,6 +60,19 @@ async def require_defined_names(
     fault = find_undefined_name(overlay.extend_model(model), used, visible)
     if fault is not None:
         raise fault
+
+
+async def describe_missing_type(
+    ctx: Context, missing: NotFound, parameter: str, visible: frozenset[str] | None
+) -> MagistrateError:
+    """Returns the error of a strict read for an object type that does not exist, with the most similar name of those in
+    `visible`, or the same error for anything else."""
+    if missing.kind != "ObjectType":
+        return missing
+    suggested = (one for one in (await ctx.models.get_known()).types if visible is None or one in visible)
+    return InvalidParameter(
+        parameter, f"object type {missing.key} is not defined{suggest_name(missing.key, suggested)}"
+    )
 
 
 def find_undefined_name(

@@ -37,7 +37,7 @@ from magistrate.engine.evaluation import Check
 from magistrate.engine.overlay import NO_CHANGES
 from magistrate.engine.plain_warrants import PlainRuns, PlainWarrants
 from magistrate.engine.terms import ObjectId, ObjectRef, Subject, are_object_ids, relation_name, type_name
-from magistrate.errors import Forbidden, InvalidParameter
+from magistrate.errors import Forbidden, InvalidParameter, NotFound
 from magistrate.operations.as_of import AS_OF, read_as_of
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_as_of import check_as_of
@@ -48,7 +48,7 @@ from magistrate.operations.contextual_warrants import (
     ContextualWarrants,
     build_contextual_warrants,
 )
-from magistrate.operations.strict import UsedName, collect_names, require_defined_names
+from magistrate.operations.strict import UsedName, collect_names, describe_missing_type, require_defined_names
 
 MAX_CHECKS = 1_000
 """Limits the warrants in one check."""
@@ -224,9 +224,15 @@ async def _answer_as_of(
         raise Forbidden(f"a bearer token can only check as of now: leave out {AS_OF}, or use an API key")
     as_of = read_as_of(call.context.store.identity, text)
     debug = bool(call.body.debug)
+    is_strict = call.is_strict if call.body.strict is None else call.body.strict
     how = (debug, contextual, call.visible_types)
-    decisions = await check_as_of(call.context, checks, STOP_AT[op], as_of, call.freshness, *how)
-    if call.is_strict if call.body.strict is None else call.body.strict:
+    try:
+        decisions = await check_as_of(call.context, checks, STOP_AT[op], as_of, call.freshness, *how)
+    except NotFound as missing:
+        if not is_strict:
+            raise
+        raise await describe_missing_type(call.context, missing, "objectType", call.visible_types) from None
+    if is_strict:
         names = _collect_denied(checks, decisions)
         overlay = NO_CHANGES if contextual is None else contextual.overlay
         await require_defined_names(call.context, names, decisions.revision, overlay, True, call.visible_types)
@@ -243,8 +249,12 @@ async def _answer_later(
     started: int,
     contextual: ContextualWarrants | None,
 ) -> Answer:
-    if decisions is None:
-        decisions = await pending.decide()
+    try:
+        decisions = decisions or await pending.decide()
+    except NotFound as missing:
+        if not is_strict:
+            raise
+        raise await describe_missing_type(call.context, missing, "objectType", call.visible_types) from None
     if is_strict:
         names = _collect_denied(checks, decisions)
         overlay = NO_CHANGES if contextual is None else contextual.overlay

@@ -16,7 +16,7 @@ from magistrate.api.json_decoders import build_decoder
 from magistrate.api.parse import decode_body
 from magistrate.engine.plain_warrants import PlainRuns
 from magistrate.engine.policy import is_kept
-from magistrate.errors import InvalidParameter, InvalidRequest
+from magistrate.errors import InvalidParameter, InvalidRequest, UnknownMember
 from magistrate.operations.contextual_warrants import (
     CONTEXTUAL_WARRANTS,
     MAX_CONTEXTUAL_WARRANTS,
@@ -92,5 +92,7 @@ def decode_contextual_warrants(text: str | None) -> Sequence[WarrantBody]:
         return ()
     try:
         return decode_body(text.encode(), _DECODER, MAX_DEPTH)
+    except UnknownMember as error:
+        raise error.within(CONTEXTUAL_WARRANTS) from None
     except (InvalidRequest, UnicodeEncodeError):
         raise InvalidParameter(CONTEXTUAL_WARRANTS, "must be the JSON text of an array of warrants") from None

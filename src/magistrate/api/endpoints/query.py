@@ -20,7 +20,7 @@ from magistrate.api.service import Answer, Call, answer_call
 from magistrate.api.v1 import query as legacy_query
 from magistrate.engine.names import split_subject_type
 from magistrate.engine.query import MAX_QUERY_LENGTH, Query, SubjectsQuery, hide_undefined_types, read_query
-from magistrate.errors import InvalidParameter
+from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations import query
 from magistrate.operations.as_of import AsOf, read_as_of
 from magistrate.operations.callers import Caller
@@ -29,7 +29,7 @@ from magistrate.operations.history import pin_page
 from magistrate.operations.kept_page import StoredRow
 from magistrate.operations.paging import MAX_LIMIT, Page, Wanted, read_wanted
 from magistrate.operations.query import QueryRequest, query_kind
-from magistrate.operations.strict import UsedName, require_defined_names
+from magistrate.operations.strict import UsedName, describe_missing_type, require_defined_names
 from magistrate.store.contract import NewWarrant, Snapshot
 
 V1_CURSORS = ("afterId", "lastId")
@@ -148,7 +148,12 @@ async def _answer_query(call: Call[Any], wanted_page: _WantedPage) -> Answer:
     request = replace(wanted_page.query, query=hide_undefined_types(wanted_page.query.query, call.visible_types))
     wanted = await pin_page(call.context, wanted_page.wanted, wanted_page.as_of, call.freshness)
     request = request if wanted.now is None else replace(request, now=wanted.now)
-    found = await query.list_page(call.context, request, wanted, call.freshness)
+    try:
+        found = await query.list_page(call.context, request, wanted, call.freshness)
+    except NotFound as missing:
+        if not wanted_page.is_strict:
+            raise
+        raise await describe_missing_type(call.context, missing, "q", call.visible_types) from None
     if wanted_page.is_strict and not found.value.rows:
         names, is_past = _collect_names(request.query), wanted.now is not None
         overlay = build_contextual_warrants(request.contextual, call.context.now()).overlay

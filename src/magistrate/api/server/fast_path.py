@@ -197,7 +197,8 @@ class FastPath:
             return None
         value: Any = None
         if route.body is not None:
-            value = self._bodies.decode(body, decoder, service.limits.max_json_depth, route.last_member)
+            is_strict = context.is_strict and route.takes_strict
+            value = self._bodies.decode(body, decoder, service.limits.max_json_depth, route.last_member, is_strict)
         parameters = read_parameters(head.query) if head.query else {}
         request_id = self._ledger.make_request_id()
         call = Call(context, {}, parameters, value, caller, freshness, None, request_id=request_id)

@@ -61,26 +61,33 @@ class KnownBodies:
         return self.bodies.bytes + self.members.bytes + self._member_keys.bytes
 
     def decode(
-        self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, last_member: AnyLastMember | None
+        self,
+        body: bytes,
+        decoder: msgspec.json.Decoder[Any],
+        max_depth: int,
+        last_member: AnyLastMember | None,
+        is_strict: bool = False,
     ) -> Any:
-        """Returns the value of a body. Raises like `decode_body`."""
+        """Returns the value of a body. Raises like `decode_body`; `is_strict` is the same in all calls."""
         if len(body) <= MOST_BODY_BYTES:
             key, bodies = (decoder, body), self.bodies
             value = bodies.get(key)
             if value is not None:
                 bodies.move_to_end(key)
                 return value
-        if last_member is not None:
+        if last_member is not None and not is_strict:
             value = self._join(body, decoder, max_depth, last_member)
             if value is not None:
                 self._keep(body, decoder, value)
                 return value
-        return self._decode_whole(body, decoder, max_depth)
+        return self._decode_whole(body, decoder, max_depth, is_strict)
 
-    def _decode_whole(self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int) -> Any:
+    def _decode_whole(
+        self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, is_strict: bool = False
+    ) -> Any:
         value = self.bodies.get((decoder, body)) if len(body) <= MOST_BODY_BYTES else None
         if value is None:
-            value = decode_body(body, decoder, max_depth)
+            value = decode_body(body, decoder, max_depth, is_strict)
             self._keep(body, decoder, value)
         return value
 
@@ -98,7 +105,10 @@ class KnownBodies:
             return None
         try:
             value = self._read_member(parts[1], max_depth, last_member)
-            return None if value is None else last_member.join(self._decode_whole(parts[0], decoder, max_depth), value)
+            others = None if value is None else self._decode_whole(parts[0], decoder, max_depth)
+            if others is None or getattr(others, "strict", False):
+                return None  # the member may have members that are not known
+            return last_member.join(others, value)
         except InvalidRequest:
             return None
 

@@ -1,6 +1,7 @@
 """Defines the bodies and handlers of the six resources of v1, made from the table of views
 (docs/compatibility.md#v1)."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -29,7 +30,7 @@ class ResourceView:
         self.assigned_kind = build_assigned_list(resource)
         name = resource.type.title().replace("-", "")
         id, members = (resource.id_member, IdText | None, None), [(one, str | None, None) for one in resource.members]
-        made = msgspec.defstruct
+        made = partial(msgspec.defstruct, module=__name__)
         self.body = made(f"{name}Body", [id, *members], frozen=True)
         self.members_body = made(f"{name}MembersBody", members, frozen=True)
         self.ref_body = made(f"{name}RefBody", [id], frozen=True)
