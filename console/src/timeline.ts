@@ -43,6 +43,7 @@ const PAGE_SIZE = 100;
 
 export interface EventsRequest {
   limit: number;
+  kind?: "object";
   resourceType?: string;
   objectType?: string;
   type?: string;
@@ -101,8 +102,10 @@ export class Timeline {
   /** With a type, these are the changes of objects of this type and of warrants on them. */
   constructor(readEvents: ReadEvents, type?: string) {
     const access = (kind: string) => new EventList("v2/access-events", { type: kind, objectType: type }, readEvents);
+    // Without a kind, definitions are resources, too, of types that an object may have as well.
+    const resources = type === undefined ? {} : ({ resourceType: type, kind: "object" } as const);
     this.leader = access("access_granted");
-    this.lists = [this.leader, new EventList("v2/resource-events", { resourceType: type }, readEvents), access("access_revoked")];
+    this.lists = [this.leader, new EventList("v2/resource-events", resources, readEvents), access("access_revoked")];
   }
 
   /** Returns all revisions so far with up to that many further ones, and whether there are more. Reads one page of each
@@ -161,7 +164,7 @@ export class Timeline {
       if (!event) continue;
       if (event.token === token) return list;
       const best = newest?.events[0];
-      if (!best || microsecondsOf(event) > microsecondsOf(best)) newest = list;
+      if (!best || revisionOf(event) > revisionOf(best)) newest = list;
     }
     return newest;
   }
@@ -191,6 +194,13 @@ export const VERBS: Record<ChangeEvent["type"], string> = {
 function microsecondsOf(event: ChangeEvent): number {
   const [seconds = "", fraction = ""] = event.createdAt.replace("Z", "").split(".");
   return Date.parse(`${seconds}Z`) * 1000 + Number(fraction.padEnd(6, "0"));
+}
+
+/** Returns the number of the revision of an event, with which its id begins, in 8 bytes. Revisions that were written at
+ * once may have the same time. */
+function revisionOf({ id }: ChangeEvent): number {
+  const bytes = atob(id.slice(0, 12).replaceAll("-", "+").replaceAll("_", "/"));
+  return [...bytes.slice(0, 8)].reduce((number, byte) => number * 256 + byte.charCodeAt(0), 0);
 }
 
 export function isAccess(event: ChangeEvent): event is AccessEvent {

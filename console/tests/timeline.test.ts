@@ -9,12 +9,18 @@ class Log {
   /** The changes that the service looked at to answer all requests. */
   looked = 0;
 
-  constructor(revisions: Kind[][]) {
+  /** So many revisions in a row have the same time, as if they were written at once. */
+  constructor(revisions: Kind[][], private readonly atOnce = 1) {
     revisions.forEach((kinds, revision) => {
-      const fraction = revision > 0 ? `.${String(revision).padStart(6, "0").replace(/0+$/, "")}` : "";
+      const time = this.timeOf(revision);
+      const fraction = time > 0 ? `.${String(time).padStart(6, "0").replace(/0+$/, "")}` : "";
       const at = `2026-01-01T00:00:00${fraction}Z`;
-      kinds.forEach((kind, position) => this.events.unshift(makeEvent(kind, `${revision}.${position}`, `r${revision}`, at)));
+      kinds.forEach((kind, position) => this.events.unshift(makeEvent(kind, makeId(revision, position), `r${revision}`, at)));
     });
+  }
+
+  private timeOf(revision: number): number {
+    return revision - (revision % this.atOnce);
   }
 
   read: ReadEvents = (path, request) => {
@@ -23,7 +29,7 @@ class Log {
     let place = start;
     for (; place < this.events.length; place += 1) {
       const event = this.events[place] as ChangeEvent;
-      const time = Number(event.token.slice(1)) + Date.UTC(2026, 0, 1) * 1000;
+      const time = this.timeOf(Number(event.token.slice(1))) + Date.UTC(2026, 0, 1) * 1000;
       if (request.until !== undefined && time > request.until) continue; // found by time
       if (request.since !== undefined && time < request.since) break;
       this.looked += 1;
@@ -34,6 +40,12 @@ class Log {
     }
     return Promise.resolve({ results });
   };
+}
+
+/** Returns an id that begins with the number of the revision, as those of the service do. */
+function makeId(revision: number, position: number): string {
+  const bytes = [0, 0, 0, 0, 0, 0, revision >> 8, revision & 255, 0];
+  return `${btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_")}${position}`;
 }
 
 function makeEvent(kind: Kind, id: string, token: string, createdAt: string): ChangeEvent {
@@ -68,6 +80,7 @@ describe("the timeline", () => {
         ...Array<Kind>(1 + next(next(8) ? 4 : 300)).fill(next(10) < 2 * often ? "granted" : (kinds[next(3)] as Kind)),
         ...(next(3) ? [] : [kinds[next(3)] as Kind]),
       ]),
+      1 + next(5),
     );
 
     const revisions = await readAll(log, 1 + next(40));
