@@ -65,3 +65,42 @@ def test_after_a_restore_and_other_writes_the_token_of_a_lost_write_is_refused(
             assert client.get("/v2/warrants", headers={"Warrant-Token": lost}).json() == LOST
             assert client.get("/v2/objects").headers["Warrant-Token"] == later[-1]
             client.close()
+
+
+@pytest.mark.parametrize("kind", STORES)
+def test_places_among_events_of_lost_writes_are_refused(
+    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """Whether they are in a token, a cursor or the id of an event."""
+    url = new_database_url(kind, tmp_path, request)
+    with ServiceProcess(tmp_path, database_url=url, api_key=KEY) as service, service.client() as client:
+        client.define({"document": {"viewer": {}}})
+        kept = find_places(client, grant(client, f"{KEPT}-0"), grant(client, KEPT))
+        backup = dump(url)
+        lost = find_places(client, grant(client, f"{LOST_WARRANT}-0"), grant(client, LOST_WARRANT))
+
+        restore(url, backup)
+        for number in range(3):
+            grant(client, f"{LATER}-{number}")
+
+        for path, parameters in lost:
+            answer = client.get(path, params=parameters)
+            assert (answer.status_code, answer.json()) == (409, LOST), parameters
+        for path, parameters in kept:
+            assert client.get(path, params=parameters).status_code == 200, parameters
+
+
+def find_places(client: Client, first: str, second: str) -> list[tuple[str, dict[str, str]]]:
+    """Requests that go on from the places of two writes, the newest ones."""
+    v1, v2 = "/v1/access-events", "/v2/access-events"
+    newest = client.get(v2, params={"limit": 1}).json()
+    follower = client.get(v2, params={"after": first}).json()
+    return [
+        (v2, {"after": first}),
+        (v2, {"after": second}),
+        (v2, {"nextCursor": follower["nextCursor"]}),
+        (v1, {"lastId": client.get(v1, params={"after": first}).json()["lastId"]}),
+        (v2, {"nextCursor": newest["nextCursor"]}),
+        (v1, {"lastId": newest["results"][0]["id"]}),
+        (v1, {"lastId": client.get(v1, params={"limit": 1}).json()["lastId"]}),
+    ]

@@ -1,15 +1,16 @@
 """Lists events: what was written, and how checks were decided (docs/compatibility.md#events).
 
-The id of an event encodes its place: 36 characters, URL-safe base64 of its revision, its source, its position or number
-and 6 bytes of zeros, in 8, 1, 8 and 6 bytes, big-endian, and of the CRC-32 of these and the store id. A page can
-therefore begin after an event without looking it up, even if the event no longer exists.
+The id of an event encodes its place: 36 characters, URL-safe base64 of its revision, its source, its position or
+number, a zero, whether the bits of the revision are known, and these, in 8, 1, 8, 1, 1 and 4 bytes, big-endian, and of
+the CRC-32 of all that and the store id. A page can therefore begin after an event without looking it up, even if the
+event no longer exists.
 
 Events can also be followed: the cursor of a request with `after` holds an EventPosition, and there is always one."""
 
 import re
 import struct
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from magistrate.engine.terms import Revision, object_id, object_id_or_wildcard, relation_name, type_name
 from magistrate.errors import InvalidParameter, InvalidRequest
@@ -39,7 +40,11 @@ from magistrate.store.events import (
     build_position,
 )
 
-_SORTS: Mapping[str, Sort[Event]] = {"createdAt": Sort("createdAt", lambda event: event.place)}
+Boundary = tuple[int, int, int, int]
+"""Holds the place of an event and the bits of the revision in it, or NO_BITS."""
+NO_BITS = -1
+
+_SORTS: Mapping[str, Sort[Event]] = {"createdAt": Sort("createdAt", lambda event: _build_boundary(event))}
 RESOURCE_EVENT_LIST: ListKind[Event] = ListKind("resource-events", _SORTS, is_log=True)
 ACCESS_EVENT_LIST: ListKind[Event] = ListKind("access-events", _SORTS, is_log=True)
 
@@ -80,7 +85,7 @@ ACCESS_NAMES: Mapping[str, _Allowed] = {
 _LATEST = 2**62
 """Bounds times from above, as 0 does from below: no event is outside."""
 _EVENT_IDS = TokenCodec(compute_crc, check_bytes=4)
-_ID = struct.Struct(">QBQ6x")
+_ID = struct.Struct(">QBQx?I")
 
 
 def render_resource_kind(event: Event) -> str:
@@ -121,6 +126,11 @@ async def list_events(
     ctx: Context, kind: ListKind[Event], wanted: Wanted, only: EventFilter, freshness: Freshness
 ) -> Snapshot[Page[Event]]:
     async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[Event]]:
+        if wanted.boundary is not None:
+            *place, bits = wanted.boundary
+            if bits != NO_BITS:
+                await require_stored(ctx.store, RevisionId(Revision(int(place[0])), int(bits)))
+            wanted = replace(wanted, boundary=tuple(place))
         return await ctx.store.list_events(wanted, only)
 
     return await read_page(kind, wanted, freshness, ctx.store, read)
@@ -191,32 +201,41 @@ async def follow_events(
 
 
 def event_id(identity: Identity, event: Event) -> str:
-    return _EVENT_IDS.encode(_ID.pack(*event.place), bytes.fromhex(identity.store_id))
+    *place, bits = _build_boundary(event)
+    content = _ID.pack(*place, *((False, 0) if bits == NO_BITS else (True, bits)))
+    return _EVENT_IDS.encode(content, bytes.fromhex(identity.store_id))
 
 
-def read_event_id(identity: Identity, text: str) -> Place:
-    """Returns the place of an event of this store. Raises InvalidParameter, naming lastId."""
-    place = _read_place(identity, text)
-    if place is None:
+def read_event_id(identity: Identity, text: str) -> Boundary:
+    """Returns the boundary of a page that begins behind an event of this store. Raises InvalidParameter, naming
+    lastId."""
+    boundary = _read_boundary(identity, text)
+    if boundary is None:
         raise InvalidParameter("lastId", "invalid lastId")
-    return place
+    return boundary
 
 
 def find_decision_place(identity: Identity, text: str) -> Place | None:
     """Returns the place of the event of a decision of this store; None if the text is not the id of one."""
-    place = _read_place(identity, text)
-    return place if place is not None and place[1] == DECISIONS else None
+    boundary = _read_boundary(identity, text)
+    return boundary[:3] if boundary is not None and boundary[1] == DECISIONS else None
 
 
-def _read_place(identity: Identity, text: str) -> Place | None:
+def _build_boundary(event: Event) -> Boundary:
+    """Returns the place of an event, and the bits of the revision in it: a decision has those of another one."""
+    is_known = event.bits is not None and event.kind != "decision"
+    return *event.place, (event.bits or 0) if is_known else NO_BITS
+
+
+def _read_boundary(identity: Identity, text: str) -> Boundary | None:
     place = _EVENT_IDS.decode(text, bytes.fromhex(identity.store_id))
     if place is None or len(place) != _ID.size:
         return None
-    revision, source, number = _ID.unpack(place)
+    revision, source, number, has_bits, bits = _ID.unpack(place)
     # Anyone can compute the checksum, and databases have no larger integers.
     if source > 1 or max(revision, number) > _LATEST:
         return None
-    return revision, source, number
+    return revision, source, number, bits if has_bits else NO_BITS
 
 
 def _read_names(
