@@ -14,7 +14,7 @@ import httpx
 
 from magistrate import wiring
 from magistrate.api.server.server import GracefulServer
-from magistrate.client_tls import trust_for
+from magistrate.client_tls import load_trust
 from magistrate.config import Settings, read_settings
 from tests.scenario_files import warrant_body
 from tests.socket_transport import SocketTransport
@@ -43,7 +43,7 @@ class Client(httpx.Client):
             headers=headers,
             timeout=30,
             trust_env=False,
-            verify=trust or trust_for(url),
+            verify=trust or (load_trust() if parts.scheme == "https" else False),
             transport=transport,
         )
 

@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 import httpx
 
-from magistrate.client_tls import NO_FILES, ClientTlsFiles, trust_for
+from magistrate.client_tls import NO_FILES, ClientTlsFiles, demand_service_url
 from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
+from magistrate.outgoing import choose_http_options
 
 Json = dict[str, Any]
 Operator = Literal["anyOf", "allOf", "batch"]
@@ -81,14 +82,14 @@ class Client:
         tls: ClientTlsFiles = NO_FILES,
         warn: Callable[[str], None] = lambda warning: None,
     ) -> None:
+        demand_service_url(url)
         self.url = url.rstrip("/")
         self._timeout_ms = timeout_ms
         self._warn = warn
         self._http = httpx.Client(
             headers={"Authorization": f"ApiKey {key}"} if key else {},
             timeout=timeout_ms / 1000,
-            verify=trust_for(self.url, tls),
-            trust_env=False,
+            **choose_http_options(self.url, tls),
         )
 
     def __enter__(self) -> "Client":

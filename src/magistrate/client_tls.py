@@ -21,12 +21,12 @@ class ClientTlsFiles:
 
 NO_FILES = ClientTlsFiles()
 
+Trust = ssl.SSLContext | bool
+"""Is what a client of httpx is given to verify servers with; False stands for nothing to verify."""
 
-def trust_for(url: str, files: ClientTlsFiles = NO_FILES) -> ssl.SSLContext | bool:
-    """Returns what a client of this URL trusts and presents with TLS. Without TLS, nothing is loaded, because that
-    would take 20 ms.
 
-    Raises InvalidSetting if the URL cannot be that of a service, or a file cannot be used."""
+def demand_service_url(url: str) -> None:
+    """Raises InvalidSetting if the URL cannot be that of a service."""
     try:
         parts = urlsplit(url)
         has_host = bool(parts.hostname) and parts.port != 0  # reading a port above 65535 raises ValueError
@@ -36,15 +36,20 @@ def trust_for(url: str, files: ClientTlsFiles = NO_FILES) -> ssl.SSLContext | bo
         is_url = False
     if not is_url:
         raise InvalidSetting(f"{url!r} is not the URL of a service; write it as in http://127.0.0.1:8000")
-    return _load_context(files) if parts.scheme == "https" else False
 
 
-def _load_context(files: ClientTlsFiles) -> ssl.SSLContext:
+def load_trust(files: ClientTlsFiles = NO_FILES, variable: str = "", authorities: str = "") -> ssl.SSLContext:
+    """Returns what a client trusts and presents with TLS: the authorities of the files, otherwise those of another
+    file, which a variable names, otherwise those of the system. Raises InvalidSetting if a file cannot be used.
+
+    It takes 20 ms, and is not needed without TLS."""
+    origin = "ca_cert" if files.authorities else variable
+    path = files.authorities or authorities
     try:
-        context = ssl.create_default_context(cafile=files.authorities or None)
+        context = ssl.create_default_context(cafile=path) if path else _trust_system()
     except OSError as error:
         reason = _describe_error(error)
-        raise InvalidSetting(f"ca_cert: {files.authorities} must hold certificates in PEM format: {reason}") from error
+        raise InvalidSetting(f"{origin}: {path} must hold certificates in PEM format: {reason}") from error
     if files.certificate:
         try:
             # Without a password, OpenSSL would ask for one in the terminal.
@@ -55,6 +60,14 @@ def _load_context(files: ClientTlsFiles) -> ssl.SSLContext:
                 f"without a password, in PEM format: {_describe_error(error)}"
             ) from error
     return context
+
+
+def _trust_system() -> ssl.SSLContext:
+    """Returns what trusts the authorities of the system, or those that come with httpx if it has none."""
+    paths = ssl.get_default_verify_paths()
+    if paths.cafile or paths.capath:
+        return ssl.create_default_context()
+    return httpx.create_ssl_context(trust_env=False)
 
 
 def _describe_error(error: Exception) -> str:

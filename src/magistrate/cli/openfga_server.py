@@ -13,12 +13,13 @@ import httpx
 import msgspec
 
 from magistrate.cli.foreign_files import ForeignFiles
-from magistrate.client_tls import trust_for
+from magistrate.client_tls import demand_service_url
 from magistrate.engine.foreign.names import Faults, ForeignName
 from magistrate.engine.foreign.openfga_json import read_openfga_json
 from magistrate.engine.foreign.openfga_relationships import read_body
 from magistrate.engine.foreign.relationships import Placed
 from magistrate.errors import InvalidRequest
+from magistrate.outgoing import choose_http_options
 
 BREAKS_SECONDS = (0.2, 1.0, 5.0)
 """Sets the pause before each further try."""
@@ -65,12 +66,12 @@ class OpenFgaServer:
     """Reads from one store."""
 
     def __init__(self, url: str, token: str | None, breaks_seconds: Sequence[float]) -> None:
+        demand_service_url(url)
         self.url = url.rstrip("/")
         self._breaks_seconds = breaks_seconds
         # A compressed answer may expand to any size.
         headers = {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {token}"} if token else {})
-        trust = trust_for(self.url)
-        self._http = httpx.Client(headers=headers, timeout=TIMEOUT_SECONDS, verify=trust, trust_env=False)
+        self._http = httpx.Client(headers=headers, timeout=TIMEOUT_SECONDS, **choose_http_options(self.url))
 
     def close(self) -> None:
         self._http.close()

@@ -13,7 +13,6 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
 
-from magistrate.api.auth.provider_keys import read_key_file
 from magistrate.api.server.audit_log import STANDARD_OUTPUT
 from magistrate.api.server.server import limit_connections
 from magistrate.api.server.tls import load_context
@@ -25,7 +24,7 @@ from magistrate.store.keys import StoredKey
 from magistrate.store.sealing import read_sealing
 from magistrate.store.sqlite_file import find_exposed_files
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY
-from magistrate.wiring.serving import tls_files
+from magistrate.wiring.serving import check_provider, tls_files
 from magistrate.wiring.stores import inspect_store, open_store
 
 ERROR, WARNING = "error", "warning"
@@ -195,8 +194,7 @@ def _check_certificate(settings: Settings) -> Findings:
 
 
 def _check_provider(settings: Settings) -> Findings:
-    if settings.jwt_keys and not settings.jwt_keys_have_url:
-        read_key_file(settings.jwt_keys)
+    check_provider(settings)
     yield from ()
 
 
@@ -323,7 +321,7 @@ REMEDIES = {
     "limits": "correct the setting",
     "files": "correct the setting, or the file",
     "certificate": "give a certificate and its key, or correct the files",
-    "provider": "correct the setting, or the file",
+    "provider": "correct the setting, the file, or the variable",
     "store": "start the database, or correct --database-url",
     "space": "create the folder",
     "clock": "see the findings of the store",

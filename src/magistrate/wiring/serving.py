@@ -145,8 +145,7 @@ def serve(
     content of the store is incompatible with the example."""
     example = read_example(example_name) if example_name is not None else None
     settings = replace(settings, workers=settings.workers or _choose_workers())
-    if settings.jwt_keys and not settings.jwt_keys_have_url:
-        read_key_file(settings.jwt_keys)  # workers would continue without the keys
+    check_provider(settings)
     _begin_log(settings, None)
     if ignored_variables:
         log.debug("variables that a container platform makes of services are ignored", variables=ignored_variables)
@@ -170,6 +169,17 @@ def serve(
         if settings.workers == 1:
             return serve_alone(settings, sockets)
         return _serve_together(settings, sockets)
+
+
+def check_provider(settings: Settings) -> None:
+    """Raises InvalidSetting if the keys of the login provider cannot be used, or not be fetched because of a variable:
+    workers would continue without the keys."""
+    if settings.jwt_keys_have_url:
+        from magistrate.outgoing import choose_http_options  # an HTTP client takes memory, and few services need one
+
+        choose_http_options(settings.jwt_keys)
+    elif settings.jwt_keys:
+        read_key_file(settings.jwt_keys)
 
 
 def _listen_until_end(settings: Settings, stack: ExitStack) -> list[socket.socket]:

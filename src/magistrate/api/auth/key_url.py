@@ -6,6 +6,7 @@ import asyncio
 import httpx
 
 from magistrate.api.auth.provider_keys import MAX_KEYS_BYTES
+from magistrate.outgoing import choose_http_options
 
 FETCH_EVERY_SECONDS = 300.0
 TIMEOUT_SECONDS = 5.0
@@ -15,12 +16,14 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity"}
 
 
 class KeyUrl:
-    """Fetches keys over HTTP, as a KeyOrigin."""
+    """Fetches keys over HTTP, as a KeyOrigin. Raises InvalidSetting if the variables for proxies and authorities cannot
+    be used."""
 
     def __init__(self, url: str) -> None:
         self.every_seconds = FETCH_EVERY_SECONDS
         self._url = url
-        self._client = httpx.AsyncClient(headers=_HEADERS, timeout=TIMEOUT_SECONDS, follow_redirects=False)
+        options = choose_http_options(url)
+        self._client = httpx.AsyncClient(headers=_HEADERS, timeout=TIMEOUT_SECONDS, follow_redirects=False, **options)
 
     async def content(self) -> bytes:
         """Returns the fetched keys. Raises OSError or ValueError, the latter unless the answer is 200 and short

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import httpx
 import msgspec
 
-from magistrate.client_tls import trust_for
+from magistrate.client_tls import demand_service_url
 from magistrate.errors import AnswerTooLarge, AnswerTooSlow, RequestRefused, ServiceUnreachable
+from magistrate.outgoing import choose_http_options
 
 BREAKS_SECONDS = (0.2, 1.0, 5.0, 15.0)
 """Sets the pause before each further try."""
@@ -67,6 +68,7 @@ class HttpWarrantServer:
     def __init__(
         self, url: str, key: str | None, timeout_ms: int = 30_000, breaks_seconds: Sequence[float] = BREAKS_SECONDS
     ) -> None:
+        demand_service_url(url)
         self.url = url.rstrip("/")
         self._timeout_ms = timeout_ms
         self._breaks_seconds = breaks_seconds
@@ -76,8 +78,7 @@ class HttpWarrantServer:
             # A compressed answer may expand to any size.
             headers={"Accept-Encoding": "identity"} | ({"Authorization": f"ApiKey {key}"} if key else {}),
             timeout=timeout_ms / 1_000,
-            verify=trust_for(self.url),
-            trust_env=False,
+            **choose_http_options(self.url),
         )
 
     async def __aenter__(self) -> "HttpWarrantServer":

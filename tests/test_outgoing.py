@@ -1,0 +1,269 @@
+"""How requests to other servers leave: through which proxy, trusting whom, and what happens if that cannot be."""
+
+import ast
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from magistrate.api.auth.key_url import KeyUrl
+from magistrate.errors import InvalidSetting
+from magistrate.outgoing import choose_http_options
+from tests.certificates import Authority
+from tests.cli.every_command import ARGUMENTS, Words, write_files
+from tests.generated_docs import ROOT
+from tests.http_server import SilentHandler, serving
+from tests.jwks_server import ec_key, jwk
+
+SITE = "https://site.invalid:8443"
+PROVIDER = ("--jwt-issuer", "https://login.example/", "--jwt-audience", "magistrate")
+DATABASE = ("--database-url", "sqlite:///x.db")
+ALL_USERS: dict[str, Words] = {
+    "client.py": ("types", "list", "--server", SITE),
+    "openfga_server.py": ("import", "--from-openfga-url", f"{SITE}/stores/1", *DATABASE),
+    "warrant_server.py": ("import", "--from-warrant", SITE, *DATABASE),
+    "key_url.py": ("serve", "--port", "0", "--jwt-keys", f"{SITE}/keys", *PROVIDER),
+}
+"""Each file with a client of HTTP, and a command that uses it."""
+
+
+def test_every_client_of_http_takes_its_options_from_one_place() -> None:
+    found = {}
+    for path in (ROOT / "src/magistrate").rglob("*.py"):
+        text = path.read_text()
+        assert "urllib.request" not in text
+        assert "http.client" not in text
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).startswith("httpx."):
+                called = ast.unparse(node.func).removeprefix("httpx.")
+                assert called in ("Client", "AsyncClient", "URL", "Proxy", "create_ssl_context"), (path, called)
+                if called.endswith("Client"):
+                    found[path.name] = [ast.unparse(one.value) for one in node.keywords if one.arg is None]
+    assert found.keys() == ALL_USERS.keys()
+    assert all(len(options) == 1 for options in found.values())
+
+
+class Proxy:
+    """Notes where clients want to go; connects them to `target`, or refuses if there is none."""
+
+    def __init__(self, target: int | None) -> None:
+        self._target = target
+        self.asked: list[str] = []
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listening.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def close(self) -> None:
+        self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=self._answer, args=(self._listening.accept()[0],), daemon=True).start()
+
+    def _answer(self, client: socket.socket) -> None:
+        with client, suppress(OSError):
+            head = b""
+            while b"\r\n\r\n" not in head and (data := client.recv(65_536)):
+                head += data
+            self.asked.append(head.split(b"\r\n")[0].decode())
+            if self._target is None:
+                client.sendall(b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
+                return
+            with socket.create_connection(("127.0.0.1", self._target)) as server:
+                client.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+                back = threading.Thread(target=pass_on, args=(server, client), daemon=True)
+                back.start()
+                pass_on(client, server)
+                back.join()
+
+
+def pass_on(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65_536):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+@contextmanager
+def proxying(target: int | None = None) -> Iterator[Proxy]:
+    proxy = Proxy(target)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
+
+
+NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE")
+
+
+def run(
+    folder: Path, command: Words, environment: dict[str, str], until: Callable[[], object] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command to its end, or until something is so."""
+    dropped = {*NAMES, *map(str.lower, NAMES)}
+    inherited = {
+        name: text for name, text in os.environ.items() if name not in dropped and not name.startswith("MAGISTRATE_")
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "magistrate", *command],
+        cwd=folder,
+        env=inherited | {"PYTHONPATH": str(ROOT), "MAGISTRATE_API_KEYS": "k" * 16} | environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while until is not None and process.poll() is None and not until() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if until is not None:
+        process.terminate()
+    output, errors = process.communicate(timeout=60)
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
+UNUSABLE = {
+    "HTTPS_PROXY": "ftp://proxy.example:21",
+    "https_proxy": "http://user:sesame@proxy.example:99999",
+    "ALL_PROXY": "socks5://127.0.0.1:1080",
+    "all_proxy": "socks4://127.0.0.1:1080",
+    "SSL_CERT_FILE": "/no/such/file.pem",
+    "ssl_cert_file": "/dev/null",
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+@pytest.mark.parametrize("user", [*ALL_USERS, "doctor"])
+def test_a_variable_that_cannot_be_used_is_one_line_before_anything_begins(
+    tmp_path: Path, user: str, name: str
+) -> None:
+    is_doctor = user == "doctor"
+    command = ("doctor", *ALL_USERS["key_url.py"][1:]) if is_doctor else ALL_USERS[user]
+
+    ran = run(tmp_path, command, {name: UNUSABLE[name], "HTTP_PROXY": "nonsense://x", "NO_PROXY": "fe80::/10,other"})
+
+    assert "Traceback" not in ran.stderr
+    assert "sesame" not in ran.stdout + ran.stderr
+    if is_doctor:
+        assert f"error: provider: {name}" in ran.stdout
+        return
+    assert ran.returncode in (1, 2)
+    assert ran.stdout == ""
+    [line] = ran.stderr.splitlines()
+    assert line.startswith(f"Error: {name}")
+
+
+@pytest.mark.parametrize("user", ALL_USERS)
+def test_every_user_goes_through_the_proxy(tmp_path: Path, user: str) -> None:
+    command = ALL_USERS[user]
+    with proxying() as proxy, proxying() as other:
+        environment = {"https_proxy": proxy.address, "HTTPS_PROXY": other.address, "NO_PROXY": "fe80::/10, ,[::1]:1,x"}
+        ran = run(tmp_path, command, environment, (lambda: proxy.asked) if command[0] == "serve" else None)
+
+    assert "CONNECT site.invalid:8443 HTTP/1.1" in proxy.asked
+    assert other.asked == []
+    assert "Traceback" not in ran.stderr.replace("\\nTraceback", "")
+
+
+@pytest.mark.anyio
+async def test_keys_are_fetched_through_the_proxy_from_a_server_of_the_named_authority(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Keys(SilentHandler):
+        def do_GET(self) -> None:
+            body = json.dumps({"keys": [jwk(ec_key(), kid="a")]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    authority = Authority(tmp_path)
+    from magistrate.api.server.tls import TlsFiles, load_context
+
+    issued = authority.issue("service")
+    for name in (*NAMES, *map(str.lower, NAMES)):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SSL_CERT_FILE", str(authority.file))
+    with (
+        serving(Keys, load_context(TlsFiles(str(issued.certificate), str(issued.key), ""))) as url,
+        proxying(int(url.rpartition(":")[2])) as proxy,
+    ):
+        for environment, goes_through in (({"ALL_PROXY": f"http://{proxy.address}"}, True), ({"NO_PROXY": "*"}, False)):
+            proxy.asked.clear()
+            for name, text in environment.items():
+                monkeypatch.setenv(name, text)
+            origin = KeyUrl(url)
+            content = await origin.content()
+            await origin.close()
+            assert json.loads(content)["keys"][0]["kid"] == "a"
+            assert bool(proxy.asked) == goes_through
+
+
+@pytest.mark.parametrize(
+    ("url", "environment", "proxy"),
+    [
+        ("https://a.example", {}, None),
+        ("https://a.example", {"HTTPS_PROXY": "http://p:1"}, "http://p:1"),
+        ("https://a.example", {"HTTPS_PROXY": "p:1"}, "http://p:1"),
+        ("https://a.example", {"HTTPS_PROXY": "http://p:1", "https_proxy": ""}, None),
+        ("https://a.example", {"HTTPS_PROXY": "http://p:1", "https_proxy": "http://q:1"}, "http://q:1"),
+        ("https://a.example", {"HTTP_PROXY": "http://p:1"}, None),
+        ("http://a.example", {"HTTP_PROXY": "http://p:1"}, "http://p:1"),
+        ("http://a.example", {"all_proxy": "http://p:1", "ALL_PROXY": "http://q:1"}, "http://p:1"),
+        ("http://127.0.0.1:8000", {"HTTP_PROXY": "http://p:1"}, None),
+        ("http://localhost:8000", {"ALL_PROXY": "http://p:1"}, None),
+        ("http://[::1]:8000", {"ALL_PROXY": "ftp://p:1"}, None),
+        *[
+            ("https://a.b.example:8443", {"HTTPS_PROXY": "http://p:1", "no_proxy": entry, "NO_PROXY": other}, proxy)
+            for entry, other, proxy in [
+                ("*", "", None),
+                ("b.example", "", None),
+                (".example", "", None),
+                ("*.b.example", "", None),
+                ("x, A.B.Example ", "", None),
+                ("b.example:8443", "", None),
+                ("b.example:443", "", "http://p:1"),
+                ("ab.example", "", "http://p:1"),
+                ("fe80::/10,10.0.0.0/8,[::1],,:,/,.,%,::", "", "http://p:1"),
+                ("other", "b.example", "http://p:1"),
+            ]
+        ],
+        ("https://10.1.2.3", {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "10.0.0.0/8"}, None),
+        ("https://11.1.2.3", {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "10.0.0.0/8"}, "http://p:1"),
+        ("https://[fe80::1]", {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "fe80::/10"}, None),
+        ("https://[2001:db8::1]:9", {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "[2001:DB8:0::1]:9"}, None),
+        ("https://[2001:db8::1]:9", {"HTTPS_PROXY": "http://p:1", "NO_PROXY": "2001:db8::1"}, None),
+    ],
+)
+def test_the_variables_choose_the_proxy(url: str, environment: dict[str, str], proxy: str | None) -> None:
+    options = choose_http_options(url, environment=environment)
+
+    assert (options["proxy"] and str(options["proxy"].url)) == proxy
+    assert options["trust_env"] is False
+
+
+@pytest.mark.parametrize("text", ["http://", "http://p:0", "http://p:x", "http://[p", "gopher://p", "socks5h://p:1"])
+def test_other_texts_are_no_proxies(text: str) -> None:
+    with pytest.raises(InvalidSetting, match=r"^ALL_PROXY"):
+        choose_http_options("https://a.example", environment={"ALL_PROXY": text})
+
+
+@pytest.mark.parametrize("command", [("check",), ("types", "list"), ("model", "show")], ids=" ".join)
+def test_a_service_on_this_machine_needs_no_proxy(tmp_path: Path, command: Words) -> None:
+    write_files(tmp_path)
+    with proxying() as proxy:
+        environment = {name: f"http://{proxy.address}" for name in ("HTTP_PROXY", "ALL_PROXY")}
+        ran = run(tmp_path, (*command, *ARGUMENTS[command], "--server", "http://127.0.0.1:1"), environment)
+
+    assert "no service at http://127.0.0.1:1" in ran.stderr
+    assert proxy.asked == []
