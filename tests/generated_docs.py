@@ -94,6 +94,7 @@ PACKAGES = (
     "engine.model_tests",
     "engine.model_text",
     "engine.foreign",
+    "engine.foreign.cel",
     "engine.explanation",
     "engine.difference",
     "store",

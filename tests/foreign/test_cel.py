@@ -1,4 +1,4 @@
-"""Translated conditions have the answers of the reference implementation of CEL (see decision 82)."""
+"""Translated conditions have the answers of the reference implementation of CEL (see decision 85)."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
