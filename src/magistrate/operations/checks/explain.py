@@ -40,9 +40,12 @@ async def explain_check(
     is_strict: bool,
     as_of: AsOf | None = None,
     contextual: Sequence[NewWarrant] = (),
+    *,
+    counts_effects: bool = True,
 ) -> Snapshot[ExplainedCheck]:
     """Returns the explanation of a check at the newest revision, or as of the past; contextual warrants count as if
-    they were written. It writes nothing, the decision log included.
+    they were written. It writes nothing, the decision log included. Without `counts_effects`, suggestions are as they
+    were found, for callers who do not show them.
 
     Raises BudgetExceeded; what `find_point` raises; InvalidParameter for a contextual warrant that could not be written
     or, with `is_strict`, for a name in a denied check that the model does not define.
@@ -68,8 +71,9 @@ async def explain_check(
         explanation = await drive_run(reader, search, first.revision)
     finally:
         release_run(search)
-    state = ComparedState(model, ctx.store, first.revision, now)
-    explanation = await _complete_suggestions(ctx, state, check, explanation, added.overlay)
+    if counts_effects:
+        state = ComparedState(model, ctx.store, first.revision, now)
+        explanation = await _complete_suggestions(ctx, state, check, explanation, added.overlay)
     return Snapshot(first.revision, _add_undefined_names(model, check, explanation, is_strict))
 
 
