@@ -1,0 +1,36 @@
+"""The table of memory in docs/security.md names settings and metrics that exist, and each purpose has one setting."""
+
+import re
+from pathlib import Path
+
+from magistrate.api.server.metrics import COUNTERS, GAUGES
+from magistrate.config import SETTINGS
+
+SECURITY = Path(__file__).parents[1] / "docs" / "security.md"
+OURS = {
+    "request_body_bytes",
+    "received_bytes",
+    "unsent_bytes",
+    "unwritten_audit_bytes",
+    "unwritten_decision_bytes",
+    "unwritten_log_bytes",
+    "request_cache_bytes",
+}
+
+
+def read_section() -> str:
+    return SECURITY.read_text().partition("### Memory\n")[2].partition("\n### ")[0]
+
+
+def test_the_table_names_settings_and_metrics_that_exist() -> None:
+    section = read_section()
+    flags, metrics = re.findall(r"`(--[a-z-]+)`", section), re.findall(r"`magistrate_([a-z_]+)`", section)
+
+    assert {*flags} <= {setting.flag for setting in SETTINGS}
+    assert {*metrics} <= {*GAUGES, *(f"{name}_total" for name in COUNTERS)}
+    assert {*metrics} & {*GAUGES} >= OURS
+
+
+def test_each_row_has_the_same_columns() -> None:
+    rows = [line for line in read_section().splitlines() if line.startswith("|")]
+    assert {line.count("|") for line in rows} == {5}
