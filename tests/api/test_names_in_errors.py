@@ -97,6 +97,11 @@ OF_SUBJECTS: list[Request] = [
             "select viewer of type {}, user for document:nothing",
             "select document where {}:x is viewer",
             f"select document where {{}}:x#{RELATION} is viewer",
+            f"select viewer of type {{}}#{RELATION} for document:nothing",
+            f"select viewer of type {{}}#{OTHER_RELATION} for document:nothing",
+            f"select viewer of type document#viewer, {{}}#{OTHER_RELATION} for document:nothing",
+            "select document where user:ann is viewer and {}:x is viewer",
+            "select document where user:ann is viewer and not {}:x is viewr",
         )
     ],
     ("GET", "/v1/query", {"select": "warrants", "for": "object=document:nothing", "where": "subject={}"}, None),
