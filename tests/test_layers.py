@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "log_output": set(),
     "redaction": set(),
     "terminal": set(),
+    "temporary": {"errors"},
     "warrant_migration": {"wiring", "operations", "api.lines", "config", "errors"},
     "cli": {
         "audit_chain",
@@ -61,6 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "engine.written",
         "errors",
         "terminal",
+        "temporary",
         "__version__",
     },
 }

@@ -3,7 +3,6 @@
 Everything is converted to lines in a temporary file first. Only if nothing is wrong, or what is wrong may be left out,
 the lines are imported like any others."""
 
-import tempfile
 from collections.abc import Callable
 from io import BufferedReader
 from pathlib import Path
@@ -28,9 +27,12 @@ from magistrate.engine.foreign.relationships import RelationshipConverter, Relat
 from magistrate.engine.model_text.faults import MAX_FAULTS
 from magistrate.engine.model_text.json_rendering import render_body
 from magistrate.errors import InvalidRequest
+from magistrate.temporary import find_temporary_folder, open_temporary_file, writing_to
 
 if TYPE_CHECKING:
     from magistrate.wiring import Reached
+
+PURPOSE = "this import needs"
 
 ImportLines = Callable[[BufferedReader], "Reached"]
 """Imports the lines of a file."""
@@ -39,14 +41,16 @@ ImportLines = Callable[[BufferedReader], "Reached"]
 def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: ImportLines) -> "Reached":
     """Converts what is read and imports it. Raises CommandFailed, and writes nothing, if anything is wrong or cannot be
     expressed and may not be left out."""
+    find_temporary_folder(PURPOSE)  # rather than when everything was read
     faults = Faults()
     given = convert_files(read_files, faults)
     for path in given.files.empty:
         echo(f"{path}: nothing to import", err=True)
-    with tempfile.TemporaryFile() as spool:
-        _write_model(given.converted, spool)
+    with open_temporary_file(PURPOSE) as spool:
         try:
-            refused = _write_relationships(given, spool, leaves_out)
+            with writing_to(spool):
+                _write_model(given.converted, spool)
+                refused = _write_relationships(given, spool, leaves_out)
         except ForeignRefusal as refusal:
             raise CommandFailed(describe_refusal(refusal)) from None
         except InvalidRequest as error:
@@ -68,9 +72,10 @@ def import_setup(path: str, root: Path | None, import_lines: ImportLines) -> "Re
     if product is not None:
         raise CommandFailed(f"{path} is a test file of another product; add --from-{product}")
     suite = read_test_file(path, root=root)
-    with tempfile.TemporaryFile() as spool:
+    with open_temporary_file(PURPOSE) as spool:
         encoder = msgspec.json.Encoder()
-        spool.writelines(encoder.encode(line) + b"\n" for line in list_setup_lines(suite))
+        with writing_to(spool):
+            spool.writelines(encoder.encode(line) + b"\n" for line in list_setup_lines(suite))
         return _import_spool(spool, import_lines)
 
 

@@ -13,6 +13,7 @@ from magistrate.cli.output import NowAndThen, echo, print_json, print_table
 from magistrate.cli.service import CommandFailed
 from magistrate.config import Settings, read_warrant_api_key
 from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
+from magistrate.temporary import find_temporary_folder
 from magistrate.terminal import printable
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ def move(wanted: Move) -> None:
     """Copies all rows and verifies them. Raises CommandFailed unless everything was copied and all checks agree."""
     from magistrate import warrant_migration  # importing the server takes a moment, which `--help` need not wait for
 
+    # Rows are compared in a temporary file of SQLite, which should not fail when everything was copied.
+    os.environ.setdefault("SQLITE_TMPDIR", find_temporary_folder("the comparison needs"))
     origin = warrant_migration.Origin(wanted.url, read_warrant_api_key(wanted.key, os.environ))
     with _report_failures(origin):
         if not wanted.only_verifies:

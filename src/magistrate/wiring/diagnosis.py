@@ -23,8 +23,9 @@ from magistrate.store.inspection import StoreReport
 from magistrate.store.keys import StoredKey
 from magistrate.store.sealing import read_sealing
 from magistrate.store.sqlite_file import find_exposed_files
+from magistrate.temporary import find_temporary_folder
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY
-from magistrate.wiring.serving import check_provider, tls_files
+from magistrate.wiring.serving import check_provider, choose_workers, tls_files
 from magistrate.wiring.stores import inspect_store, open_store
 
 ERROR, WARNING = "error", "warning"
@@ -119,6 +120,8 @@ def _check_limits(settings: Settings) -> Findings:
             f"raise the limit (`ulimit -n {settings.max_connections * 4 // 3 + 1}`, LimitNOFILE= of systemd) or lower "
             "--max-connections",
         )
+    if choose_workers(settings).workers > 1:
+        find_temporary_folder("several workers share")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     cached = settings.graph_warrants * BYTES_PER_WARRANT * max(settings.workers, 1)
     if cached > memory:
@@ -318,7 +321,7 @@ CHECKS: dict[str, Callable[[Settings], Findings]] = {
 }
 REMEDIES = {
     "settings": "correct the setting",
-    "limits": "correct the setting",
+    "limits": "correct the setting, or make such a folder",
     "files": "correct the setting, or the file",
     "certificate": "give a certificate and its key, or correct the files",
     "provider": "correct the setting, the file, or the variable",

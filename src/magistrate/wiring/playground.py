@@ -2,8 +2,6 @@
 
 import asyncio
 import base64
-import os
-import tempfile
 import zlib
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -16,6 +14,7 @@ from magistrate.engine.model_tests.suite import ModelSuite
 from magistrate.operations.keys import generate_key
 from magistrate.operations.object_types import seed_object_types
 from magistrate.operations.playground import load_suite
+from magistrate.temporary import MEMORY, is_writable, make_temporary_folder
 from magistrate.wiring.announcing import announce, name_url
 from magistrate.wiring.contexts import open_context
 from magistrate.wiring.examples import read_example
@@ -23,9 +22,6 @@ from magistrate.wiring.preparing import prepare_store
 from magistrate.wiring.serving import listen, serve_alone
 from magistrate.wiring.stores import migrate_store
 
-MEMORY = "/dev/shm"
-"""Names the folder of Linux whose files are in memory. SQLite in memory alone would have one connection, and no log of
-changes that others follow."""
 MOST_LINK_CHARACTERS = 4_000
 """Limits a test file in the URL: terminals break longer ones, so that they cannot be clicked."""
 
@@ -45,17 +41,18 @@ def run_playground(host: str, port: int, example: str, file: OpenedFile | None) 
     the end.
 
     Raises InvalidSetting, StoreUnavailable or InvalidRequest before anything is served."""
-    in_memory = os.path.isdir(MEMORY) and os.access(MEMORY, os.W_OK)
-    with tempfile.TemporaryDirectory(prefix="magistrate-playground-", dir=MEMORY if in_memory else None) as folder:
+    # SQLite in memory alone would have one connection, and no log of changes that others follow.
+    in_memory = is_writable(MEMORY)
+    with make_temporary_folder("playground", "a playground needs", MEMORY if in_memory else "") as folder:
         key = generate_key()
-        settings = _choose_settings(Path(folder), host, port, key)
+        settings = _choose_settings(folder, host, port, key)
         with ExitStack() as stack:
             sockets = [stack.enter_context(listening) for listening in listen(settings)]
             migrate_store(settings)
             left_out = asyncio.run(_fill_store(settings, example, file))
             place = "memory" if in_memory else f"{folder}, which is removed at the end"
             announce(f"This playground keeps its data in {place}: it forgets everything when you stop it (Ctrl+C)")
-            _announce(Path(folder), f"{name_url(sockets[0])}/console", key, example, file, left_out)
+            _announce(folder, f"{name_url(sockets[0])}/console", key, example, file, left_out)
             return serve_alone(settings, sockets)
 
 

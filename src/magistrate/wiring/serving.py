@@ -5,7 +5,6 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -42,6 +41,7 @@ from magistrate.config import ALL_REQUESTS, Settings
 from magistrate.errors import InvalidSetting
 from magistrate.log import find_output, log_all_output, log_to_stderr
 from magistrate.redaction import hide_secrets
+from magistrate.temporary import make_temporary_folder
 from magistrate.wiring.announcing import announce_example, announce_service
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, Hangup, SharedDigests, check_key_file
 from magistrate.wiring.cpu_quota import find_cpu_quota
@@ -144,7 +144,7 @@ def serve(
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting before anything is served, and InvalidRequest if the
     content of the store is incompatible with the example."""
     example = read_example(example_name) if example_name is not None else None
-    settings = replace(settings, workers=settings.workers or _choose_workers())
+    settings = choose_workers(settings)
     check_provider(settings)
     _begin_log(settings, None)
     if ignored_variables:
@@ -156,6 +156,7 @@ def serve(
         load_context(files)  # workers would wait for a certificate that can be used
     check_audit_log(settings.audit_log)
     with ExitStack() as stack:
+        shared_folder = _share_folder(settings, stack)
         listening = _listen_until_end(settings, stack)
         sockets = [*listening]
         if settings.admin_port:
@@ -166,9 +167,9 @@ def serve(
         url = announce_service(settings, listening, key)
         if example is not None:
             announce_example(example, url, key)
-        if settings.workers == 1:
+        if shared_folder is None:
             return serve_alone(settings, sockets)
-        return _serve_together(settings, sockets)
+        return _serve_together(settings, sockets, shared_folder)
 
 
 def check_provider(settings: Settings) -> None:
@@ -180,6 +181,18 @@ def check_provider(settings: Settings) -> None:
         choose_http_options(settings.jwt_keys)
     elif settings.jwt_keys:
         read_key_file(settings.jwt_keys)
+
+
+def _share_folder(settings: Settings, stack: ExitStack) -> Path | None:
+    """Returns the folder that workers share until the end, or None for one worker. Raises InvalidSetting."""
+    if settings.workers == 1:
+        return None
+    return stack.enter_context(make_temporary_folder("metrics", f"{settings.workers} workers share"))
+
+
+def choose_workers(settings: Settings) -> Settings:
+    """Returns the settings with the number of workers that will run."""
+    return replace(settings, workers=settings.workers or _choose_workers())
 
 
 def _listen_until_end(settings: Settings, stack: ExitStack) -> list[socket.socket]:
@@ -222,12 +235,11 @@ def _stop_like_sigterm(*_: object) -> None:
     signal.raise_signal(signal.SIGTERM)
 
 
-def _serve_together(settings: Settings, sockets: list[socket.socket]) -> int:
+def _serve_together(settings: Settings, sockets: list[socket.socket], shared_folder: Path) -> int:
     bounds = Bounds(stop=settings.stop_timeout_ms / 1000)
-    with tempfile.TemporaryDirectory(prefix="magistrate-metrics-") as folder:
-        log_to_stderr(Path(folder))
-        worker = partial(_run_logged_worker, settings, Path(folder))
-        return Supervisor(worker, accept_from(sockets, settings.admin_port), settings.workers, bounds).run()
+    log_to_stderr(shared_folder)
+    worker = partial(_run_logged_worker, settings, shared_folder)
+    return Supervisor(worker, accept_from(sockets, settings.admin_port), settings.workers, bounds).run()
 
 
 def _begin_log(settings: Settings, shared_folder: Path | None) -> None:
