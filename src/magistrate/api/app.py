@@ -8,7 +8,7 @@ import hashlib
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import partial
 from time import perf_counter
@@ -28,6 +28,7 @@ from magistrate.api.auditing import BODY, CALLER, ROUTE
 from magistrate.api.auth.bearer import Identified, identify_caller
 from magistrate.api.console import HEADERS as CONSOLE_HEADERS
 from magistrate.api.console import list_console_pages, list_reference_files
+from magistrate.api.content_coding import GzipBody, compress_answer, has_gzip_body
 from magistrate.api.cors import CorsPolicy, answer_options
 from magistrate.api.deadline import Deadlines
 from magistrate.api.early_answers import Send, answer_cancelled, answer_overloaded, answer_refused
@@ -114,6 +115,11 @@ class Running:
         except errors.StoreUnavailable as error:
             log.warning("store unavailable", outage="store", error=error.message, cause=repr(error.__cause__))
         return self._service is not None
+
+    async def process_response(
+        self, req: falcon.asgi.Request, resp: falcon.asgi.Response, resource: object, req_succeeded: bool
+    ) -> None:
+        await compress_answer(req, resp)
 
     async def process_request(self, req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
         if not req.path.isascii() and not is_utf8(req.scope["raw_path"]):
@@ -441,23 +447,41 @@ def _body_decoder(route: Route) -> Callable[[bytes, int, bool], Any] | None:
 
 
 async def _read_body(req: falcon.asgi.Request, limit: int, account: BodyAccount) -> bytes:
-    """Returns the request body. Raises BodyTooLarge, before reading if the request states its length, otherwise as soon
-    as the limit is exceeded, InvalidRequest if the body is incomplete, and Overloaded if there are too many others."""
+    """Returns the request body, decoded. Raises BodyTooLarge, before reading if the request states its length,
+    otherwise as soon as the limit is exceeded, InvalidRequest if the body is incomplete or cannot be decoded,
+    UnsupportedCoding, and Overloaded if there are too many others."""
+    if has_gzip_body(req.scope["headers"]):
+        return await _read_gzip_body(req, limit, account)
     if (req.content_length or 0) > limit:
         raise errors.BodyTooLarge(limit)
-    receive: Receive = req.scope[_RECEIVE]
     body = b""
-    while True:
-        event = await receive()
-        if event["type"] == "http.disconnect":
-            raise errors.InvalidRequest("Request body is incomplete")
-        piece = cast(bytes, event.get("body", b""))
+    async for piece in _receive_pieces(req):
         account.add(len(piece))
         body += piece
         if len(body) > limit:
             raise errors.BodyTooLarge(limit)
-        if not event.get("more_body"):
-            return body
+    return body
+
+
+async def _read_gzip_body(req: falcon.asgi.Request, limit: int, account: BodyAccount) -> bytes:
+    body = GzipBody(limit)
+    async for piece in _receive_pieces(req):
+        size = len(body.decoded)
+        await body.add(piece)
+        account.add(len(body.decoded) - size)
+    return body.finish()
+
+
+async def _receive_pieces(req: falcon.asgi.Request) -> AsyncIterator[bytes]:
+    """Yields the pieces in which a body arrives. Raises InvalidRequest if it is incomplete."""
+    receive: Receive = req.scope[_RECEIVE]
+    more = True
+    while more:
+        event = await receive()
+        if event["type"] == "http.disconnect":
+            raise errors.InvalidRequest("Request body is incomplete")
+        yield cast(bytes, event.get("body", b""))
+        more = event.get("more_body", False)
 
 
 def _freshness(req: falcon.asgi.Request, identity: Identity) -> Freshness:

@@ -9,6 +9,7 @@ from falcon.constants import COMBINED_METHODS
 
 from magistrate import errors
 from magistrate.api.auth.bearer import CHALLENGE
+from magistrate.api.content_coding import GZIP
 from magistrate.api.early_answers import RETRY_AFTER_SECONDS
 from magistrate.api.endpoints import public
 from magistrate.api.error_table import ERROR_TABLE, INTERNAL_ERROR, error_body
@@ -48,6 +49,8 @@ async def answer_error(
         )
     if isinstance(error, errors.Unauthenticated):
         resp.set_header("WWW-Authenticate", CHALLENGE)
+    if isinstance(error, errors.UnsupportedCoding):
+        resp.set_header("Accept-Encoding", GZIP)
     if isinstance(error, errors.BodyTooLarge | errors.BodyTooSlow):
         # The rest of the body is still to come and would not be read.
         resp.set_header("Connection", "close")

@@ -7,6 +7,7 @@ import falcon.asgi
 
 from magistrate.api.auth.bearer import Identified
 from magistrate.api.console import CONSOLE_PATH
+from magistrate.api.content_coding import IS_CONSTANT
 from magistrate.api.endpoints.public import Opened, PublicPage
 from magistrate.api.finish import finish_answer
 from magistrate.api.service import Service
@@ -39,11 +40,14 @@ def respond_to_pages(
             if HAS_TRAILING_SLASH in req.scope and page.content_type.startswith("text/html"):
                 _redirect_from_slash(req, resp, page.path)
                 return
+            if page.scope is None:
+                req.scope[IS_CONSTANT] = True
             resp.set_headers(dict(page.headers))
             if page.etag:
-                resp.etag = page.etag
+                resp.etag = f'W/"{page.etag}"'  # weak: the compressed page has other bytes
             if page.etag and page.etag in (req.if_none_match or ()):
                 resp.status = 304
+                resp.append_header("Vary", "Accept-Encoding")
             else:
                 resp.content_type = page.content_type
                 resp.data = await page.body(service, req.path)

@@ -1,5 +1,5 @@
 """Finds members of a body that nobody knows: misspelled ones of ours, which would change the answer without a word, and
-in strict mode all of them (docs/api.md#misspelled-members).
+in strict mode all of them (docs/api.md#requests).
 
 Warrant's clients may send any member beside those of the API, so others are ignored. What Warrant has is a table here;
 all other members of the request bodies, and all query parameters, are ours."""

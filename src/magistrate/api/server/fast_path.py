@@ -47,7 +47,7 @@ MOST_KEPT_BYTES = 33_554_432
 END_OF_HEAD = b"\r\n\r\n"
 
 _TOKENS: Mapping[bytes, str | None] = {header.lower().encode(): header for header in TOKEN_HEADERS}
-ORIGIN = b"origin"
+ORIGIN, CODING = b"origin", b"content-encoding"
 ECHOED_HEADER, TYPE_HEADER = "X-Request-ID", "Content-Type"
 _OVERLOADED = render_json(error_body(Overloaded()))
 
@@ -89,7 +89,7 @@ class FastPath:
     ) -> None:
         self._service = service
         self._ledger = ledger
-        self._watched = watched = {**_TOKENS, ORIGIN: None} if has_cors else _TOKENS
+        self._watched = watched = {**_TOKENS, CODING: None, **({ORIGIN: None} if has_cors else {})}
         self.routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
                 route,
