@@ -104,3 +104,42 @@ def test_puts_and_deletes_take_no_key(client: Client) -> None:
     assert client.put("/v2/objects/d/x", json={"meta": {"a": 2}}, headers=headers).json()["meta"] == {"a": 2}
     assert client.delete("/v2/objects/d/x", headers=headers).status_code == 200
     assert client.delete("/v2/objects/d/x", headers=headers).status_code == 404
+
+
+def test_the_query_string_is_a_part_of_the_request(client: Client) -> None:
+    headers = {"Idempotency-Key": "k"}
+    body = {"type": "t", "relations": {}}
+    client.post("/v2/object-types", json=body, headers=headers).raise_for_status()
+
+    refused = client.post("/v2/object-types?keepExisting=true", json=body, headers=headers)
+
+    assert (refused.status_code, refused.json()["parameter"]) == (422, "Idempotency-Key")
+
+
+def test_a_key_that_is_made_again_under_its_name_gets_no_answer_of_the_former(client: Client) -> None:
+    headers, url = {"Idempotency-Key": "k"}, str(client.base_url)
+    former = client.post("/v2/keys", json={"name": "billing", "scopes": ["write"]}).json()
+    with Client(url, former["key"]) as caller:
+        first = caller.post("/v2/objects", json=BATCH, headers=headers)
+    client.delete(f"/v2/keys/{former['id']}").raise_for_status()
+    later = client.post("/v2/keys", json={"name": "billing", "scopes": ["write"]}).json()
+
+    with Client(url, later["key"]) as caller:
+        second = caller.post("/v2/objects", json=BATCH, headers=headers)
+        other = caller.post("/v2/objects", json=BATCH[:1], headers={"Idempotency-Key": "l"})
+
+    assert (first.status_code, second.status_code, other.status_code) == (200, 200, 200)
+    assert {row["objectId"] for row in first.json()}.isdisjoint(row["objectId"] for row in second.json())
+
+
+def test_a_key_that_is_rotated_keeps_its_answers(client: Client) -> None:
+    headers, url = {"Idempotency-Key": "k"}, str(client.base_url)
+    issued = client.post("/v2/keys", json={"name": "billing", "scopes": ["write"]}).json()
+    with Client(url, issued["key"]) as caller:
+        first = caller.post("/v2/objects", json=BATCH, headers=headers)
+    rotated = client.post(f"/v2/keys/{issued['id']}/rotate").json()
+
+    with Client(url, rotated["key"]) as caller:
+        again = caller.post("/v2/objects", json=BATCH, headers=headers)
+
+    assert again.json() == first.json()

@@ -537,10 +537,10 @@ async def test_a_key_that_comes_back_with_another_request_is_refused(store: Stor
     assert await ids(store) == ["a"]
 
 
-async def test_two_actors_may_use_the_same_key(store: Store) -> None:
-    await store.put_objects([new("a")], stamp(actor="ann", once=Once("key", "request-1")))
+async def test_two_owners_with_one_name_may_use_the_same_key(store: Store) -> None:
+    await store.put_objects([new("a")], stamp(actor="ann", once=Once("key", "request-1", "1")))
 
-    await store.put_objects([new("b")], stamp(actor="bob", once=Once("key", "request-2")))
+    await store.put_objects([new("b")], stamp(actor="ann", once=Once("key", "request-2", "2")))
 
     assert await ids(store) == ["a", "b"]
 

@@ -52,6 +52,7 @@ from magistrate.api.service import Call, Service, render_body
 from magistrate.api.strangers import read_source, require_refusable
 from magistrate.api.written_body import read_written_body
 from magistrate.log import count_lost_lines, count_waiting_bytes
+from magistrate.operations.callers import Caller
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.store.contract import READ_MEMORY, Identity, Once
 
@@ -381,7 +382,7 @@ def _responder(running: Running, route: Route) -> Responder:
                 decoding = partial(decode, raw, service.limits.max_json_depth, _is_strict(service, parameters))
                 body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
                 req.scope[BODY] = raw
-            once = _once(req, raw) if route.takes_key else None
+            once = _once(req, raw, caller) if route.takes_key else None
             accept, if_match = req.get_header("Accept") or "", req.get_header("If-Match")
             given = (path, parameters, body, caller, freshness, once, holder, accept, req.scope[REQUEST_ID], if_match)
             call = Call(service.context, *given)
@@ -490,11 +491,14 @@ def _freshness(req: falcon.asgi.Request, identity: Identity) -> Freshness:
     )
 
 
-def _once(req: falcon.asgi.Request, body: bytes) -> Once | None:
+def _once(req: falcon.asgi.Request, body: bytes, caller: Caller) -> Once | None:
+    """Returns the key of a write, which belongs to its caller, and a digest of the method, the path, the query string
+    and the body. Raises InvalidParameter."""
     key = req.get_header("Idempotency-Key")
     if key is None:
         return None
     if not _IDEMPOTENCY_KEY.fullmatch(key):
         raise errors.InvalidParameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters, no blanks")
-    request = f"{req.method} {render_path(req)}\n".encode() + body
-    return Once(key, hashlib.sha256(request).hexdigest())
+    request = f"{req.method} {render_path(req)}\n".encode() + req.scope[_QUERY] + b"\n" + body
+    owner = hashlib.blake2b(caller.identity.encode(), digest_size=16).hexdigest()
+    return Once(key, hashlib.sha256(request).hexdigest(), owner)

@@ -30,7 +30,7 @@ def audit_answer(
     if kind is None:
         return
     caller: Caller | None = req.scope.get(CALLER)
-    if kind == REFUSED and refused is not None and caller is not None and not refused.admit_actor(caller.actor):
+    if kind == REFUSED and refused is not None and caller is not None and not refused.admit_actor(caller.identity):
         refused.count_actor(caller.actor, resp.status_code)
         return
     record = AuditRecord(

@@ -27,13 +27,22 @@ ALL_SCOPES = frozenset(Scope)
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """Represents who makes a request. `actor` is the name in the change log. `scopes` has all scopes if it has ADMIN.
-    `object_types` is None for a caller that may use all, and `key_id` for one without a stored key."""
+    """Represents who makes a request. `actor` is the name in the change log, which another caller may have later.
+    `scopes` has all scopes if it has ADMIN. `object_types` is None for a caller that may use all, and `key_id` for one
+    without a stored key, which `origin` tells from others with this actor: the digest of a key of the operator, or who
+    issued a token."""
 
     actor: str
     scopes: frozenset[Scope]
     object_types: frozenset[str] | None = None
     key_id: str | None = None
+    origin: str = ""
+
+    @property
+    def identity(self) -> str:
+        """Returns a text that no other caller ever has; that of a stored key stays when it is rotated. It may have the
+        digest of a key, so only a digest of it is kept anywhere."""
+        return f"actor {self.actor} {self.origin}" if self.key_id is None else f"key {self.key_id}"
 
     def require_scope(self, scope: Scope) -> None:
         """Raises Forbidden, naming the scope, if the caller does not have it."""

@@ -11,13 +11,14 @@ from magistrate.store.known_revisions import RevisionId
 
 @dataclass(frozen=True, slots=True)
 class Once:
-    """Makes a write happen only once for this key of this actor within `IDEMPOTENCY_HOURS`.
+    """Makes a write happen only once for this key of this owner within `IDEMPOTENCY_HOURS`.
 
     A second write with the same `fingerprint` changes nothing and returns what the first one returned, revision
     included; one with a different fingerprint raises KeyReused."""
 
     key: str
     fingerprint: str
+    owner: str = ""
 
 
 IDEMPOTENCY_HOURS = 24

@@ -102,6 +102,7 @@ UPDATE head SET decisions_deleted = ?,
     decisions_deleted_at = (SELECT stored_revision FROM decision WHERE number = ?)"""
 DELETE_DECISIONS = "DELETE FROM decision WHERE number <= ?"
 
+# The column is named after the actor, but holds the owner.
 _FIND_ONCE = "SELECT actor, key, fingerprint, revision, answer, written_at FROM idempotency WHERE"
 FIND_ONCE = f"{_FIND_ONCE} actor = ? AND key = ?"
 FIND_ANY_ONCE = f"{_FIND_ONCE} (actor, key) IN"

@@ -98,7 +98,7 @@ def write(
         if limited:
             yield Execute(sql.INSERT_LIMITED_CHANGE, limited, NOTHING)
     if stamp.once is not None:
-        key = (stamp.actor, stamp.once.key)
+        key = (stamp.once.owner, stamp.once.key)
         rows = msgspec.json.encode(outcome.rows).decode()
         yield Execute(sql.DELETE_ONCE, [key], {sql.FIND_ONCE: [key]})
         kept = (*key, stamp.once.fingerprint, revision, rows, stamp.at)
@@ -109,7 +109,7 @@ def write(
 def _find_earlier(stamp: Stamp, once: Once) -> Script[Row | None]:
     """Returns the row of the earlier write with this idempotency key, or None. Raises KeyReused if that was another
     write."""
-    [found] = yield Find(sql.FIND_ONCE, sql.FIND_ANY_ONCE, [(stamp.actor, once.key)])
+    [found] = yield Find(sql.FIND_ONCE, sql.FIND_ANY_ONCE, [(once.owner, once.key)])
     if not found or found[0][5] <= stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR:
         return None
     if found[0][2] != once.fingerprint:

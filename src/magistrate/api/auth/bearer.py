@@ -13,6 +13,8 @@ from magistrate.operations.sessions.bearer_tokens import read_header
 
 CHALLENGE = 'Bearer realm="magistrate"'
 """Says how to authenticate, in every answer 401 (RFC 9110)."""
+SESSION = "session"
+"""Is the origin of callers with a token of this service."""
 USER_SCOPES = frozenset({Scope.CHECK})
 """Holds what the token of a user allows, and that for this user only."""
 
@@ -41,15 +43,15 @@ class Bearers:
         """Returns the sender of a token. Raises InvalidToken, TokenExpired, ProviderUnavailable or StoreUnavailable."""
         header = read_header(token)
         if header.algorithm == sessions.ALGORITHM:
-            return _identify_user(holder(*await sessions.read_session(self._context, token, header.key_id)))
+            return _identify_user(holder(*await sessions.read_session(self._context, token, header.key_id)), SESSION)
         if self._provider is None or header.algorithm not in ALGORITHMS:
             raise InvalidToken
         found = await self._provider.identify(token, header)
-        return Identified(found) if isinstance(found, Caller) else _identify_user(found)
+        return Identified(found) if isinstance(found, Caller) else _identify_user(found, self._provider.issuer)
 
 
-def _identify_user(user: Holder) -> Identified:
-    return Identified(Caller(f"{USER}:{user.user}", USER_SCOPES), user)
+def _identify_user(user: Holder, origin: str) -> Identified:
+    return Identified(Caller(f"{USER}:{user.user}", USER_SCOPES, origin=origin), user)
 
 
 async def identify_caller(keys: KeyRing, bearers: Bearers, header: str | None, takes_bearer: bool) -> Identified:

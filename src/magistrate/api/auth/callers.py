@@ -118,7 +118,8 @@ class KeyRing:
 
     def replace(self, digests: Iterable[str], stored: KnownSecrets = _NO_SECRETS) -> None:
         """Makes these keys valid, and no others, from the next request on. `digests` are those of the operator."""
-        self._operators = tuple((digest, Caller(f"{OPERATOR}{digest[:8]}", ALL_SCOPES)) for digest in digests)
+        callers = {digest: Caller(f"{OPERATOR}{digest[:8]}", ALL_SCOPES, origin=digest) for digest in digests}
+        self._operators = tuple(callers.items())
         self._stored = stored
         self._end_memo()
 

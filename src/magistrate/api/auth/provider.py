@@ -43,7 +43,7 @@ class Provider:
         claims = await self._claims(token, header)
         scopes = _read_scopes(claims.get(self.scopes_claim)) if self.scopes_claim else None
         if scopes:
-            return Caller(f"{SERVICE}:{_id(claims.get(self.user_claim))}", scopes)
+            return Caller(f"{SERVICE}:{_id(claims.get(self.user_claim))}", scopes, origin=self.issuer)
         tenant = claims.get(self.tenant_claim) if self.tenant_claim else None
         return holder(_id(claims.get(self.user_claim)), None if tenant is None else _id(tenant), {})
 

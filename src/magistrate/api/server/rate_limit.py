@@ -138,7 +138,5 @@ def _allocate(descriptor: int, size: int) -> None:
 
 
 def _fingerprint(caller: Caller) -> int:
-    """Returns a number other than 0 that stands for a caller: for a stored key, whatever it is named and however often
-    it is rotated; for any other caller, its actor."""
-    name = f"actor {caller.actor}" if caller.key_id is None else f"key {caller.key_id}"
-    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big", signed=True) or 1
+    """Returns a number other than 0 that stands for a caller, by its identity."""
+    return int.from_bytes(blake2b(caller.identity.encode(), digest_size=8).digest(), "big", signed=True) or 1

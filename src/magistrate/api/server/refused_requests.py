@@ -71,9 +71,9 @@ class RefusedRequests:
         """Returns whether a request of this source may be refused like any other, and counts it."""
         return self._sources.admit(_digest("source", source)) and self._all_sources.admit(_digest("source", _ALL))
 
-    def admit_actor(self, actor: str) -> bool:
+    def admit_actor(self, identity: str) -> bool:
         """Returns whether a refused request of this caller may have a line of its own, and counts it."""
-        return self._sources.admit(_digest("actor", actor))
+        return self._sources.admit(_digest("actor", identity))
 
     def is_suspect(self, source: str) -> bool:
         """Returns whether this source was beyond the limit in the present period."""
