@@ -39,6 +39,8 @@ async def find_point(ctx: Context, as_of: AsOf, freshness: Freshness) -> PointIn
     if as_of.revision is not None:
         await require_stored(ctx.store, RevisionId(as_of.revision, as_of.bits))
         state = await ctx.store.find_revision(as_of.revision)
+        if state.match is None:  # what was known may have been lost
+            await require_stored(ctx.store, RevisionId(as_of.revision, as_of.bits))
     else:
         assert as_of.time is not None
         if as_of.time > now:

@@ -196,6 +196,8 @@ async def read_page(
     try:
         found = await read(wanted.slice, at=wanted.at)
     except RevisionUnavailable:
+        if wanted.at is not None:  # what was known may have been lost
+            await require_stored(store, RevisionId(wanted.at, wanted.bits))
         if wanted.now is not None:
             raise
         cursor = "prevCursor" if wanted.slice.backwards else "nextCursor"

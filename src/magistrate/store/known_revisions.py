@@ -47,6 +47,8 @@ class KnownRevisions:
         """Counts how often a write was required to be in the history."""
         self.newest = NOTHING_WRITTEN
         """Is the newest revision that is known to belong to the history."""
+        self.seen = Revision(0)
+        """Is what the last read has seen as the newest, which a restored store may be behind what is known."""
         self.unlinked: RevisionId | None = None
         """Is the newest revision that was seen in the store, unless it is known to belong to the history."""
         self._bits: dict[Revision, int | None] = {}
@@ -71,16 +73,17 @@ class KnownRevisions:
     def holds(self, id: RevisionId) -> bool:
         """Returns whether a revision is known to belong to the history that the last read has seen; one without bits
         is taken by its number."""
-        if self.unlinked is not None:
-            return False
         revision, bits = id
+        if self.unlinked is not None or revision > self.seen:
+            return False
         if bits is None:
-            return revision <= self.newest.revision
+            return True
         return self._bits.get(revision) == bits or self._besides.get(revision) == bits
 
     def note_newest(self, id: RevisionId) -> None:
         """Notes what a read has seen as the newest revision."""
         revision, bits = id
+        self.seen = revision
         if revision in self._bits:
             if self._bits[revision] != bits:
                 self._begin_anew(id)
@@ -126,7 +129,7 @@ class KnownRevisions:
 
     def _add(self, id: RevisionId) -> None:
         self._bits[id.revision] = id.bits
-        self.newest = id
+        self.newest, self.seen = id, id.revision
         if self.unlinked is not None and self.unlinked.revision <= id.revision:
             self.unlinked = None
         if len(self._bits) > MOST_REVISIONS:
@@ -135,7 +138,7 @@ class KnownRevisions:
     def _begin_anew(self, newest: RevisionId) -> None:
         self._bits = {newest.revision: newest.bits}
         self._besides.clear()
-        self.newest, self.unlinked = newest, None
+        self.newest, self.seen, self.unlinked = newest, newest.revision, None
         self.history += 1
         for observer in self._observers:
             observer()

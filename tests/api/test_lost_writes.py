@@ -1,0 +1,252 @@
+"""Every place of a request where a token or a cursor can stand, after the store was restored and written to again."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, NamedTuple
+
+import httpx
+import pytest
+
+from magistrate.api.freshness import TOKEN_HEADERS
+from magistrate.api.route import Route
+from magistrate.api.routes import ROUTES
+from tests.conftest import STORES, new_database_url
+from tests.databases import dump, restore
+from tests.running import Client, running_service, settings_for
+from tests.scenario_files import warrant_body
+
+LOST = {
+    "code": "revision_lost",
+    "message": "the write of this token is not in the store: it was restored, or failed over without it",
+}
+READS = [route for route in ROUTES if not route.writes]
+CLAIM = warrant_body("document:plan#viewer@user:ann")
+PROPOSED = [warrant_body(f"document:plan#viewer@user:new-{number}") for number in range(3)]
+ENTITIES = {"subject": {"type": "user", "id": "ann"}, "resource": {"type": "document", "id": "plan"}}
+ACTION = {"action": {"name": "viewer"}}
+FGA_CLAIM = {
+    "resource_type": "document",
+    "resource_id": "plan",
+    "relation": "viewer",
+    "subject": {"resource_type": "user", "resource_id": "ann"},
+}
+SUBJECTS = "select viewer of type user for document:plan"
+PARAMETERS = {
+    "/v2/query": {"q": SUBJECTS},
+    "/v1/query": {"q": SUBJECTS},
+    "/fga/v1/query": {"q": SUBJECTS},
+}
+BODIES: dict[str, Any] = {
+    "/v2/model/plan": [],
+    "/v2/model/validate": [],
+    "/v2/model/convert": [],
+    "/v2/model/test": {"content": "tests: []"},
+    "/v2/check": {"warrants": [CLAIM]},
+    "/v2/authorize": {"warrants": [CLAIM]},
+    "/v2/explain": CLAIM,
+    "/v2/query": {"q": SUBJECTS},
+    "/v2/difference": {"proposal": {"create": PROPOSED}, "limit": 1},
+    "/v2/sessions": {"type": "sess", "userId": "ann"},
+    "/v1/sessions": {"type": "sess", "userId": "ann"},
+    "/access/v1/evaluation": ENTITIES | ACTION,
+    "/access/v1/evaluations": {"evaluations": [ENTITIES | ACTION]},
+    "/access/v1/search/subject": {**ENTITIES, **ACTION, "subject": {"type": "user"}},
+    "/access/v1/search/resource": {**ENTITIES, **ACTION, "resource": {"type": "document"}},
+    "/access/v1/search/action": ENTITIES,
+    "/fga/v1/check": {"checks": [FGA_CLAIM]},
+    "/fga/v1/schema/convert": {"schema": ""},
+}
+AS_OF_BODIES = ["/v2/check", "/v2/authorize", "/v2/explain", "/v2/query"]
+
+FIRST_TOKENS: dict[str, str] = {}
+"""The token of the first write of each service, by its URL."""
+
+Send = Callable[[Client, str], httpx.Response]
+"""Sends a request that names the write of a token."""
+
+
+def request(client: Client, route: Route, parameters: Any = (), headers: Any = (), **members: Any) -> httpx.Response:
+    """The answer to a request of the route that is well-formed."""
+    path = re.sub(r"{\w+}", "x", route.path)
+    if (route.method, path) == ("GET", "/v2/difference"):
+        parameters = {"from": FIRST_TOKENS[str(client.base_url)], **dict(parameters)}
+    given = {**PARAMETERS.get(route.path, {}), **dict(parameters)} if route.method == "GET" else dict(parameters)
+    if route.method == "GET":
+        return client.get(path, params=given, headers=dict(headers))
+    body = BODIES[route.path] | members if members else BODIES[route.path]
+    return client.post(path, params=given, json=body, headers=dict(headers))
+
+
+def send_header(route: Route, header: str, client: Client, text: str) -> httpx.Response:
+    return request(client, route, headers={header: text})
+
+
+def send_parameter(route: Route, parameter: str, client: Client, text: str) -> httpx.Response:
+    return request(client, route, {parameter: text})
+
+
+def send_member(route: Route, client: Client, text: str) -> httpx.Response:
+    return request(client, route, asOf=text)
+
+
+def put_model(given: dict[str, dict[str, str]], client: Client, text: str) -> httpx.Response:
+    filled = {name: {key: form.format(text) for key, form in forms.items()} for name, forms in given.items()}
+    return client.put("/v2/model", json=[], params=filled.get("params"), headers=filled.get("headers"))
+
+
+def require(others: Sequence[Any], client: Client, text: str) -> httpx.Response:
+    return write(client, *others, {"revision": text})
+
+
+def list_places() -> Iterator[tuple[str, Send]]:
+    for route in READS:
+        name = f"{route.method} {route.path}"
+        for header in TOKEN_HEADERS:
+            yield f"{name} {header}", partial(send_header, route, header)
+        named = {one.name for one in route.parameters} & {"asOf", "from", "to"}
+        for parameter in sorted(named) + ["after"] * route.path.endswith("-events"):
+            yield f"{name} {parameter}", partial(send_parameter, route, parameter)
+        if route.method == "POST" and route.path in AS_OF_BODIES:
+            yield f"{name} asOf", partial(send_member, route)
+    for form in ("{}", '"{}"', 'W/"{}"'):
+        yield f"If-Match {form}", partial(put_model, {"headers": {"If-Match": form}})
+    yield "expectedRevision", partial(put_model, {"params": {"expectedRevision": "{}"}})
+    unmet = {"absent": {"objectType": "document", "objectId": "plan"}}
+    yield "revision", partial(require, [])
+    yield "revision behind another precondition", partial(require, [unmet])
+
+
+def write(client: Client, *preconditions: Any) -> httpx.Response:
+    created = {"objects": [{"objectType": "document", "objectId": "new"}]}
+    return client.post("/v2/writes", json={"preconditions": preconditions, "create": created})
+
+
+PLACES = dict(list_places())
+
+
+class Restored(NamedTuple):
+    """A service whose store was restored: a token of a write that is in it, tokens of lost ones, and cursors that name
+    a lost one, with what goes on from them."""
+
+    client: Client
+    kept: str
+    lost: list[str]
+    cursors: dict[str, tuple[str, Send]]
+
+
+def find_route(method: str, path: str) -> Route:
+    return next(route for route in READS if (route.method, route.path) == (method, path))
+
+
+def list_pages(now: str) -> Iterator[tuple[Route, dict[str, Any], str, str]]:
+    """Every list that is read at one revision, or from one on: its route, its parameters (a `page` is a member of the
+    body), the place of the cursor in the answer, and the parameter that takes it."""
+    for route in READS:
+        names = {one.name for one in route.parameters}
+        if "nextCursor" in names and "query" not in route.path:
+            for name, text in {"snapshot": "true", "asOf": now}.items():
+                if name in names:
+                    yield route, {"limit": "1", name: text}, "nextCursor", "nextCursor"
+        if route.path.endswith("-events"):
+            cursor = "nextCursor" if "v2" in route.path else "lastId"
+            yield route, {"after": "begin", "limit": "1000"}, cursor, cursor
+    for method, path, member, parameter in (
+        ("GET", "/v2/query", "nextCursor", "nextCursor"),
+        ("POST", "/v2/query", "nextCursor", "nextCursor"),
+        ("GET", "/v1/query", "lastId", "lastId"),
+        ("GET", "/v2/difference", "nextCursor", "nextCursor"),
+        ("POST", "/v2/difference", "nextCursor", "nextCursor"),
+        ("POST", "/access/v1/search/subject", "page.next_token", "page.token"),
+        ("POST", "/access/v1/search/resource", "page.next_token", "page.token"),
+    ):
+        limit: dict[str, Any] = {"page": {"limit": 1}} if "page" in member else {"limit": 1}
+        yield find_route(method, path), limit, member, parameter
+
+
+def send_page(client: Client, route: Route, given: dict[str, Any], cursor: str = "", parameter: str = "") -> Any:
+    if parameter == "page.token":
+        given = {"page": {**given["page"], "token": cursor}}
+    elif parameter:
+        given = {name: value for name, value in given.items() if name != "after"} | {parameter: cursor}
+    return request(client, route, given) if route.method == "GET" else request(client, route, **given)
+
+
+def read_cursors(client: Client) -> dict[str, tuple[str, Send]]:
+    """A cursor of each of these lists, and what goes on from there."""
+    found: dict[str, tuple[str, Send]] = {}
+    for route, given, member, parameter in list_pages(client.get("/v2/objects").headers["Warrant-Token"]):
+        first = send_page(client, route, given)
+        name = f"{route.method} {route.path} {[*given]}"
+        assert first.status_code == 200, (name, first.text)
+        cursor = first.json()
+        for key in member.split("."):
+            assert key in cursor, (name, cursor)
+            cursor = cursor[key]
+
+        def go_on(client: Client, text: str, r: Route = route, g: Any = given, p: str = parameter) -> httpx.Response:
+            answer: httpx.Response = send_page(client, r, g, text, p)
+            return answer
+
+        assert go_on(client, cursor).status_code == 200, name
+        found[name] = (cursor, go_on)
+    return found
+
+
+@contextmanager
+def restoring(url: str, later: int) -> Iterator[Restored]:
+    """A service whose store was restored while its caches were warm, and then written to `later` times."""
+    with running_service(settings_for(url)) as service, Client(service) as client:
+        client.define({"document": {"viewer": {}}, "user": {}, "folder": {"viewer": {}}})
+        FIRST_TOKENS[service] = client.get("/v2/objects").headers["Warrant-Token"]
+        for name in ("a", "b"):
+            client.post("/v2/policies", json={"name": name, "expression": "true", "parameters": {}}).raise_for_status()
+        client.grant("document:plan#viewer@user:ann", "document:plan#viewer@user:bob", "document:b#viewer@user:ann")
+        kept = client.get("/v2/objects").headers["Warrant-Token"]
+        backup = dump(url)
+        lost = []
+        for name in ("kim", "eve"):
+            client.grant(f"document:plan#viewer@user:{name}")
+            lost.append(client.get("/v2/objects").headers["Warrant-Token"])
+        cursors = read_cursors(client)
+        for send in PLACES.values():
+            send(client, lost[0])  # fills the caches; nothing is written, for the token is not that of the newest write
+        restore(url, backup)
+        for number in range(later):
+            client.grant(f"document:plan#viewer@user:later-{number}")
+        yield Restored(client, kept, lost, cursors)
+
+
+@pytest.fixture(scope="module", params=[(kind, later) for kind in STORES for later in (0, 3)], ids=str)
+def restored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Restored]:
+    kind, later = request.param
+    with restoring(new_database_url(kind, tmp_path_factory.mktemp("lost"), request), later) as found:
+        yield found
+
+
+def test_every_route_with_a_body_has_one_here() -> None:
+    assert {route.path for route in READS if route.method == "POST"} == {*BODIES}
+    with_as_of = [
+        route.path
+        for route in READS
+        if route.method == "POST" and "as_of" in getattr(route.body, "__struct_fields__", ())
+    ]
+    assert sorted(with_as_of) == sorted(AS_OF_BODIES)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_the_token_of_a_lost_write_is_refused_in_every_place(restored: Restored, place: str) -> None:
+    for token in restored.lost:
+        answer = PLACES[place](restored.client, token)
+        assert (answer.status_code, answer.json()) == (409, LOST)
+    kept = PLACES[place](restored.client, restored.kept)
+    assert kept.status_code < 500
+    assert "revision_lost" not in kept.text
+
+
+def test_a_cursor_that_names_a_lost_write_is_refused_in_every_list(restored: Restored) -> None:
+    assert len(restored.cursors) > 15
+    for name, (cursor, send) in restored.cursors.items():
+        answer = send(restored.client, cursor)
+        assert (answer.status_code, answer.json()) == (409, LOST), name
