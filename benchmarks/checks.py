@@ -97,7 +97,7 @@ def loaded_case(store: str, url: str, dataset: Dataset) -> Case:
 
 async def _ask_in_process(cases: Sequence[Case]) -> None:
     opened = [await counting_store(case.url) for case in cases]
-    without_graph = read_settings({"graph_warrants": "0"}, {})
+    without_graph = read_settings({"cache_bytes": "0"}, {})
     contexts = [wiring.context_of(store, without_graph) for store, _ in opened]
     pasts = [AsOf(revision=await context.store.check()) for context in contexts]
     for context in contexts:

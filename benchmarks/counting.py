@@ -1,12 +1,13 @@
 """A database that counts what is asked of it, and the instructions of the interpreter."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, TypeVar
 
 from magistrate import wiring
 from magistrate.config import read_settings
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.terms import Revision
 from magistrate.store.database import Database, Rows, Script
 from magistrate.store.following import Mark, Staleness
@@ -29,6 +30,9 @@ class CountingDatabase:
         self.reads = 0
         self.long_reads = 0
         self.rows = 0
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        return self._database.measure_caches()
 
     @property
     def statements(self) -> int:

@@ -109,7 +109,7 @@ def table(figures: Sequence[Figures]) -> str:
 
 async def figures_of(case: Case) -> Figures:
     store = await wiring.open_store(read_settings({"database_url": case.url}, {}))
-    settings = {"graph_warrants": "0", "max_query_work": "100000000", "max_check_work": "100000000"}
+    settings = {"cache_bytes": "0", "max_query_work": "100000000", "max_check_work": "100000000"}
     context = wiring.context_of(store, read_settings(settings, {}))
     proposal = await _prepare(context)
     kind, read = proposal_kind(proposal, Narrowing()), _read_proposal(context, proposal)

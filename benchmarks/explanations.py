@@ -68,7 +68,7 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 async def rows_of(case: Case) -> list[Sequence[str]]:
     store = await wiring.open_store(read_settings({"database_url": case.url}, {}))
-    context = wiring.context_of(store, read_settings({"graph_warrants": "0"}, {}))
+    context = wiring.context_of(store, read_settings({"cache_bytes": "0"}, {}))
     asked = [as_check(question) for question in case.asked[:QUESTIONS]]
     for check in asked[:WARM_UP]:
         await _is_allowed(context, check)

@@ -29,7 +29,7 @@ async def measure_first_lists(url: str, dataset: Dataset, name: str, most_rows: 
     in each round, in changing order; the model is known."""
     store, _ = await counting_store(url)
     graph, without = (
-        wiring.context_of(store, read_settings({"graph_warrants": most}, {})) for most in ("3000000", "0")
+        wiring.context_of(store, read_settings({"cache_bytes": most}, {})) for most in ("4000000000", "0")
     )
     without = replace(without, models=graph.models)
     texts = [query.text for query in dataset.queries() if query.about <= most_rows]
@@ -61,7 +61,7 @@ async def _time_round(graph: Context, without: Context, text: str, number: int) 
 
 async def _time_page(context: Context, text: str) -> tuple[float, int]:
     """Milliseconds of processor time for the first page, no listing being kept, and the number of rows."""
-    context = replace(context, listings=Listings(1_000_000))
+    context = replace(context, listings=Listings(100_000_000))
     wanted = read_wanted(QUERY_LIST, {}, context.store.identity)
     started = time.process_time()
     page = (await list_page(context, QueryRequest(read_query(text), {}), wanted, NO_DEMAND)).value

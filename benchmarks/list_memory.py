@@ -7,6 +7,7 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 from benchmarks.counting import counting_store
@@ -16,6 +17,7 @@ from magistrate.config import read_settings
 from magistrate.engine.query import read_query
 from magistrate.operations.checks.evaluating import finish_releases
 from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.listings import Listings
 from magistrate.operations.paging import read_wanted
 from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
 
@@ -26,7 +28,7 @@ LISTS = {
 }
 """Has the query for each data set, and how many users list what they may see."""
 SEED = 5
-MOST_WARRANTS = 3_000_000
+CACHE_BYTES = 4_000_000_000
 NOT_MEASURED = "n/a"
 TARGET_BYTES = 60
 
@@ -92,16 +94,16 @@ async def measure_list_memory(url: str, dataset: Dataset, name: str, users: int 
     if meter is None:
         return name, f"{count:,}", NOT_MEASURED, NOT_MEASURED, NOT_MEASURED, f"≤ {TARGET_BYTES}"
     store, _ = await counting_store(url)
-    context = wiring.context_of(
-        store, read_settings({"graph_warrants": str(MOST_WARRANTS), "kept_query_entries": "0"}, {})
-    )
+    context = wiring.context_of(store, read_settings({"cache_bytes": str(CACHE_BYTES)}, {}))
+    context = replace(context, listings=Listings(0))
     wanted = read_wanted(QUERY_LIST, {"limit": "25"}, store.identity)
     for user in Random(SEED).sample(range(dataset.size // 10), count):
         for _ in range(2):  # the second time, what the list rests on is cached
             await list_page(context, QueryRequest(read_query(query.format(user)), {}), wanted, NO_DEMAND)
     graph = context.graph.find_newest()
     assert graph is not None
-    warrants, ids, before = graph.warrants, graph.adjacency.count_ids(), meter()
+    warrants, ids = sum(index.entries.count_warrants() for index in graph.adjacency), graph.adjacency.count_ids()
+    before = meter()
     graph.replace_adjacency()
     await finish_releases()
     each = (before - meter()) / warrants

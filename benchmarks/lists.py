@@ -40,6 +40,10 @@ from magistrate.operations.kept_page import StoredRow
 from magistrate.operations.listings import Listings
 from magistrate.operations.paging import MAX_LIMIT, Page, read_wanted
 from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
+from magistrate.wiring.contexts import LISTS_SHARE
+
+KEPT_BYTES = 4_000_000_000
+"""Is enough for every list of the data sets."""
 
 SIZE = 1_000_000
 SEED = 1
@@ -172,7 +176,7 @@ async def _ask_in_process(loaded: Sequence[Loaded], cases: Sequence[Case], secon
     opened = {one.url: await counting_store(one.url) for one in loaded}
     gc.collect()
     gc.freeze()  # as each worker does when it starts
-    settings = read_settings({"graph_warrants": "0"}, {})  # a check is what it costs with its reads
+    settings = read_settings({"cache_bytes": "0"}, {})  # a check is what it costs with its reads
     contexts = {url: wiring.context_of(store, settings) for url, (store, _) in opened.items()}
     row_counts: dict[str, int] = {}
     for case in cases:
@@ -191,7 +195,7 @@ async def _ask_in_process(loaded: Sequence[Loaded], cases: Sequence[Case], secon
 
 async def _look_through(case: Case, context: Context, row_counts: dict[str, int]) -> None:
     """Finds the cursor, and counts the rows, the same ones on each store; plans and statements are made meanwhile."""
-    context = replace(context, listings=Listings(context.max_query_work))  # keeps whatever is found
+    context = replace(context, listings=Listings(KEPT_BYTES))  # keeps whatever is found
     await _page(context, case, None)
     if case.text not in row_counts:
         row_counts[case.text] = await _row_count(case, context)
@@ -239,7 +243,7 @@ async def _anew_ms(case: Case, context: Context) -> float | None:
 
 def _with_nothing_kept(context: Context) -> Context:
     """The model is kept all the same."""
-    return replace(context, listings=Listings(read_settings({}, {}).kept_query_entries))
+    return replace(context, listings=Listings(read_settings({}, {}).cache_bytes // LISTS_SHARE))
 
 
 async def _timed(context: Context, case: Case, cursor: str | None) -> tuple[float, Page[StoredRow]]:

@@ -159,9 +159,9 @@ def test_memory_is_reported_by_the_warrant_where_their_number_is_known() -> None
 
 
 def test_the_number_of_kept_warrants_is_read_off_the_metrics() -> None:
-    assert held_in("# HELP magistrate_graph_warrants kept\nmagistrate_graph_warrants 12345.0\n") == 12_345
-    assert held_in('magistrate_graph_warrants{pid="1"} 7\nmagistrate_graph_warrants{pid="2"} 8\n') == 15
-    assert held_in("magistrate_graph_warrants_total 7\n") is None
+    assert held_in("# HELP magistrate_graph_entries kept\nmagistrate_graph_entries 12345.0\n") == 12_345
+    assert held_in('magistrate_graph_entries{pid="1"} 7\nmagistrate_graph_entries{pid="2"} 8\n') == 15
+    assert held_in("magistrate_graph_entries_total 7\n") is None
 
 
 def test_stale_and_wrong_answers_are_counted_together() -> None:

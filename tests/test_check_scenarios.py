@@ -86,7 +86,7 @@ async def counted(
 ) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     url = new_database_url(request.param, tmp_path_factory.mktemp("counted"), request)
     store, database = await counting_store(url)
-    yield wiring.context_of(store, settings_for(url, graph_warrants=0)), database
+    yield wiring.context_of(store, settings_for(url, cache_bytes=0)), database
     await store.close()
 
 
@@ -182,7 +182,7 @@ async def test_a_scenario_with_a_graph_before_and_after_it_is_filled(
 ) -> None:
     ctx, database = counted
     await begin(ctx, database, scenario)
-    with_graph = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 1_000, ctx.now))
+    with_graph = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 1_000_000, ctx.now))
 
     for question in [*scenario.checks, *scenario.checks]:
         decision = await decision_of(with_graph, question)

@@ -83,7 +83,12 @@ IDEAS = (
     Idea(
         "legacy cursor",
         "old",
-        outside=("engine/graph/segments.py", "engine/graph/object_entries.py", "engine/graph/former_lists.py"),
+        outside=(
+            "engine/segments.py",
+            "engine/graph/decision_cache.py",
+            "engine/graph/object_entries.py",
+            "engine/graph/former_lists.py",
+        ),
     ),  # a generation of the graph cache
     Idea("source server", "old_server theirs"),
     Idea("target", "owed"),
@@ -198,7 +203,7 @@ def test_a_synonym_is_recognized(path: str, text: str) -> None:
         ("api/auth/provider.py", "def verify(claims): ..."),
         ("api/server/protocol.py", "head = b''"),
         ("store/sql.py", "row = ()"),
-        ("engine/graph/segments.py", "old = {}"),
+        ("engine/segments.py", "old = {}"),
     ],
 )
 def test_other_meanings_of_a_word_are_no_synonyms(path: str, text: str) -> None:

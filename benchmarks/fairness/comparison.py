@@ -92,7 +92,7 @@ def _compare_shape(groups: Groups, store: str, database_url: str, deadline_secon
     """Services are new for each shape: what one of them does to a service must not be charged to the next."""
     rows: list[Compared] = []
     with ExitStack() as stack:
-        sides = [_side(stack, database_url, deadline_seconds, flags) for flags in ((), ("--graph-warrants", "0"))]
+        sides = [_side(stack, database_url, deadline_seconds, flags) for flags in ((), ("--cache-bytes", "0"))]
         for name, ask in _asks(groups):
             rows.append(_compared(f"{groups.shape} of {groups.size:,}: {name}", store, sides, ask))
             if any(side.is_stuck for side in sides):

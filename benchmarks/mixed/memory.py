@@ -17,7 +17,7 @@ FIRST = 2_000
 """Questions that fill everything else a server keeps."""
 BATCH = 100
 
-_HELD = re.compile(r"^magistrate_graph_warrants(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
+_HELD = re.compile(r"^magistrate_graph_entries(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

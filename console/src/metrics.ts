@@ -32,7 +32,7 @@ export interface Figures {
   statementsPerSecond?: number;
   errorsPerSecond?: number;
   refusedPerSecond?: number;
-  cachedWarrants: number;
+  cachedEntries: number;
   running: number;
   waiting: number;
   routes: RouteFigures[];
@@ -75,7 +75,7 @@ export function compareReadings(before: Reading | undefined, after: Reading): Fi
     statementsPerSecond: rate(grown, "magistrate_statements_total"),
     errorsPerSecond: rate(failed, REQUESTS),
     refusedPerSecond: rate(grown, "magistrate_requests_shed_total"),
-    cachedWarrants: sum(after.samples, "magistrate_graph_warrants"),
+    cachedEntries: sum(after.samples, "magistrate_graph_entries"),
     running: sum(after.samples, "magistrate_requests_running"),
     waiting: sum(after.samples, "magistrate_requests_waiting"),
     routes: routes.sort((one, other) => other.total - one.total || (one.route < other.route ? -1 : 1)),

@@ -11,7 +11,7 @@ magistrate_request_seconds_bucket{${route},le="0.1"} ${requests}
 magistrate_request_seconds_bucket{${route},le="+Inf"} ${requests}
 magistrate_graph_hits_total ${hits}
 magistrate_graph_misses_total 25
-magistrate_graph_warrants 7
+magistrate_graph_entries 7
 magistrate_requests_running 1
 `;
 }
@@ -20,7 +20,7 @@ describe("readings of metrics", () => {
   test("one alone says what happened since the service was started", () => {
     const figures = compareReadings(undefined, readSamples(metrics(100, 75, 40), 0));
 
-    expect(figures).toMatchObject({ total: 101, medianMs: 5, slowMs: 100, cacheHits: 0.75, cachedWarrants: 7, running: 1 });
+    expect(figures).toMatchObject({ total: 101, medianMs: 5, slowMs: 100, cacheHits: 0.75, cachedEntries: 7, running: 1 });
     expect(figures.perSecond).toBeUndefined();
     expect(figures.routes[0]).toEqual({ route: "GET /v2/objects", total: 100, medianMs: 5, slowMs: 100 });
     expect(figures.routes[1]).toMatchObject({ route: "GET other paths", total: 1 });

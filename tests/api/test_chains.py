@@ -42,7 +42,7 @@ def served(
         "max_definition_bytes": 1_048_576,
         "max_json_depth": 200,
         "max_check_work": 1_000_000,
-        "graph_warrants": 100_000,
+        "cache_bytes": 50_000_000,
     }
     with running_service(settings_for(url, **limits)) as service, Client(service) as client:
         client.timeout = 120

@@ -105,9 +105,9 @@ def test_a_service_that_is_encrypted_or_local_is_fine(database_url: str, given: 
 
 def test_limits_of_the_machine_are_found(database_url: str) -> None:
     found = [one for one in findings({"database_url": database_url, "max_connections": "1000000", "workers": "256",
-        "graph_warrants": "1000000000"}) if one["check"] == "limits"]  # fmt: skip
+        "cache_bytes": "1000000000000"}) if one["check"] == "limits"]  # fmt: skip
 
-    assert [one["message"].split(" ")[:3] for one in found][-1] == ["full", "graph", "caches"]
+    assert [one["message"].split(" ")[:3] for one in found][-1] == ["full", "caches", "take"]
     assert all(one["remedy"] for one in found)
 
 

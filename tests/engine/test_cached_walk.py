@@ -56,10 +56,10 @@ CASES = {
 class Cache:
     """A graph, and the warrants that it caches."""
 
-    def __init__(self, most: int = 1_000, most_each: int = 500) -> None:
+    def __init__(self, most_bytes: int = 1_000_000, most_each: int = 500) -> None:
         ever = [stored_warrant(one, number, 0) for number, one in enumerate((*WRITTEN, *LATER, *OF_MANY), 1)]
         self.stored = ever[: len(WRITTEN)]
-        self.graph = Graph(model_of(dict(TYPES), ever), Revision(1), most, most_each)
+        self.graph = Graph(model_of(dict(TYPES), ever), Revision(1), most_bytes, most_each)
 
     def decide(self, asked: Check) -> Decision:
         for _ in range(20):
@@ -192,17 +192,31 @@ def test_a_decision_beside_a_policy_for_somebody_else_is_cached(cache: Cache) ->
     assert len(cache.graph.decisions) == len(CASES) + 1
 
 
-def test_decisions_go_when_the_graph_evicts_entries() -> None:
+def test_decisions_go_when_the_graph_evicts_entries(cache: Cache) -> None:
     """It would not notice changes of these."""
-    cache = Cache(most=40)
     assert cache.decide(question("document:2#viewer@user:bob")) == IMPLICIT
-    for number in range(100, 200):
-        cache.decide(question(f"document:{number}#viewer@user:zoe-{'e' * MOST_CHARACTERS}"))  # too long to be cached
-    assert not any(view.entries.find("2") or "2" in view.entries.young for view in cache.graph.views)
+    for _ in range(2):
+        cache.graph._capacity.age()
+    assert not any(view.entries.has("2") for view in cache.graph.views)
 
     cache.write("document:2#viewer@user:bob")
 
     assert cache.decide(question("document:2#viewer@user:bob")) == EXPLICIT
+
+
+def test_checks_of_ids_that_do_not_exist_evict_nothing_that_exists() -> None:
+    cache = Cache(most_bytes=40_000)
+    assert cache.decide(question("document:2#viewer@user:bob")) == IMPLICIT
+    entries, before = cache.graph.measure()[0], cache.graph.count_entries()
+
+    for number in range(300):
+        nobody = f"zoe-{'e' * 900}{number}"
+        assert cache.decide(question(f"document:{number + 100}{'x' * 900}#viewer@user:{nobody}")) == DENIED
+
+    assert cache.graph.measure()[0] == entries
+    assert cache.graph.measure()[1].bytes <= 5_000
+    assert cache.graph.count_entries() < before + 20
+    assert any("2" in view.entries.young for view in cache.graph.views)
 
 
 def test_decisions_go_when_the_model_changes(cache: Cache) -> None:
@@ -213,12 +227,27 @@ def test_decisions_go_when_the_model_changes(cache: Cache) -> None:
     assert cache.decide(question("document:1#viewer@user:bob")) == DENIED
 
 
-def test_the_number_of_decisions_is_limited() -> None:
-    cache = Cache(most=8)
+def test_the_bytes_of_decisions_are_limited_and_the_newest_stay() -> None:
+    cache = Cache(most_bytes=160_000)
 
-    for number in range(20):
+    for number in range(200):
         cache.decide(question(f"document:{number}#viewer@user:zoe"))
-        assert len(cache.graph.decisions) <= 8
+        decisions = cache.graph.measure()[2]
+        assert (decisions.cache, decisions.most_bytes) == ("decisions", 10_000)
+        assert decisions.bytes <= decisions.most_bytes
+        assert cache.graph.decisions.find([question(f"document:{number}#viewer@user:zoe")])
+    assert len(cache.graph.decisions) > 10
+
+
+def test_decisions_stay_when_entries_age_once_and_go_when_these_are_evicted() -> None:
+    cache = Cache()
+    check = question("document:2#viewer@user:bob")
+    assert cache.decide(check) == IMPLICIT
+    capacity = cache.graph._capacity
+
+    for one, still_there in ((capacity, True), (capacity.absent, False)):
+        one.age()
+        assert bool(cache.graph.decisions.find([check])) == still_there
 
 
 def test_a_check_with_long_ids_is_not_cached(cache: Cache) -> None:

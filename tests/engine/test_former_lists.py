@@ -6,7 +6,7 @@ import pytest
 
 from magistrate.engine.graph import former_lists
 from magistrate.engine.graph.former_lists import FormerLists
-from magistrate.engine.graph.segments import Capacity
+from magistrate.engine.segments import Capacity
 
 
 class Name:

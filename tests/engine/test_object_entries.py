@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from magistrate.engine.dismantling import Container
-from magistrate.engine.graph.adjacent_objects import AdjacentObjects, ReachedObjects, weigh_objects
+from magistrate.engine.graph.adjacent_objects import AdjacentObjects, ReachedObjects, measure_objects
 from magistrate.engine.graph.entry_drafts import EntryBatch
 from magistrate.engine.graph.object_entries import BATCHES_AT_ONCE, EntrySegment, ReadEntries
-from magistrate.engine.graph.segments import FEW_ITEMS, Capacity
 from magistrate.engine.graph.sparse_array import PAGE_SIZE
+from magistrate.engine.segments import FEW_ITEMS, Capacity
 
 subjects = st.sampled_from([0, 1, 2, 3, PAGE_SIZE - 1, PAGE_SIZE, PAGE_SIZE + 7])
 objects = st.lists(st.integers(0, 200_000), max_size=4, unique=True)
@@ -26,7 +26,7 @@ steps = st.one_of(
     st.tuples(st.just("age")),
     st.tuples(st.just("clear")),
 )
-ENOUGH = 1_000_000
+ENOUGH = 10_000_000
 
 
 def entry_of(numbers: list[int]) -> AdjacentObjects:
@@ -74,8 +74,7 @@ def test_entries_are_found_until_they_are_evicted(taken: list[tuple[object, ...]
                 had = [one.pop(subject, None) for one in (young, old)]
                 assert segment.evict(subject) == (had != [None, None])
             case ("age",):
-                capacity.take(ENOUGH)  # evicts what is old
-                capacity.free(0, ENOUGH)
+                capacity.age()
                 empty = {subject: numbers for subject, numbers in (young | old).items() if not numbers}
                 old, young = {subject: numbers for subject, numbers in young.items() if numbers}, empty
             case ("clear",):
@@ -83,13 +82,13 @@ def test_entries_are_found_until_they_are_evicted(taken: list[tuple[object, ...]
                 young, old = {}, {}
 
         held = young | old
-        assert capacity.size == sum(len(numbers) for numbers in held.values())
+        assert capacity.bytes == sum(measure_objects(entry_of(numbers)) for numbers in held.values() if numbers)
         assert all(segment.has(subject) == (subject in held) for subject in wanted)
 
     held = young | old
     found = {number for subject in wanted for number in held.get(subject, ())}
     assert collected(segment, BitMap(wanted)) == (found, wanted - held.keys())
-    assert capacity.size == sum(len(numbers) for numbers in held.values())
+    assert capacity.bytes == sum(measure_objects(entry_of(numbers)) for numbers in held.values() if numbers)
 
 
 @given(st.lists(batches, max_size=4), st.sets(subjects, min_size=1))
@@ -113,7 +112,7 @@ def test_a_batch_without_some_subjects_has_all_others(entries: Mapping[int, list
 
     expected = {subject: entry_of(numbers) for subject, numbers in entries.items() if subject not in excluded}
     assert dict(remaining.list_each()) == expected
-    assert remaining.weight == sum(weigh_objects(entry) for entry in expected.values() if entry != b"")
+    assert remaining.weight == sum(measure_objects(entry) for entry in expected.values() if entry != b"")
 
 
 def test_what_a_search_has_read_is_looked_into_in_small_portions() -> None:

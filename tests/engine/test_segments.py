@@ -1,5 +1,6 @@
 """The capacity counts what all segments hold, and what is evicted together is passed on, to be freed in steps."""
 
+import sqlite3
 from collections import Counter
 from collections.abc import Mapping
 
@@ -8,12 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.dismantling import Container
-from magistrate.engine.graph.segments import FEW_ITEMS, CacheSegment, Capacity, Key
+from magistrate.engine.segments import FEW_ITEMS, AbsentKeys, CacheSegment, Capacity, Key, SparseSegment, measure_key
 from tests.working import counted_lines
 
 MANY = 2 * FEW_ITEMS
+KEY_BYTES = measure_key(0)
 
 keys = st.integers(0, 9)
+NOTHING = 1
 weights = st.integers(1, 4)
 kept: st.SearchStrategy[Mapping[int, int]] = st.dictionaries(keys, weights, max_size=4)
 steps = st.one_of(
@@ -31,9 +34,11 @@ def weigh(weight: int) -> int:
 
 
 @given(st.lists(st.tuples(st.integers(0, 1), steps), max_size=30), st.integers(1, 30))
-def test_the_size_is_the_weight_of_all_entries(taken: list[tuple[int, tuple[object, ...]]], most: int) -> None:
-    capacity = Capacity(most)
-    segments = [CacheSegment(capacity, weigh) for _ in range(2)]
+def test_the_bytes_are_those_of_all_entries(taken: list[tuple[int, tuple[object, ...]]], most: int) -> None:
+    absent = Capacity(most * KEY_BYTES)
+    capacity = Capacity(most * KEY_BYTES, absent=absent)
+    sparse = SparseSegment(capacity, weigh, NOTHING)
+    segments = [CacheSegment(capacity, weigh), sparse]
     for number, step in taken:
         segment = segments[number]
         match step:
@@ -50,12 +55,55 @@ def test_the_size_is_the_weight_of_all_entries(taken: list[tuple[int, tuple[obje
             case ("clear",):
                 capacity.clear()
 
-        assert capacity.size == sum(sum(one.young.values()) + sum(one._old.values()) for one in segments)
+        assert capacity.bytes <= max(capacity.most_bytes, KEY_BYTES + 4)  # a single entry may exceed it
+        kept = [entry for one in segments for entries in (one.young, one._old) for entry in entries.items()]
+        assert capacity.bytes == sum(measure_key(key) + weight for key, weight in kept)
+        assert absent.bytes == KEY_BYTES * len(sparse.absent)
+        assert NOTHING not in sparse.young.values()
+
+
+def test_keys_that_have_nothing_do_not_evict_entries() -> None:
+    capacity = Capacity(10 * (KEY_BYTES + 1), absent=Capacity(10 * KEY_BYTES))
+    segment = SparseSegment(capacity, weigh, NOTHING)
+    segment.keep(-1, 3)
+
+    for key in range(1_000):
+        segment.keep(key, NOTHING)
+        assert segment.find(key) == NOTHING
+
+    assert segment.young == {-1: 3}
+    assert 5 <= len(segment.absent) <= 10
+    assert segment.find(0) is None
+
+
+def test_what_is_used_stays_when_what_is_not_used_goes() -> None:
+    segment = SparseSegment(Capacity(10 * (KEY_BYTES + 1), absent=Capacity(10 * KEY_BYTES)), weigh, NOTHING)
+    segment.keep(-1, 1)
+    segment.keep(-2, NOTHING)
+
+    for key in range(100):
+        segment.keep(key, 1 if key % 2 else NOTHING)
+        assert -1 in segment.young or segment.find(-1)
+        assert segment.find(-2) == NOTHING
+
+
+def test_a_text_counts_the_same_whatever_has_read_it() -> None:
+    capacity, id = Capacity(1_000_000), "".join(["jos", "é" * 100])
+    absent = AbsentKeys(capacity)
+    absent.keep(id)
+    before = capacity.bytes
+
+    sqlite3.connect(":memory:").execute("select ?", (id,))  # which leaves its UTF-8 beside it
+    absent.evict(id)
+
+    assert before > len(id.encode())
+    assert capacity.bytes == 0
 
 
 def test_many_entries_that_are_evicted_together_are_passed_on() -> None:
     evicted: list[Container] = []
-    capacity = Capacity(4 * MANY, evicted.append)
+    each = KEY_BYTES + 1
+    capacity = Capacity(4 * MANY * each, evicted.append)
     segment = CacheSegment(capacity, weigh)
 
     def keep(start: int) -> Mapping[Key, int]:
@@ -65,24 +113,25 @@ def test_many_entries_that_are_evicted_together_are_passed_on() -> None:
     first = keep(0)
     keep(MANY)
     segment.keep(-1, 1)
-    assert (evicted, capacity.size) == ([], 2 * MANY + 1)
-    assert not segment.young  # it is the old generation now
+    assert (evicted, capacity.bytes) == ([], (2 * MANY + 1) * each)
+    assert segment.young == {-1: 1}  # what came before is the old generation now
 
-    second = keep(2 * MANY)
-    keep(3 * MANY)
-    segment.keep(-2, 1)
-    assert Counter(map(len, evicted)) == {2 * MANY + 1: 1}
+    second = segment.young
+    keep(2 * MANY)
+    segment.keep_each(dict.fromkeys(range(3 * MANY, 4 * MANY), 1))
+    assert Counter(map(len, evicted)) == {2 * MANY: 1}
     assert evicted[0] is first
+    assert capacity.bytes <= capacity.most_bytes
 
     segment.evict_all()
-    assert Counter(map(len, evicted)) == {2 * MANY + 1: 2}
+    assert len(evicted) == 2
     assert evicted[1] is second
-    assert capacity.size == 0
+    assert capacity.bytes == 0
 
 
 def test_a_few_entries_are_freed_at_once() -> None:
     evicted: list[Container] = []
-    segment = CacheSegment(Capacity(10 * FEW_ITEMS, evicted.append), weigh)
+    segment = CacheSegment(Capacity(10 * FEW_ITEMS * KEY_BYTES, evicted.append), weigh)
 
     segment.keep_each(dict.fromkeys(range(FEW_ITEMS), 1))
     segment.evict_all()
@@ -92,7 +141,7 @@ def test_a_few_entries_are_freed_at_once() -> None:
 
 @pytest.mark.parametrize("others", [1, 1_000])
 def test_a_segment_is_removed_without_looking_at_others(others: int) -> None:
-    capacity = Capacity(MANY)
+    capacity = Capacity(MANY * KEY_BYTES)
     segments = [CacheSegment(capacity, weigh) for _ in range(1 + others)]
 
     with counted_lines() as lines:

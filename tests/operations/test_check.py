@@ -60,7 +60,7 @@ def new(written: str) -> NewWarrant:
 @pytest.fixture
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     store, database = await counting_store(database_url)
-    yield wiring.context_of(store, settings_for(database_url, graph_warrants=0)), database
+    yield wiring.context_of(store, settings_for(database_url, cache_bytes=0)), database
     await store.close()
 
 
@@ -286,7 +286,7 @@ async def test_other_requests_run_while_policies_are_evaluated(counted: tuple[Co
 
 async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase], database_url: str) -> None:
     ctx, _ = counted
-    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=10_000, graph_warrants=0))
+    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=10_000, cache_bytes=0))
     await define(frugal, DRIVE)
     await grant(frugal, *[f"folder:0#viewer@team:eng#member[none(list, {{# == {place}.5}})]" for place in range(40)])
     asked = structs.replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
@@ -297,7 +297,7 @@ async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase],
 
 async def test_an_exceeded_budget_is_no_answer(counted: tuple[Context, CountingDatabase], database_url: str) -> None:
     ctx, _ = counted
-    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=1_000, graph_warrants=0))
+    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=1_000, cache_bytes=0))
     await define(frugal, DRIVE)
     await grant(frugal, *chain(600))
 

@@ -7,7 +7,7 @@ import pytest
 
 from magistrate.engine.evaluation import Check
 from magistrate.engine.policy import STEPS_AT_ONCE, policy
-from magistrate.engine.policy.cache import MOST_CHARACTERS, TextCache
+from magistrate.engine.policy.cache import MOST_BYTES, TextCache
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import PolicyNode
 from magistrate.engine.policy.run import PolicyRun
@@ -80,7 +80,7 @@ async def compiled_in(node: Node, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     policies = [WRITTEN_LONG.format(number) for number in range(NUMBER)]
     await node.grant(*(f"folder:f#viewer@user:ann[{text}]" for text in policies))
     for cache in ("_POLICIES", "_PROGRAMS"):
-        monkeypatch.setattr(policy, cache, TextCache(MOST_CHARACTERS))
+        monkeypatch.setattr(policy, cache, TextCache(MOST_BYTES))
     threads: list[int] = []
     compile_text = policy.compile_text
 

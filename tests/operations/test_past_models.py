@@ -1,6 +1,7 @@
 """Models of the past: read once, kept for as long as they are used, never one with a pattern missing."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.models import Models
 from magistrate.operations.object_types import delete_object_type
 from tests.operations.node import Node
 from tests.operations.test_check import DRIVE, question
@@ -21,6 +23,7 @@ from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
 
+MOST_BYTES = 16_000_000
 CHECK = "folder:1#viewer@user:ann"
 VIEWED_BY_NOBODY = {"folder": {**DRIVE["folder"], "viewer": {}}}
 
@@ -28,7 +31,8 @@ VIEWED_BY_NOBODY = {"folder": {**DRIVE["folder"], "viewer": {}}}
 @pytest.fixture
 async def node(database_url: str) -> AsyncIterator[Node]:
     store, database = await counting_store(database_url)
-    yield Node(wiring.context_of(store, settings_for(database_url, graph_warrants=0)), database)
+    context = wiring.context_of(store, settings_for(database_url, cache_bytes=0))
+    yield Node(replace(context, models=Models(store, MOST_BYTES)), database)
     await store.close()
 
 
@@ -82,7 +86,7 @@ async def test_a_pattern_that_is_new_since_then_leaves_the_model_as_it_is_known(
 
 async def test_no_pattern_is_missing_from_a_model_that_was_kept_before_others_wrote(database_url: str) -> None:
     stores = [await counting_store(database_url) for _ in range(2)]
-    settings = settings_for(database_url, graph_warrants=0)
+    settings = settings_for(database_url, cache_bytes=0)
     writer, reader = (Node(wiring.context_of(store, settings), database) for store, database in stores)
     await writer.define(DRIVE)
     await writer.grant("folder:1#viewer@user:ann")
@@ -116,7 +120,7 @@ async def test_each_model_of_many_answers_for_its_own_revisions(node: Node) -> N
 
 
 async def test_few_models_of_the_past_are_kept(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "LEAST_CHARACTERS_OF_PAST", models.MOST_CHARACTERS_OF_PAST // 2)
+    monkeypatch.setattr(models, "LEAST_BYTES", MOST_BYTES // 2 - 100_000)
     await node.define(DRIVE)
     for number in range(5):
         await node.define({"printer": {f"operator{number}": {}}})
@@ -131,7 +135,7 @@ async def test_few_models_of_the_past_are_kept(node: Node, monkeypatch: pytest.M
 async def test_a_model_that_is_larger_than_all_that_is_kept_is_used_and_not_kept(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "LEAST_CHARACTERS_OF_PAST", models.MOST_CHARACTERS_OF_PAST + 1)
+    monkeypatch.setattr(models, "LEAST_BYTES", MOST_BYTES + 1)
     await node.define(DRIVE)
     await node.define({"printer": {"operator": {}}})
 

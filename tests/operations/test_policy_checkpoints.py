@@ -14,7 +14,7 @@ from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.api.lines import read_line
 from magistrate.api.service import Call
 from magistrate.engine.policy import policy
-from magistrate.engine.policy.cache import MOST_CHARACTERS, TextCache
+from magistrate.engine.policy.cache import MOST_BYTES, TextCache
 from magistrate.errors import InvalidParameter
 from magistrate.operations.callers import ALL_SCOPES, Caller
 from magistrate.operations.consistency import NO_DEMAND
@@ -73,11 +73,11 @@ async def test_other_requests_run_between_two_policies_of_a_request(context: Con
     assert await turns_during(refused(context, [*bodies, WRONG])) >= 99
 
 
-@pytest.mark.parametrize("cached_characters", [1, MOST_CHARACTERS])
+@pytest.mark.parametrize("cached_bytes", [1, MOST_BYTES])
 async def test_long_policies_of_a_request_are_parsed_in_a_thread(
-    context: Context, monkeypatch: pytest.MonkeyPatch, cached_characters: int
+    context: Context, monkeypatch: pytest.MonkeyPatch, cached_bytes: int
 ) -> None:
-    monkeypatch.setattr(policy, "_POLICIES", TextCache(cached_characters))
+    monkeypatch.setattr(policy, "_POLICIES", TextCache(cached_bytes))
     threads: list[int] = []
     compile_policy = policy.compile_policy
 

@@ -3,6 +3,7 @@
 import gc
 import hashlib
 import itertools
+import sys
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from types import FunctionType, ModuleType
@@ -27,10 +28,17 @@ from magistrate.errors import BudgetExceeded, InvalidParameter, RevisionLost
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.kept_page import KEPT_PAGE_ENTRIES, StoredRow
-from magistrate.operations.listings import LEAST_ENTRIES, ListingKey, Listings, SnapshotListing
+from magistrate.operations.kept_page import StoredRow
+from magistrate.operations.listings import (
+    LISTING_BYTES,
+    ListingKey,
+    Listings,
+    SnapshotListing,
+    SortKey,
+    measure_key,
+)
 from magistrate.operations.object_types import create_object_types
-from magistrate.operations.objects import delete_objects
+from magistrate.operations.objects import ObjectDraft, create_objects, delete_objects
 from magistrate.operations.paging import Page, Wanted, read_wanted
 from magistrate.operations.query import QUERY_LIST, ROWS_BETWEEN_CHECKPOINTS, QueryRequest, list_page
 from magistrate.operations.set_listings import SetListing
@@ -58,6 +66,7 @@ DRIVE: dict[str, dict[str, Any]] = {
     },
 }
 SEES = "select document where user:ann is viewer"
+SEES_FOLDERS = "select folder where user:ann is viewer"
 VIEWERS = "select viewer of type user for document:d00"
 
 
@@ -85,7 +94,7 @@ async def revoke(ctx: Context, *written: str) -> Revision:
 
 def somewhere_else(ctx: Context) -> Context:
     """As another worker has it: with nothing kept."""
-    return replace(ctx, listings=Listings(1_000_000))
+    return replace(ctx, listings=Listings(100_000_000))
 
 
 async def page_of(ctx: Context, q: str, **parameters: str) -> Snapshot[Page[StoredRow]]:
@@ -298,8 +307,10 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
     assert not [one for one in held.values() if isinstance(one, Model | ReverseIndex | Work)]
 
 
-def listing(entries: int) -> SnapshotListing:
-    return SnapshotListing([], {}, size=entries - LEAST_ENTRIES - KEPT_PAGE_ENTRIES)
+def listing(bytes: int, is_empty: bool = False) -> SnapshotListing:
+    """A listing of one row or none that counts as so many bytes with its key."""
+    keys: list[SortKey] = [] if is_empty else [("document", "a", "viewer")]
+    return SnapshotListing(keys, {}, own_bytes=bytes - LISTING_BYTES - KEY_BYTES)
 
 
 def key(revision: int) -> ListingKey:
@@ -310,20 +321,52 @@ def kept(listings: Listings, revisions: Sequence[int]) -> list[int]:
     return [revision for revision in revisions if listings.find(key(revision), 0) is not None]
 
 
+KEY_BYTES = measure_key(key(1))
+
+
 def test_the_listings_requested_recently_are_kept_as_far_as_there_is_capacity() -> None:
-    listings = Listings(1_000)
+    listings = Listings(80_000)  # of which seven eighths are for listings with rows
     for revision in (1, 2, 3):
-        listings.keep(key(revision), listing(300))
+        listings.keep(key(revision), listing(20_000))
     listings.find(key(1), 0)
 
-    assert len(listings.keep(key(4), listing(400))) == 1
+    assert len(listings.keep(key(4), listing(30_000))) == 1
     assert kept(listings, [1, 2, 3, 4]) == [1, 3, 4]
-    larger = listing(1_010)
+    larger = listing(70_001)
     assert listings.keep(key(5), larger) == [larger]
     assert kept(listings, [1, 3, 4, 5]) == [1, 3, 4]
-    assert len(listings.keep(key(4), listing(100))) == 1
-    assert listings.keep(key(6), listing(300)) == []
+    assert len(listings.keep(key(4), listing(10_000))) == 1
+    assert listings.keep(key(6), listing(20_000)) == []
     assert kept(listings, [1, 3, 4, 6]) == [1, 3, 4, 6]
+    assert [one.bytes for one in listings.measure()] == [70_000, 0]
+
+
+def test_listings_without_rows_evict_none_that_have_some() -> None:
+    listings = Listings(80_000)
+    listings.keep(key(1), listing(70_000))
+
+    for revision in range(2, 100):
+        listings.keep(key(revision), listing(4_000, is_empty=True))
+
+    assert kept(listings, [1, 97, 98, 99]) == [1, 98, 99]
+    assert [(one.cache, one.bytes) for one in listings.measure()] == [("lists", 70_000), ("empty_lists", 8_000)]
+
+
+async def test_a_page_counts_what_its_objects_weigh(ctx: Context) -> None:
+    meta = '{"text":"' + "x" * 20_000 + '"}'
+    refs = [ObjectRef(TypeName("folder"), ObjectId(f"f{number}")) for number in range(5)]
+    await create_objects(ctx, [ObjectDraft(ref.type, ref.id, meta) for ref in refs], ctx.stamp("ann"))
+    await grant(ctx, *(f"folder:f{number}#viewer@user:ann" for number in range(5)))
+    ctx = replace(ctx, listings=Listings(4_000_000))
+
+    await page_of(ctx, SEES_FOLDERS)
+    [lists, _] = ctx.listings.measure()
+    small = replace(ctx, listings=Listings(400_000))
+    await page_of(small, SEES_FOLDERS)
+    [without_page, _] = small.listings.measure()
+
+    assert 5 * 2 * 20_000 < lists.bytes < 5 * 3 * 20_000
+    assert 0 < without_page.bytes < 20_000
 
 
 async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
@@ -363,9 +406,10 @@ async def test_a_listing_counts_what_its_results_hold(ctx: Context) -> None:
     ]
 
     assert isinstance(found, SnapshotListing)
-    held = sum(one.entries + one.reports.steps for one in found.results_by_name.values())
-    assert found.entries == LEAST_ENTRIES + KEPT_PAGE_ENTRIES + len(found.keys) + held
-    assert held > len(found.keys)
+    assert found.bytes > 100 * len(found.keys) + sum(
+        sum(map(sys.getsizeof, one.result_set.exceptions)) + 100 * sum(map(len, one.reports.remains))
+        for one in found.results_by_name.values()
+    )
 
 
 def test_a_listing_is_freed_in_steps_with_all_that_it_holds() -> None:
@@ -375,7 +419,7 @@ def test_a_listing_is_freed_in_steps_with_all_that_it_holds() -> None:
         TypeName("doc"),
         RelationName("viewer"),
         ResultSet(exceptions=named),
-        Reports(reports.get, len(reports), remains=(reports,)),
+        Reports(reports.get, remains=(reports,)),
     )
     large = SnapshotListing([("doc", "1", "viewer")] * 4_000, {(TypeName("doc"), RelationName("viewer")): result})
 

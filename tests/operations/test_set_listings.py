@@ -63,11 +63,11 @@ def ctx(counted: tuple[Context, CountingDatabase]) -> Context:
 
 def with_capacity(ctx: Context, database_url: str, most: int) -> Context:
     """As another worker has it, on the same store."""
-    return wiring.context_of(ctx.store, settings_for(database_url, graph_warrants=most))
+    return wiring.context_of(ctx.store, settings_for(database_url, cache_bytes=most))
 
 
 def without_listings(ctx: Context) -> Context:
-    return replace(ctx, listings=Listings(1_000_000))
+    return replace(ctx, listings=Listings(100_000_000))
 
 
 async def warm(ctx: Context, q: str) -> None:
@@ -360,7 +360,7 @@ async def test_subjects_without_warrants_are_bits_that_follow_writes_and_are_cle
     await grant(ctx, "folder:g#parent@folder:f", "folder:x#viewer@user:bob")
     await warm(ctx, SEES)
     graph = await ctx.graph.follow_to(NO_DEMAND)
-    kept = graph.warrants
+    kept = graph.count_entries()
     segments = [index.entries for index in graph.adjacency._indexes.values()]
     assert sum(len(one.empty) for one in segments) > 0
     assert all(one.empty.isdisjoint(subjects) for one in segments for subjects in one._young.subjects)
@@ -372,7 +372,7 @@ async def test_subjects_without_warrants_are_bits_that_follow_writes_and_are_cle
 
     assert ids((await page_of(ctx, SEES.replace("ann", "bob"))).value) == ["e", "k"]
     graph.clear(graph.revision)
-    assert graph.warrants == 0 < kept
+    assert graph.count_entries() == 0 < kept
     assert not any(one.empty for one in segments)
     database.reads = 0
     assert ids((await page_of(without_listings(ctx), SEES.replace("ann", "bob"))).value) == ["e", "k"]
@@ -390,7 +390,7 @@ async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evict
     await page_of(without_listings(ctx), "select folder where user:ann is viewer")
     await page_of(ctx, "select folder where user:ann is viewer")
 
-    held = [one for one in ctx.listings._listings.values() if isinstance(one, SetListing)]
+    held = [one.listing for one in ctx.listings._listings.values() if isinstance(one.listing, SetListing)]
     assert [one.numbering for one in held] == [graph.adjacency.numbering] != [former.numbering]
 
 

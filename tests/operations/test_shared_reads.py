@@ -28,7 +28,7 @@ LEVELS, CLIENTS = 30, 6
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     """A chain of groups with ann at its end, and bob in the middle."""
     store, database = await counting_store(database_url)
-    ctx = wiring.context_of(store, settings_for(database_url, graph_warrants=0))
+    ctx = wiring.context_of(store, settings_for(database_url, cache_bytes=0))
     await define(ctx, {"user": {}, "group": {"member": {}}})
     await grant(
         ctx,
@@ -75,7 +75,7 @@ async def test_clients_that_ask_about_others_share_the_groups(counted: tuple[Con
 async def test_what_is_kept_is_limited_and_an_evaluation_reads_the_rest_itself(
     counted: tuple[Context, CountingDatabase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_reads, "MOST_ROWS", 3)
+    monkeypatch.setattr(shared_reads, "MOST_BYTES", 3_000)
     ctx, _ = counted
 
     found = await asyncio.gather(*(decide(ctx, asked("ann", "eve")) for _ in range(CLIENTS)))

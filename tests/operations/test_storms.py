@@ -63,17 +63,17 @@ class Answer(NamedTuple):
     value: bool | tuple[tuple[str, str, str, bool], ...]
 
 
-async def open_node(database_url: str, graph_warrants: int, stack: AsyncExitStack) -> Node:
+async def open_node(database_url: str, cache_bytes: int, stack: AsyncExitStack) -> Node:
     store, database = await counting_store(database_url)
     stack.push_async_callback(store.close)
-    return Node(wiring.context_of(store, settings_for(database_url, graph_warrants=graph_warrants)), database)
+    return Node(wiring.context_of(store, settings_for(database_url, cache_bytes=cache_bytes)), database)
 
 
 @pytest.fixture
-async def stormy_nodes(database_url: str, graph_warrants: int) -> AsyncIterator[tuple[Node, Node]]:
+async def stormy_nodes(database_url: str, cache_bytes: int) -> AsyncIterator[tuple[Node, Node]]:
     """Two processes on one database, with half of the warrants; all objects exist."""
     async with AsyncExitStack() as stack:
-        first, second = [await open_node(database_url, graph_warrants, stack) for _ in range(2)]
+        first, second = [await open_node(database_url, cache_bytes, stack) for _ in range(2)]
         await first.define(STORM | {"user": {}})
         await first.grant(*stormy_warrants())
         await first.revoke(*stormy_warrants()[1::2])
@@ -131,7 +131,9 @@ def expected(model: Mapping[str, Any], stored: Sequence[Warrant], asked: Questio
 
 
 @pytest.mark.parametrize(
-    ("graph_warrants", "least_hits"), [(1_000_000, 100), (30, 10), (0, 0)], ids=["cached", "tiny-cache", "not-cached"]
+    ("cache_bytes", "least_hits"),
+    [(100_000_000, 100), (20_000, 10), (0, 0)],
+    ids=["cached", "tiny-cache", "not-cached"],
 )
 async def test_each_answer_is_that_of_the_revision_it_names(stormy_nodes: tuple[Node, Node], least_hits: int) -> None:
     answers: list[Answer] = []

@@ -62,8 +62,8 @@ def clock() -> Clock:
 async def pair(nodes: tuple[Node, Node], clock: Clock) -> tuple[Node, Node]:
     """Two processes with one clock, and graphs and listings of their own."""
     for node in nodes:
-        graph = LiveGraph(node.ctx.store, node.ctx.models, 1_000, clock)
-        node.ctx = replace(node.ctx, now=clock, graph=graph, listings=Listings(100_000))
+        graph = LiveGraph(node.ctx.store, node.ctx.models, 1_000_000, clock)
+        node.ctx = replace(node.ctx, now=clock, graph=graph, listings=Listings(10_000_000))
     await nodes[0].define(TYPES)
     return nodes
 

@@ -83,7 +83,7 @@ EXPECTED = {
 @pytest.fixture
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     store, database = await counting_store(database_url)
-    yield wiring.context_of(store, settings_for(database_url, graph_warrants=0)), database
+    yield wiring.context_of(store, settings_for(database_url, cache_bytes=0)), database
     await store.close()
 
 
@@ -251,7 +251,7 @@ async def test_a_walk_is_made_with_the_model_of_its_revision(
     counted: tuple[Context, CountingDatabase], database_url: str
 ) -> None:
     ctx, _ = counted
-    other = wiring.context_of(ctx.store, settings_for(database_url, graph_warrants=0))
+    other = wiring.context_of(ctx.store, settings_for(database_url, cache_bytes=0))
     await define(ctx, MODEL)
     await grant(ctx, *WARRANTS)
     assert await decide(ctx, "folder:a#viewer@user:bob") == [IMPLICIT]
@@ -302,9 +302,7 @@ async def test_checks_that_come_at_once_leave_time_to_others(tmp_path: Path, mon
     store, counting = await counting_store(url)
     clock, iterations = Clock(), Iterations()
     database = SlowDatabase(counting, clock, iterations)
-    ctx = wiring.context_of(
-        SqlStore(database, store.identity, store.schema_version), settings_for(url, graph_warrants=0)
-    )
+    ctx = wiring.context_of(SqlStore(database, store.identity, store.schema_version), settings_for(url, cache_bytes=0))
     await define(ctx, MODEL)
     await grant(ctx, *WARRANTS)
     await decide(ctx, *EXPECTED)
@@ -325,7 +323,7 @@ async def test_walks_whose_rows_come_at_once_leave_time_to_others(
     url = f"sqlite:///{tmp_path}/m.db"
     store, counting = await counting_store(url)
     late = SqlStore(LateDatabase(counting), store.identity, store.schema_version)
-    ctx = wiring.context_of(late, settings_for(url, graph_warrants=0))
+    ctx = wiring.context_of(late, settings_for(url, cache_bytes=0))
     await define(ctx, MODEL)
     await grant(ctx, *WARRANTS)
     await decide(ctx, *EXPECTED)

@@ -70,7 +70,7 @@ def read_metric(client: Client, name: str) -> float:
 @pytest.mark.parametrize("kind", PAGES)
 @pytest.mark.parametrize("pause", [0.0, 0.05], ids=["at once", "one after another"])
 def test_answers_that_nobody_reads_take_no_more_than_they_may(tmp_path: Path, kind: str, pause: float) -> None:
-    with serving(tmp_path, max_unsent_bytes=MOST_UNSENT, wait_timeout_ms=200, kept_query_entries=0) as (
+    with serving(tmp_path, max_unsent_bytes=MOST_UNSENT, wait_timeout_ms=200, cache_bytes=0) as (
         service,
         client,
     ):

@@ -37,7 +37,7 @@ def test_the_graph_is_on_the_metrics(tmp_path: Path) -> None:
         assert reading(client, "graph_fetches_total") == 1
         assert reading(client, "graph_given_up_total") == 0
         assert reading(client, "graph_changes_total") == 1
-        assert reading(client, "graph_warrants") >= 2
+        assert reading(client, "graph_entries") >= 2
         assert reading(client, "graph_lag_seconds") == 0
         assert token_revision == 4  # the predefined types, the type, two warrants
         assert reading(client, "statements_total") > 10

@@ -346,7 +346,7 @@ def test_metrics_are_added_up_over_the_workers(tmp_path: Path, workers: str) -> 
             # What another worker has counted is reported within a second of its start.
             while True:
                 metrics = client.get("/metrics").text
-                if counted in metrics and metrics.count("magistrate_graph_warrants{") == int(workers):
+                if counted in metrics and metrics.count("magistrate_graph_entries{") == int(workers):
                     break
                 assert time.monotonic() < deadline, metrics
                 time.sleep(0.1)

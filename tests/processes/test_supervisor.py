@@ -66,7 +66,7 @@ def test_workers_that_start_slowly_are_left_to_start(tmp_path: Path) -> None:
 def serving_now(service: ServiceProcess) -> set[str]:
     """Of the workers that the one that answers knows of."""
     with service.client() as client:
-        return set(re.findall(r'magistrate_graph_warrants\{worker="(\d+)"\}', client.get("/metrics").text))
+        return set(re.findall(r'magistrate_graph_entries\{worker="(\d+)"\}', client.get("/metrics").text))
 
 
 @pytest.mark.parametrize(

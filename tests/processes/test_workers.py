@@ -78,7 +78,7 @@ def test_concurrent_writers_and_readers_over_several_workers(
 def worker_ids(service: ServiceProcess) -> set[str]:
     """Of the workers that the one that answers knows of."""
     with service.client() as client:
-        return set(re.findall(r'magistrate_graph_warrants\{worker="(\d+)"\}', client.get("/metrics").text))
+        return set(re.findall(r'magistrate_graph_entries\{worker="(\d+)"\}', client.get("/metrics").text))
 
 
 def wait_for(condition: Callable[[], bool]) -> None:

@@ -118,7 +118,7 @@ async def ask(case: Case, warms_up: bool = False) -> Asked:
         try:
             await define(context(store, url, {}), TYPES)
             await grant(context(store, url, {}), *case.warrants())
-            with_graph, without = context(store, url, {}), context(store, url, {"graph_warrants": 0})
+            with_graph, without = context(store, url, {}), context(store, url, {"cache_bytes": 0})
             if warms_up:
                 await check_all(with_graph, [question("paper:none#viewer@user:none")], NO_DEMAND)
             found = [await decide(ctx, database, case.questions()) for ctx in (with_graph, with_graph, without)]

@@ -169,7 +169,7 @@ def test_a_walk_over_an_overlay_decides_what_an_evaluation_decides_once_the_warr
 ) -> None:
     """The graph knows the patterns of the added warrants. It answers without them as before."""
     ever = [*case.stored, *case.written]
-    graph = Graph(model_of(types, ever), Revision(1), most=1_000, most_each=most_each)
+    graph = Graph(model_of(types, ever), Revision(1), most_bytes=1_000_000, most_each=most_each)
 
     for questions in ([asked[0]], asked, asked[-1:]):
         decided = walked(graph, case, questions)
@@ -266,7 +266,7 @@ def test_a_walk_decides_over_an_overlay_of_memberships_links_and_exclusions(
     keys = {warrant_key(one) for one in stored}
     written = [*stored, *(one for one in new if warrant_key(one) not in keys)]
     ever = [*stored, *written]
-    graph = Graph(model_of(LIFELIKE, ever), Revision(1), most=1_000, most_each=most_each)
+    graph = Graph(model_of(LIFELIKE, ever), Revision(1), most_bytes=1_000_000, most_each=most_each)
     unchanged = Case(stored, Overlay(()), stored, frozenset())
     case = Case(stored, Overlay(new), written, frozenset())
     for one in asked if is_warm else ():
@@ -344,7 +344,7 @@ def test_added_warrants_with_time_limits_renew_stored_ones_as_if_they_were_writt
     ever = [*stored, *written]
     known = model_of(LIFELIKE, ever)
     case = Case(stored, Overlay(new), written, frozenset())
-    graph = Graph(known, Revision(1), most=1_000, most_each=most_each)
+    graph = Graph(known, Revision(1), most_bytes=1_000_000, most_each=most_each)
     expected = [test_time_limits.by_the_book(LIFELIKE, ever, written, one, NOW) for one in asked]
 
     over, _ = evaluated(known, stored, asked, NOW, overlay=case.overlay)

@@ -29,7 +29,7 @@ from tests.properties.test_check import POLICIES, Types, types, warrants
 from tests.properties.test_named_policies import NAMED, holds, named_model
 from tests.properties.test_query import CONTEXT, existing, ids, names
 
-TINY, USUAL = 2, 1_000
+TINY, USUAL = 4_000, 1_000_000
 
 T = TypeVar("T")
 Q = TypeVar("Q", bound=Query)

@@ -69,7 +69,7 @@ export function LiveMetrics() {
           value={now.cacheHits === undefined ? "no checks" : `${Math.round(now.cacheHits * 100)} %`}
           points={figures.map((one) => one.cacheHits ?? 0)}
         />
-        <Figure title="Warrants in the cache" value={now.cachedWarrants.toLocaleString()} />
+        <Figure title="Entries in the cache" value={now.cachedEntries.toLocaleString()} />
         <Figure title="Statements a second" value={show(now.statementsPerSecond)} />
         <Figure title="Errors (5xx) a second" value={show(now.errorsPerSecond)} />
         <Figure title="Requests refused a second" value={show(now.refusedPerSecond)}>

@@ -18,7 +18,9 @@ import msgspec.inspect
 from magistrate.api import json_tokens
 from magistrate.api.json_decoders import decode_json
 from magistrate.api.unknown_members import has_known_names_only, require_known_members
+from magistrate.engine.byte_sizes import DICT_BYTES, measure_texts
 from magistrate.engine.rules.rule import RuleDefinition
+from magistrate.engine.segments import CacheBytes, CacheSegment, Capacity
 from magistrate.engine.suggestions import suggest_name
 from magistrate.errors import InvalidParameter, InvalidRequest
 
@@ -50,8 +52,8 @@ _MUST_BE = {
     "object | array": "must be an object or an array",
 }
 
-MAX_KEPT_QUERY_BYTES = 256
-"""Limits the query strings whose parameters are kept. The 1,024 last ones take 4 MB at most."""
+MAX_KEPT_QUERY_BYTES, MOST_PARAMETERS_BYTES = 256, 2_097_152
+"""Limit each query string whose parameters are kept, and what all of them take in memory (2 MiB)."""
 PAUSE_SECONDS = 0.002
 """Sets the pause between passes over a large body. A pass may hold the interpreter lock for some hundredths of a
 second; without a pause, the event loop would wait for one of them each time that it needs the lock."""
@@ -157,15 +159,29 @@ def read_parameters(query_string: bytes) -> dict[str, str]:
     """Returns the parameters of a query string. The first value of a repeated parameter counts."""
     if len(query_string) > MAX_KEPT_QUERY_BYTES:
         return _parse_parameters(query_string)
-    return _parse_kept_parameters(query_string).copy()
+    known = _KEPT_PARAMETERS.young.get(query_string) or _KEPT_PARAMETERS.find(query_string)
+    if known is None:
+        known = _parse_parameters(query_string)
+        _KEPT_PARAMETERS.keep(query_string, known)
+    return known.copy()
 
 
 def _parse_parameters(query_string: bytes) -> dict[str, str]:
     return dict(reversed(parse_qsl(query_string.decode("utf-8", "replace"), keep_blank_values=True)))
 
 
+def _weigh_parameters(parameters: dict[str, str]) -> int:
+    return DICT_BYTES + measure_texts(parameters) + measure_texts(parameters.values())
+
+
 # Parsing takes a tenth of a list that is cached.
-_parse_kept_parameters = lru_cache(maxsize=1_024)(_parse_parameters)
+_CAPACITY = Capacity(MOST_PARAMETERS_BYTES)
+_KEPT_PARAMETERS: CacheSegment[dict[str, str]] = CacheSegment(_CAPACITY, _weigh_parameters)
+
+
+def measure_parameters() -> CacheBytes:
+    """Returns how many bytes the parameters take that are kept, and the limit on them."""
+    return _CAPACITY.measure("parameters")
 
 
 def read_boolean(parameters: Mapping[str, str], name: str, default: bool = False) -> bool:

@@ -48,8 +48,7 @@ class Settings:
     max_definition_bytes: int
     max_check_work: int
     max_query_work: int
-    kept_query_entries: int
-    graph_warrants: int
+    cache_bytes: int
     fast_path: bool
     strict: bool
     console: bool

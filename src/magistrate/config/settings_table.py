@@ -122,18 +122,12 @@ SETTINGS = (
         1_000_000_000,
     ),
     Setting(
-        "kept_query_entries",
-        1_000_000,
-        "the number of rows, with the values and warrants behind them, kept in memory for later pages of queries",
+        "cache_bytes",
+        536_870_912,
+        "the memory of each worker for what it keeps of the store: warrants, decisions, lists (512 MiB); "
+        "0: nothing is kept",
         0,
-        1_000_000_000,
-    ),
-    Setting(
-        "graph_warrants",
-        1_000_000,
-        "the size of the graph cache of each worker, in warrants of up to 400 bytes each; 0: no cache",
-        0,
-        1_000_000_000,
+        1_099_511_627_776,
     ),
     Setting(
         "request_cache_bytes",

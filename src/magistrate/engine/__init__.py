@@ -6,5 +6,6 @@
 that go through one. `evaluation.py` decides checks level by level, those of one subject in `subject_evaluation.py`:
 `nodes.py` is the graph of one decision, `loops.py` resolves what depends on itself, `truth.py` has the values,
 `work.py` the budget. `warrant_reader.py` is the port through which the engine reads warrants. `nesting.py` folds nested
-rules without recursion. Nothing here imports anything of Magistrate but `errors`.
+rules without recursion. `segments.py` bounds what caches hold by its `byte_sizes.py`. Nothing here imports anything of
+Magistrate but `errors`.
 """

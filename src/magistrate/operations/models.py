@@ -9,16 +9,18 @@ from cachetools import LRUCache
 
 from magistrate.engine.model import ObjectType
 from magistrate.engine.plans import Model
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.terms import PolicyName, Revision, TypeName
 from magistrate.operations.definitions import parse_definition
 from magistrate.operations.policy_definitions import parse_policies
 from magistrate.operations.scheduling import aside
 from magistrate.store.contract import Store, StoredModel
 
-MOST_CHARACTERS_OF_PAST = 4_194_304
-"""Limits the definitions of all models of the past that are kept, in characters (4 Mi)."""
-LEAST_CHARACTERS_OF_PAST = 65_536
-"""Sets the size that even an empty model of the past counts as (64 Ki): at most 64 are kept."""
+LEAST_BYTES = 262_144
+"""Counts a model of the past without its definitions and patterns (256 KiB), with what checks compile of it."""
+BYTES_OF_A_CHARACTER = 40
+"""Counts what a character of a definition becomes in memory, compiled plans included."""
+BYTES_OF_A_PATTERN = 600
 BYTES_FOR_A_PATTERN = 40
 """Counts the bytes of definitions that are read in the time in which a pattern is sorted into a model."""
 
@@ -37,9 +39,10 @@ class Models:
     still is the model of that revision: so the model is read only when it changed, and an outdated one is never
     used. Holds also the models of the past that were used most recently."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, most_bytes: int) -> None:
+        """`most_bytes` limits the models of the past."""
         self._store = store
-        self._past: LRUCache[_Span, _PastModel] = LRUCache(MOST_CHARACTERS_OF_PAST, getsizeof=lambda kept: kept.size)
+        self._past: LRUCache[_Span, _PastModel] = LRUCache(most_bytes, getsizeof=lambda kept: kept.size)
         self._known: Model | None = None
         self._definitions: Mapping[TypeName, str] = {}
         self._policies: Mapping[PolicyName, str] = {}
@@ -48,6 +51,10 @@ class Models:
     def known(self) -> Model | None:
         """Returns the model that `get_known` returns, None if that would have to be read."""
         return self._known
+
+    def measure_past(self) -> CacheBytes:
+        """Returns how many bytes the models of the past take, and the limit on them."""
+        return CacheBytes("past_models", int(self._past.currsize), int(self._past.maxsize))
 
     async def get_known(self) -> Model:
         """Returns a model that was the newest at some time."""
@@ -82,7 +89,7 @@ class Models:
         else:
             model = await self._compile(replace(read, written_at=since))
         texts = (*read.definitions.values(), *read.policies.values())
-        size = max(LEAST_CHARACTERS_OF_PAST, sum(map(len, texts)))
+        size = LEAST_BYTES + BYTES_OF_A_CHARACTER * sum(map(len, texts)) + BYTES_OF_A_PATTERN * len(read.patterns)
         if size <= self._past.maxsize:
             self._past[since, until] = _PastModel(model, size)
         return model

@@ -28,10 +28,10 @@ from magistrate.operations.context import Context
 from magistrate.operations.contextual_warrants import build_contextual_warrants, digest_warrants
 from magistrate.operations.first_lists import FirstReader, TakenReader
 from magistrate.operations.kept_page import KeptPage, StoredRow
-from magistrate.operations.listings import ListingKey, SnapshotListing, SortKey
+from magistrate.operations.listings import ListingKey, SnapshotListing, SortKey, measure_rows
 from magistrate.operations.overlaid_reader import OverlaidReader
 from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
-from magistrate.operations.scheduling import checkpoint, limit_work
+from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
 from magistrate.operations.set_listings import SetListing, SetQuery, find_set_listing
 from magistrate.store.contract import NewWarrant, ObjectName, PageSlice, Slice, Snapshot, Store, StoredObject
 
@@ -131,6 +131,8 @@ class _PageRead:
         self._digest = hashlib.blake2b(encoded, digest_size=16).digest()
         self._newest: _Newest | None = None
         self._kept_page: KeptPage | None = None
+        self._kept: tuple[ListingKey, SnapshotListing | SetListing] | None = None
+        """Holds the listing that the page is cut from, with its key."""
         self._total = 0
 
     async def find_newest(self) -> _Newest:
@@ -185,6 +187,8 @@ class _PageRead:
         rows = [StoredRow(row, stored.get(row.ref)) for row in page.rows]
         completed = Page(rows, page.prev_cursor, page.next_cursor, self._total)
         self._kept_page.keep_page(wanted.slice, kind.name, completed)
+        if self._kept is not None:
+            release_runs(self._ctx.listings.update(*self._kept))
         return completed
 
     async def _cut(self, listing: SnapshotListing | SetListing, wanted: Slice) -> PageSlice[QueryRow]:
@@ -196,7 +200,12 @@ class _PageRead:
 
     def _find_known(self, at: Revision, sort: str) -> SnapshotListing | SetListing | None:
         """Returns the listing if it is cached. With contextual warrants it is neither looked up nor kept."""
-        return None if self._request.contextual else self._ctx.listings.find(self._key(at, sort), self._now)
+        if self._request.contextual:
+            return None
+        key = self._key(at, sort)
+        known = self._ctx.listings.find(key, self._now)
+        self._kept = None if known is None else (key, known)
+        return known
 
     def _key(self, at: Revision, sort: str) -> ListingKey:
         return at, sort, self._request.query, self._digest
@@ -213,8 +222,10 @@ class _PageRead:
         found = await self._find_cached(sort, newest, is_pinned)
         listing = found or await _list_rows(await _begin(ctx, request, newest, now), sort)
         revision = listing.revision if isinstance(listing, SetListing) else newest.revision
-        is_kept = now < listing.valid_until and not request.reads and not request.contextual
-        return listing, ctx.listings.keep(self._key(revision, sort), listing) if is_kept else [listing]
+        if now >= listing.valid_until or request.reads or request.contextual:
+            return listing, [listing]
+        self._kept = self._key(revision, sort), listing
+        return listing, ctx.listings.keep(*self._kept)
 
     async def _find_cached(self, sort: str, newest: _Newest, is_pinned: bool) -> SnapshotListing | SetListing | None:
         """Returns the rows with the help of the graph cache, or None if it cannot help."""
@@ -254,17 +265,20 @@ async def _list_rows(search: "_QuerySearch", sort: str) -> SnapshotListing:
     existing = await search.list_existing(findings.types_to_read)
     results_by_name = findings.by_name(existing)
     keys: list[SortKey] = []
-    size = 0
     for (of_type, _), one in results_by_name.items():
         keys += await _keys(of_type, one, one.ids(existing.get(of_type, ())), sort, search.work)
-        size += one.entries + one.reports.steps
         search.work.hasten_checkpoint(1)  # most results may be empty
         if search.work.needs_checkpoint:
             await checkpoint()
             search.work.pass_checkpoint()
     # As of the past, the time is a part of the key, and the rows are valid for good.
     valid_until = findings.valid_until if search.request.now is None else ALWAYS
-    return SnapshotListing(await _sort_keys(keys), results_by_name, size, valid_until)
+    own_bytes = 0
+    for measured in measure_rows(keys, results_by_name.values()):
+        own_bytes += measured
+        if is_time_up():
+            await checkpoint()
+    return SnapshotListing(await _sort_keys(keys), results_by_name, own_bytes, valid_until)
 
 
 async def _begin(ctx: Context, request: QueryRequest, newest: _Newest, now: int) -> "_QuerySearch":

@@ -24,35 +24,35 @@ from magistrate.engine.work import Work
 from magistrate.operations.checks.evaluating import complete_steps
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import Freshness
-from magistrate.operations.kept_page import KEPT_PAGE_ENTRIES, KeptPage
+from magistrate.operations.kept_page import KeptPage
 from magistrate.operations.object_listings import ObjectLists
-from magistrate.operations.scheduling import is_time_up, limit_work, take_checkpoint
+from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint
 from magistrate.operations.subject_listings import SubjectLists
 from magistrate.store.contract import PageSlice, Slice, Store
 
 T = TypeVar("T")
 
 MOST_ATTEMPTS = 3
-NUMBERS_FOR_AN_ENTRY = 25
-"""Counts the numbers of bitmaps that take as much memory as an entry of a listing."""
-LEAST_SET_ENTRIES = 50
+SET_LISTING_BYTES = 2_000
+"""Counts a listing without its bitmaps."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetListing:
     """Holds all rows at one revision as bitmaps. `valid_until` is like that of a SnapshotListing, `numbering` that of
-    the adjacency."""
+    the adjacency. `own_bytes` says what `ordered` takes in memory."""
 
     ordered: OrderedSets | OrderedSubjects
     revision: Revision
     valid_until: int
     numbering: object
+    own_bytes: int
     kept_page: KeptPage = field(default_factory=KeptPage)
 
     @property
-    def entries(self) -> int:
-        """Returns how much is held in memory, in entries of one or two hundred bytes."""
-        return LEAST_SET_ENTRIES + KEPT_PAGE_ENTRIES + self.ordered.weigh() // NUMBERS_FOR_AN_ENTRY
+    def bytes(self) -> int:
+        """Returns what it takes in memory now."""
+        return SET_LISTING_BYTES + self.own_bytes + self.kept_page.bytes
 
     def release(self) -> Iterator[int]:
         """Yields nothing: bitmaps are freed at once."""
@@ -124,8 +124,18 @@ async def find_set_listing(
             except GivenUp:
                 return None
         if ordered is not None:
-            return SetListing(ordered, fetch.revision, ordered.valid_until, fetch.adjacency.numbering)
+            size, valid_until = await _measure(ordered), ordered.valid_until
+            return SetListing(ordered, fetch.revision, valid_until, fetch.adjacency.numbering, size)
     return None
+
+
+async def _measure(ordered: OrderedSets | OrderedSubjects) -> int:
+    size = 0
+    for measured in ordered.measure():
+        size += measured
+        if is_time_up():
+            await checkpoint()
+    return size
 
 
 async def _search_objects(

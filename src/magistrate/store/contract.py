@@ -22,6 +22,7 @@ from typing import Protocol
 import msgspec
 
 from magistrate.engine.read_ahead import AheadReader
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.terms import ObjectRef, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantReader
 from magistrate.engine.warrants import Warrant, WarrantPattern
@@ -318,6 +319,10 @@ class Store(
     @property
     def statements(self) -> int:
         """Returns the number of statements that this process has run on the database."""
+        ...
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        """Returns how many bytes each cache of the store takes in this process, and the limits on them."""
         ...
 
     def mark(self) -> Mark:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.terms import Revision
 from magistrate.store.batch_reads import JoinTemplates
 from magistrate.store.following import Mark, Staleness
@@ -90,6 +91,10 @@ class Database(Protocol):
     @property
     def statements(self) -> int:
         """Returns the number of statements run since the start, including those of writes."""
+        ...
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        """Returns how many bytes each cache takes, and the limits on them."""
         ...
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:

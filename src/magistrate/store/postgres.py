@@ -7,9 +7,10 @@ PgBouncer in between may pool transactions."""
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.terms import Revision
 from magistrate.errors import StoreUnavailable
 from magistrate.store import migrate, sql
@@ -96,6 +97,9 @@ class PostgresDatabase:
     @property
     def statements(self) -> int:
         return self._reads + self._writer.statements
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        return (self._writer.recent.measure(),)
 
     async def open(self) -> None:
         await self._pool.open()

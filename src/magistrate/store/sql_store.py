@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TypeVar
 
 from magistrate.engine.names import warrant_names
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.terms import ObjectRef, PolicyName, Revision, TypeName
 from magistrate.engine.warrants import Warrant, WarrantPattern
 from magistrate.errors import SchemaMismatch
@@ -283,6 +284,9 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     @property
     def statements(self) -> int:
         return self.database.statements
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        return self.database.measure_caches()
 
     def mark(self) -> Mark:
         return self.database.mark()

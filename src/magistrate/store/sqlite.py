@@ -10,7 +10,7 @@ import asyncio
 import os
 import queue
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -18,6 +18,7 @@ from typing import NoReturn, TypeVar, cast
 
 import apsw
 
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.terms import Revision
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store import migrate, sql
@@ -113,6 +114,9 @@ class SqliteDatabase:
     @property
     def statements(self) -> int:
         return self._reads + self._writer.statements
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        return ()
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         self._reads += 1

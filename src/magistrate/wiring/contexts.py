@@ -1,12 +1,16 @@
 """Builds the context of operations on an open store."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 
 from uuid_utils import uuid7
 
+from magistrate.api.parse import measure_parameters
 from magistrate.config import Settings
+from magistrate.engine.policy import measure_policies
+from magistrate.engine.query import measure_queries
+from magistrate.engine.segments import CacheBytes
 from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.checks.graph import GraphCounts, LiveGraph
 from magistrate.operations.checks.shared_reads import SharedReads
@@ -21,6 +25,8 @@ from magistrate.store.contract import Store
 from magistrate.wiring.stores import open_store
 
 IMPORT_TIMEOUT_MS = 600_000
+LISTS_SHARE, MODELS_SHARE = 8, 32
+"""Divide the bytes of caches: an eighth is for lists, a 32nd for models of the past, the rest for the graph cache."""
 
 
 def context_of(store: Store, settings: Settings) -> Context:
@@ -53,16 +59,32 @@ def context_of(store: Store, settings: Settings) -> Context:
 
 
 def _build_caches(store: Store, settings: Settings, counts: GraphCounts) -> Caches:
-    models = Models(store)
+    most_bytes = settings.cache_bytes
+    lists, past = most_bytes // LISTS_SHARE, most_bytes // MODELS_SHARE
+    models = Models(store, past)
     existing = ExistingNumbers()
     return Caches(
         models=models,
-        graph=LiveGraph(store, models, settings.graph_warrants, store.now, counts),
-        listings=Listings(settings.kept_query_entries),
+        graph=LiveGraph(store, models, most_bytes - lists - past, store.now, counts),
+        listings=Listings(lists),
         object_lists=ObjectLists(existing),
         subject_lists=SubjectLists(existing),
         session_keys=SessionKeys(store, store.now),
         shared_reads=SharedReads(),
+    )
+
+
+def measure_caches(context: Context) -> Sequence[CacheBytes]:
+    """Returns how many bytes each cache of this process takes, and the limits on them."""
+    return (
+        *context.graph.measure(),
+        *context.listings.measure(),
+        context.models.measure_past(),
+        context.shared_reads.measure(),
+        *context.store.measure_caches(),
+        *measure_policies(),
+        measure_queries(),
+        measure_parameters(),
     )
 
 

@@ -36,7 +36,6 @@ CLOCK_SECONDS = 2.0
 """Sets the difference between two clocks above which something is wrong. Synchronized clocks differ by milliseconds."""
 EXPIRES_SOON = timedelta(days=14)
 UNUSED = timedelta(days=90)
-BYTES_PER_WARRANT = 400
 MOST_NAMED = 5
 
 
@@ -123,12 +122,12 @@ def _check_limits(settings: Settings) -> Findings:
     if choose_workers(settings).workers > 1:
         find_temporary_folder("several workers share")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    cached = settings.graph_warrants * BYTES_PER_WARRANT * max(settings.workers, 1)
+    cached = settings.cache_bytes * max(settings.workers, 1)
     if cached > memory:
         yield (
             WARNING,
-            f"full graph caches take {cached // 2**20:,} MiB, and the machine has {memory // 2**20:,} MiB",
-            "lower --graph-warrants or --workers",
+            f"full caches take {cached // 2**20:,} MiB, and the machine has {memory // 2**20:,} MiB",
+            "lower --cache-bytes or --workers",
         )
 
 

@@ -22,7 +22,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.expiry import end_expired
 from magistrate.operations.retention import delete_ended, delete_events
 from magistrate.wiring.api_keys import Hangup, ServiceKeys, SharedDigests
-from magistrate.wiring.contexts import open_context
+from magistrate.wiring.contexts import measure_caches, open_context
 
 DELETE_EVERY_SECONDS = 600.0
 END_EXPIRED_EVERY_SECONDS = 1.0
@@ -73,6 +73,7 @@ async def open_service(
             settings.max_all_bodies_bytes,
         )
         METRICS.read = partial(_readings, context, admitted)
+        METRICS.measure_caches = partial(measure_caches, context)
         works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired(), keys.note_uses()]
         works.append(_end_expired_periodically(context))
@@ -127,7 +128,7 @@ def _readings(context: Context, admitted: Admissions) -> Readings:
         "graph_given_up": graph.counts.given_up,
         "graph_fetches": graph.counts.fetches,
         "graph_changes": graph.counts.changes,
-        "graph_warrants": graph.warrants,
+        "graph_entries": graph.count_entries(),
         "graph_revision": graph.revision,
         "graph_lag_seconds": graph.lag_microseconds() / 1_000_000,
         "unwritten_decision_bytes": context.decisions.waiting_bytes if context.decisions is not None else 0,

@@ -14,8 +14,8 @@ def compiled_in_circles(kept: int, used: int, rounds: int) -> int:
         text = f"a == {number:5d}"
         if cache.find(text) is None:
             compiled += 1
-            cache.keep(text, compile_policy(text), len(text))
-        assert cache.characters <= kept * 10
+            cache.keep(text, compile_policy(text), 10)
+        assert cache.bytes <= kept * 10
     return compiled
 
 

@@ -74,7 +74,7 @@ def begin(stored: Sequence[Warrant], text: str) -> Search[object]:
     """A search whose time is up at each look at the clock."""
     query, work = read_query(text), Work(PLENTY, always)
     model = model_of(TYPES, stored)
-    graph = Graph(model, Revision(1), PLENTY)
+    graph = Graph(model, Revision(1), 100 * PLENTY)
     conditions = PolicyEvaluator({}, 0, work, model.policies)
     if isinstance(query, SubjectsQuery):
         root = (query.object, list_relations(model, query))

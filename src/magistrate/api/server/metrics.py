@@ -19,6 +19,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from uuid_utils import uuid7
 
 from magistrate.api.json_decoders import build_decoder
+from magistrate.engine.segments import CacheBytes
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -46,7 +47,7 @@ COUNTERS = {
 GAUGES = {
     "requests_running": "Requests that run now; cached checks are not counted.",
     "requests_waiting": "Requests that wait to run.",
-    "graph_warrants": "Warrants in the graph cache; an entry without any counts as one.",
+    "graph_entries": "Entries in the graph cache, those without warrants included.",
     "graph_revision": "Revision of the graph cache.",
     "request_body_bytes": "Bytes of the bodies of requests that are not answered yet, as sent and as decoded.",
     "received_bytes": "Bytes that clients have sent and no request has taken yet.",
@@ -57,6 +58,11 @@ GAUGES = {
     "request_cache_bytes": "Bytes of the cache of heads, bodies and contextual warrants that come again.",
     "graph_lag_seconds": "Seconds since the graph cache was last at the newest revision; 0 if it is now.",
 }
+CACHE_GAUGES = {
+    "cache_bytes": "Bytes that a cache takes, by estimate.",
+    "cache_max_bytes": "Bytes that a cache may take.",
+}
+"""Describes the gauges that each cache has."""
 Readings = Mapping[str, float]
 """Maps names of COUNTERS and GAUGES to values."""
 
@@ -83,11 +89,12 @@ class ProcessCounts(msgspec.Struct):
     pid: int
     requests: list[tuple[Key, Timings]]
     readings: dict[str, float]
+    caches: list[CacheBytes] = msgspec.field(default_factory=list)
 
 
 class Metrics:
     """Counts the requests of this process. `read` returns the values that other components count, once there is a
-    service."""
+    service, and `measure_caches` what its caches take."""
 
     def __init__(self) -> None:
         self.unknown_tokens = 0
@@ -96,6 +103,7 @@ class Metrics:
         self.read: Callable[[], Readings] = dict
         self.read_server: Callable[[], Readings] = dict
         """Returns the values that are counted without a service, such as those of connections."""
+        self.measure_caches: Callable[[], Sequence[CacheBytes]] = tuple
         self.count_audit_dropped: Callable[[], int] = int
         self._timings: dict[Key, Timings] = {}
 
@@ -117,7 +125,8 @@ class Metrics:
 
     def collect_values(self) -> ProcessCounts:
         own = {"unknown_tokens": self.unknown_tokens, "audit_dropped": self.count_audit_dropped()}
-        return ProcessCounts(os.getpid(), list(self._timings.items()), {**own, **self.read_server(), **self.read()})
+        readings = {**own, **self.read_server(), **self.read()}
+        return ProcessCounts(os.getpid(), list(self._timings.items()), readings, [*self.measure_caches()])
 
 
 class Board:
@@ -177,6 +186,7 @@ class _Collected:
                 if name in one.readings and _is_alive(one.pid):
                     gauge.add_metric([str(one.pid)], one.readings[name])
             yield gauge
+        yield from _cache_metrics([one for one in self._counts if _is_alive(one.pid)])
 
 
 def _request_metrics(counts: Iterable[Iterable[tuple[Key, Timings]]]) -> Iterator[Metric]:
@@ -200,6 +210,17 @@ def _request_metrics(counts: Iterable[Iterable[tuple[Key, Timings]]]) -> Iterato
         seconds.add_metric([method, route], buckets, counted.seconds)
     yield requests
     yield seconds
+
+
+def _cache_metrics(counts: Sequence[ProcessCounts]) -> Iterator[Metric]:
+    for name, meaning in CACHE_GAUGES.items():
+        gauge = GaugeMetricFamily(f"magistrate_{name}", meaning, labels=["worker", "cache"])
+        for one in counts:
+            for cache in one.caches:
+                gauge.add_metric(
+                    [str(one.pid), cache.cache], cache.bytes if name == "cache_bytes" else cache.most_bytes
+                )
+        yield gauge
 
 
 def _is_alive(pid: int) -> bool:

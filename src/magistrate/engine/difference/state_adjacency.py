@@ -14,7 +14,6 @@ from magistrate.engine.difference.comparing import AccessChange
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.expansion import Plan
 from magistrate.engine.graph.adjacency import Adjacency
-from magistrate.engine.graph.segments import Capacity
 from magistrate.engine.graph.subject_adjacency import SubjectAdjacency
 from magistrate.engine.graph.subject_fetch import SubjectFetch
 from magistrate.engine.graph.walk_reads import GivenUp
@@ -23,6 +22,7 @@ from magistrate.engine.query.plan_edges import PlanEdges
 from magistrate.engine.query.search import Checkpoints, Steps
 from magistrate.engine.query.subject_bitmaps import SubjectBitmaps, SubjectBitmapSearch
 from magistrate.engine.query.subjects import Root
+from magistrate.engine.segments import Capacity
 from magistrate.engine.terms import Revision, TypeName
 from magistrate.engine.work import Work
 

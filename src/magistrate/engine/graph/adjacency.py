@@ -6,7 +6,7 @@ first needs it, and evicted when a warrant to this subject begins or ends, like 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pyroaring import BitMap
@@ -15,8 +15,8 @@ from magistrate.engine.graph.adjacent_objects import ReachedObjects
 from magistrate.engine.graph.former_lists import FormerLists
 from magistrate.engine.graph.id_table import IdTable
 from magistrate.engine.graph.object_entries import EntrySegment, ReadEntries
-from magistrate.engine.graph.segments import Capacity, Removable
 from magistrate.engine.names import WarrantNames
+from magistrate.engine.segments import Capacity, Removable
 from magistrate.engine.terms import ObjectId, RelationName, TypeName
 from magistrate.engine.warrants import Warrant
 from magistrate.engine.work import Work
@@ -64,13 +64,17 @@ class AdjacencyIndex:
             self.entries.evict(number)
 
 
+class IndexEntries(Removable, Sized, Protocol):
+    """Represents the entries of an index of either direction."""
+
+
 class Index(Protocol):
     """Represents an index of either direction."""
 
     def __init__(self, key: AdjacencyKey, objects: IdTable, subjects: IdTable, capacity: Capacity) -> None: ...
 
     @property
-    def entries(self) -> Removable: ...
+    def entries(self) -> IndexEntries: ...
 
     def has_entry(self, id: ObjectId) -> bool: ...
 
@@ -98,6 +102,10 @@ class Indexes(Generic[IndexT]):
             index = self._indexes[key] = self._make(key, objects, subjects, self._capacity)
             self._by_relation[key.object_type, key.relation].append(index)
         return index
+
+    def __iter__(self) -> Iterator[IndexT]:
+        """Yields all indexes."""
+        return iter(self._indexes.values())
 
     def list_indexes(self, of_type: TypeName, relations: Iterable[RelationName]) -> list[IndexT]:
         """Returns the indexes there are for warrants of these relations on objects of a type."""
@@ -132,6 +140,10 @@ class Adjacency(Indexes[AdjacencyIndex]):
 
     def count_ids(self) -> int:
         return sum(map(len, self._tables.values()))
+
+    def measure_ids(self) -> int:
+        """Returns what the ids take in memory."""
+        return sum([table.bytes for table in self._tables.values()])
 
     def pack_ids(self, work: Work) -> Iterator[None]:
         """Packs the ids that have arrived recently. Yields None at the end of a time slice."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 from pyroaring import BitMap
 
+from magistrate.engine.byte_sizes import measure_bitmap, measure_warrant
 from magistrate.engine.warrants import Warrant
 
 FEW_NUMBERS = 256
@@ -27,15 +28,31 @@ AdjacentObjects = int | bytes | BitMap | ConditionalObjects
 bytes stand for no objects."""
 
 
-def weigh_objects(entry: AdjacentObjects) -> int:
-    """Returns the number of warrants, at least 1."""
+SINGLE_BYTES = 96
+"""Counts an entry that is a single number, which takes 4 to 64 bytes in a page that is an array, and up to 150 in one
+that is a dict."""
+ENTRY_BYTES = 160
+"""Counts any other entry without its numbers and warrants."""
+
+
+def measure_objects(entry: AdjacentObjects) -> int:
+    """Returns the bytes that an entry takes."""
+    if isinstance(entry, int):
+        return SINGLE_BYTES
+    if isinstance(entry, bytes):
+        return ENTRY_BYTES + len(entry)
+    if isinstance(entry, ConditionalObjects):
+        return ENTRY_BYTES + len(entry.packed) + sum(map(measure_warrant, entry.warrants))
+    return ENTRY_BYTES + measure_bitmap(entry)
+
+
+def count_objects(entry: AdjacentObjects) -> int:
+    """Returns the number of warrants."""
     if isinstance(entry, int):
         return 1
-    if isinstance(entry, bytes):
-        return len(entry) // 4 or 1
     if isinstance(entry, ConditionalObjects):
         return len(entry.packed) // 4 + len(entry.warrants)
-    return len(entry)
+    return len(entry) // 4 if isinstance(entry, bytes) else len(entry)
 
 
 def is_empty(entry: AdjacentObjects) -> bool:

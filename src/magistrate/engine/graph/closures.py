@@ -6,7 +6,8 @@ has not been read yet, and later continues from there. No group is expanded twic
 
 from collections.abc import Callable, Container, Iterable, Sequence
 
-from magistrate.engine.graph.entries import together
+from magistrate.engine.byte_sizes import measure_texts
+from magistrate.engine.graph.entries import measure_names, together
 from magistrate.engine.graph.kinds import UNUSABLE, Kind
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.work import Work
@@ -22,8 +23,16 @@ MOST_GROUPS_ALTOGETHER = 5_000
 WORK_AT_ONCE = 16
 """Limits the units of work after which they are charged."""
 
+OPEN_BYTES, CLOSED_BYTES = 800, 240
+"""Count a closure without its groups, as long as it is open and afterwards."""
+
 GROUPS_FOR_A_NODE = 8
 """Counts the groups of a member that are examined in the time of one unit of work."""
+
+
+_NO_NAMES: set[str] = set()
+_NO_MEMBERS: list[Member] = []
+"""Take the place of what a closure has collected once it is not open any more: most have found nothing."""
 
 
 class MembershipClosure:
@@ -32,12 +41,13 @@ class MembershipClosure:
     `names` has the groups found so far, in the form of `state_name`, and `missing` the members whose groups have to be
     read before it can continue. It `is_open` until every group that can be found is found; it `is_complete` when these
     are all groups there are, and not `is_usable` when some may be missing. `changes` is the number of membership
-    changes that it takes into account.
+    changes that it takes into account; `bytes` says what it takes in memory.
     """
 
     __slots__ = (
         "_collected",
         "_waiting",
+        "bytes",
         "changes",
         "is_complete",
         "is_open",
@@ -59,6 +69,7 @@ class MembershipClosure:
         self.is_usable = True
         self.is_complete = False
         self.weight = 1
+        self.bytes = OPEN_BYTES
 
     @property
     def is_interrupted(self) -> bool:
@@ -84,7 +95,8 @@ class MembershipClosure:
             self.is_open = False
             self.is_complete = self.is_usable
             self.names = self._pack_names()
-            self._collected = set()
+            self._collected, self._waiting, self.missing = _NO_NAMES, _NO_MEMBERS, _NO_MEMBERS
+            self.bytes = CLOSED_BYTES + measure_names(self.names)
 
     def _pack_names(self) -> Container[str]:
         return together(list(self._collected))
@@ -122,6 +134,7 @@ class MembershipClosure:
         """Adds groups, and returns the work that it took besides looking at each."""
         new = [name for name in groups if name not in self._collected]
         self._collected.update(new)
-        self.weight += len(new)
+        # Each takes as much as one that was found and, at worst, as one that is missing.
+        self.weight, self.bytes = self.weight + len(new), self.bytes + 2 * measure_texts(new)
         self._waiting += list_members(new)
         return 0

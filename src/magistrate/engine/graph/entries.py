@@ -6,9 +6,21 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from magistrate.engine.byte_sizes import (
+    NUMBER_BYTES,
+    POINTER_BYTES,
+    SEQUENCE_BYTES,
+    SLOT_BYTES,
+    measure_text,
+    measure_texts,
+    measure_warrant,
+)
 from magistrate.engine.expansion import Plan
 from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.warrants import Warrant
+
+ENTRY_BYTES = 88
+"""Counts an entry without what it refers to."""
 
 State = tuple[int, ObjectId]
 """Represents a node of the graph cache: the number of a view, and the id of the object that it is read on."""
@@ -30,7 +42,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     - `own` has those of them that a warrant of the view's own relation names.
     - `closed` has the names of the states they lead to in views that memberships cover, `targets` all other states.
     - `conditioned` has the conditional warrants, with a policy or a time limit, which are in none of the others.
-    - `size` counts the warrants that the entry is made of.
+    - `size` counts the warrants that the entry is made of, `bytes` what they take in memory.
     - `is_readable` is false when the entry cannot be used to decide a check.
     """
 
@@ -40,6 +52,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     targets: tuple[State, ...] = ()
     conditioned: tuple[Conditioned, ...] = ()
     size: int = 0
+    bytes: int = ENTRY_BYTES
     is_readable: bool = True
 
     def with_subject(self, point: "Entry") -> "Entry":
@@ -52,8 +65,27 @@ EMPTY = Entry()
 UNREADABLE = Entry(direct=None, is_readable=False)
 
 
-def weight(entry: Entry) -> int:
-    return entry.size or 1
+_BYTES_OF_A_SET = 220
+
+
+def weigh_entry(entry: Entry) -> int:
+    return entry.bytes
+
+
+def measure_names(names: Container[str] | None) -> int:
+    """Returns the bytes of a container that `together` returned; 0 for any other."""
+    if isinstance(names, str):
+        return measure_text(names)
+    return _BYTES_OF_A_SET + measure_texts(names) if isinstance(names, frozenset) else 0
+
+
+def _measure_states(states: Sequence[State]) -> int:
+    each = SEQUENCE_BYTES + NUMBER_BYTES + POINTER_BYTES
+    return SEQUENCE_BYTES + sum([each + measure_text(id) for _, id in states])
+
+
+def _measure_conditioned(conditioned: Sequence["Conditioned"]) -> int:
+    return sum([SEQUENCE_BYTES + measure_warrant(one.warrant) + _measure_states(one.states) for one in conditioned])
 
 
 class _AllSubjects:
@@ -128,7 +160,7 @@ def add_subject(entry: Entry, name: str, is_own: bool) -> Entry | None:
     own = _add_name(entry.own, name) if is_own else entry.own
     if direct is None or own is None:
         return None
-    return msgspec.structs.replace(entry, direct=direct, own=direct if own == direct else own, size=entry.size + 1)
+    return _replace_names(entry, name, direct, own, 1)
 
 
 def remove_subject(entry: Entry, name: str, is_own: bool) -> Entry | None:
@@ -140,7 +172,29 @@ def remove_subject(entry: Entry, name: str, is_own: bool) -> Entry | None:
     own = _remove_name(entry.own, name, entry.size) if is_own else entry.own
     if direct is None or own is None:
         return None
-    return msgspec.structs.replace(entry, direct=direct, own=direct if own == direct else own, size=entry.size - 1)
+    return _replace_names(entry, name, direct, own, -1) if entry.size > 1 else EMPTY
+
+
+def _replace_names(entry: Entry, name: str, direct: Container[str], own: Container[str], more: int) -> Entry:
+    """Returns the entry with these names, which are one more or less than before."""
+    is_same, was_same = own == direct, entry.own is entry.direct
+    grown = _measure_change(entry.direct, direct, name)
+    if not is_same:
+        grown += measure_names(own) if was_same else _measure_change(entry.own, own, name)
+    elif not was_same:
+        grown -= measure_names(entry.own)
+    return msgspec.structs.replace(
+        entry, direct=direct, own=direct if is_same else own, size=entry.size + more, bytes=entry.bytes + grown
+    )
+
+
+def _measure_change(former: Container[str] | None, names: Container[str], name: str) -> int:
+    """Returns how many bytes the names take more, given the one by which they differ, if they do."""
+    if isinstance(former, str) and isinstance(names, str):
+        return measure_text(names) - measure_text(former)
+    if isinstance(former, frozenset) and isinstance(names, frozenset):
+        return (len(names) - len(former)) * (SLOT_BYTES + measure_text(name))
+    return 0
 
 
 def _add_name(names: Container[str] | None, name: str) -> Container[str] | None:
@@ -185,13 +239,22 @@ def read_entry(
     if not size and is_whole:
         return EMPTY
     subjects = _names(direct)
+    own_subjects = subjects if len(own) == len(direct) else _names(own)
+    closed = tuple(state_name(state) for state in states if around.is_closed(state[0]))
+    targets = tuple(state for state in states if not around.is_closed(state[0]))
+    measured = ENTRY_BYTES + measure_texts(closed) + (_measure_states(targets) if targets else 0)
+    if direct:
+        measured += measure_names(subjects) + (0 if own_subjects is subjects else measure_names(own_subjects))
+    if conditioned:
+        measured += _measure_conditioned(conditioned)
     return Entry(
         direct=subjects if is_whole else None,
-        own=subjects if len(own) == len(direct) else _names(own),
-        closed=tuple(state_name(state) for state in states if around.is_closed(state[0])),
-        targets=tuple(state for state in states if not around.is_closed(state[0])),
+        own=own_subjects,
+        closed=closed,
+        targets=targets,
         conditioned=tuple(conditioned),
         size=size,
+        bytes=measured,
     )
 
 

@@ -9,20 +9,20 @@ from pyroaring import BitMap
 
 from magistrate.engine.graph.adjacent_objects import (
     FEW_NUMBERS,
+    SINGLE_BYTES,
     AdjacentObjects,
     ConditionalObjects,
     is_empty,
-    weigh_objects,
+    measure_objects,
 )
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.warrants import Warrant
 
 
 class EntryBatch:
-    """Holds entries to be added, by the number of the subject in ascending order; `weight` is that of all that are not
-    empty. `objects` has the object's number for
-    each of `singles`, the subjects of one unconditional warrant, and `entries` the entry of each of `others`, which
-    have more; those of `empty` have no warrants."""
+    """Holds entries to be added, by the number of the subject in ascending order. `weight` says how many bytes those
+    take that are not empty. `objects` has the object's number for each of `singles`, the subjects of one unconditional
+    warrant, and `entries` the entry of each of `others`, which have more; those of `empty` have no warrants."""
 
     __slots__ = ("empty", "entries", "objects", "others", "singles", "weight")
 
@@ -47,7 +47,7 @@ class EntryBatch:
         return remaining
 
     def add_single(self, number: int, object: int) -> None:
-        self.weight += 1
+        self.weight += SINGLE_BYTES
         self.singles.append(number)
         self.objects.append(object)
 
@@ -58,7 +58,7 @@ class EntryBatch:
         elif is_empty(entry):
             self.empty.append(number)
         else:
-            self.weight += weigh_objects(entry)
+            self.weight += measure_objects(entry)
             self.others.append(number)
             self.entries.append(entry)
 

@@ -117,7 +117,7 @@ class ExtendedClosure(MembershipClosure):
         kind = self._find_kind(number)
         if kind is None:
             return
-        nested = new - kind.groups.topmost
+        nested = new - kind.groups.absent.young
         groups = list(filter(None, map(kind.ancestors.young.get, nested)))
         if len(groups) < len(nested):
             groups = self._find_groups(kind, nested)

@@ -4,7 +4,7 @@ from collections.abc import Hashable
 
 from pyroaring import BitMap
 
-from magistrate.engine.graph.segments import Capacity
+from magistrate.engine.segments import Capacity
 
 HASHES = 1 << 24
 """Bounds the hashes that identify lists. Two lists with the same hash count as one, so the second is computed with the

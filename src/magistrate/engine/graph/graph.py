@@ -18,12 +18,12 @@ from magistrate.engine.graph.decision_cache import DecisionCache
 from magistrate.engine.graph.kinds import Kind
 from magistrate.engine.graph.memberships import Memberships
 from magistrate.engine.graph.reachability import PlanKey, ReachabilitySearch, find_closed_plans
-from magistrate.engine.graph.segments import Capacity, free_at_once
 from magistrate.engine.graph.subject_adjacency import SubjectAdjacency, SubjectIndex
 from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
 from magistrate.engine.plans import Model
+from magistrate.engine.segments import CacheBytes, Capacity, free_at_once
 from magistrate.engine.terms import RelationName, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, WarrantsBySubject
 from magistrate.engine.warrants import ChangedWarrant, Warrant
@@ -39,22 +39,26 @@ MOST_VISITS = 8_000
 """Limits the changes that are applied together one by one, each counted for each view that it concerns: some
 milliseconds. When there are more, all entries of these views are evicted, or of all views if that is quicker."""
 
+ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE = 8, 16, 4
+"""Divide the bytes of a graph: an eighth is for keys that have nothing, a sixteenth for decisions, a quarter for the
+ids of lists, and the rest for entries."""
+
 _Place = tuple[Branch, tuple[int, ...]]
 
 
 class Graph:
     """Holds the cached entries as of `revision`.
 
-    `most` limits the warrants that are cached in total; `most_each` limits those of a single object, and the groups
-    that a single subject is in by its own warrants. `discard` gets what is evicted and takes long to free; see
-    Capacity.
+    `most_bytes` limits what is cached in total, divided as said above; `most_each` limits the warrants of a single
+    object, and the groups that a single subject is in by its own warrants. `discard` gets what is evicted and takes
+    long to free; see Capacity.
     """
 
     def __init__(
         self,
         model: Model,
         revision: Revision,
-        most: int,
+        most_bytes: int,
         most_each: int = MOST_EACH,
         most_visits: int = MOST_VISITS,
         discard: Callable[[Container], None] = free_at_once,
@@ -62,11 +66,13 @@ class Graph:
         self.revision = revision
         self.most_each = most_each
         self.views: list[PlanView] = []
-        self._most = most
         self._most_visits = most_visits
-        self._capacity = Capacity(most, discard)
+        absent, decisions, ids = (most_bytes // share for share in (ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE))
+        self._capacity = Capacity(most_bytes - absent - decisions - ids, discard, Capacity(absent, discard))
+        self._decision_capacity = Capacity(decisions, discard)
+        self._most_bytes_of_ids = ids
         self._adjacency = Adjacency(self._capacity)
-        self.decisions = DecisionCache(self._capacity, most)
+        self.decisions = DecisionCache(self._decision_capacity, self._capacity)
         self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
         self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
@@ -84,10 +90,21 @@ class Graph:
         self._preparing: dict[tuple[TypeName, RelationName, TypeName], ReachabilitySearch] = {}
         self._unresolved: list[PlanView] = []
 
-    @property
-    def warrants(self) -> int:
-        """Returns about how many warrants are cached; an entry without any counts as one."""
-        return self._capacity.size
+    def count_entries(self) -> int:
+        """Returns how many entries are cached, those without warrants included."""
+        views = [segment for view in self.views for segment in (view.entries, view.points)]
+        memberships = [segment for one in self._memberships.values() for segment in one.segments]
+        adjacency = [index.entries for indexes in (self._adjacency, self._subject_adjacency) for index in indexes]
+        return sum(map(len, (*views, *memberships, *adjacency)))
+
+    def measure(self) -> Sequence[CacheBytes]:
+        """Returns how many bytes each part takes, and the limits on them."""
+        return (
+            self._capacity.measure("warrants"),
+            self._capacity.absent.measure("absent"),
+            self._decision_capacity.measure("decisions"),
+            CacheBytes("ids", self._adjacency.measure_ids(), self._most_bytes_of_ids),
+        )
 
     def apply(self, changes: Sequence[ChangedWarrant], revision: Revision) -> None:
         """Applies the only changes up to this revision, in their order, and is as of it from then on."""
@@ -118,7 +135,7 @@ class Graph:
         else:
             for view in {view: None for names in changed.values() for view in self._find_views(names)}:
                 view.evict_entries()
-        self.decisions.clear()
+        self.decisions.evict_all()
         for names in changes:
             self._evict_decisions(names, ())
 
@@ -133,7 +150,7 @@ class Graph:
         self._subject_adjacency.invalidate(names)
         concern_others = [memberships.invalidate(names) for memberships in self._memberships.values()]
         if any(concerns_others) or any(concern_others):
-            self.decisions.clear()
+            self.decisions.evict_all()
         else:
             self.decisions.evict(names.subject_id)
 
@@ -144,7 +161,7 @@ class Graph:
         """
         if model.stranded != self.model.stranded:
             self.replace_adjacency()
-        self.decisions.clear()
+        self.decisions.evict_all()
         self._use(model)
         self.revision = revision
         self._evict_unused_views()
@@ -181,9 +198,9 @@ class Graph:
         return 2 * cached > all
 
     def limit_adjacency(self) -> None:
-        """Replaces the adjacency by an empty one when it has numbers for more ids than warrants may be cached. Ids are
-        not evicted with the entries that name them."""
-        if self._adjacency.count_ids() > self._most:
+        """Replaces the adjacency by an empty one when its ids take more than their share. Ids are not evicted with the
+        entries that name them: their numbers are in all of them."""
+        if self._adjacency.measure_ids() > self._most_bytes_of_ids:
             self.replace_adjacency()
 
     def replace_adjacency(self) -> None:
@@ -357,8 +374,8 @@ class Graph:
         if len(self.views) > MOST_OUTDATED and 2 * len(self._outdated) > len(self.views):
             self.clear(self.revision)
             for view in self.views:
-                self._capacity.remove(view.entries)
-                self._capacity.remove(view.points)
+                view.entries.remove()
+                view.points.remove()
             for memberships in self._memberships.values():
                 memberships.release()
             views, self.views, self._numbers, self._memberships = self.views, [], {}, {}

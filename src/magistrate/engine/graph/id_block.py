@@ -1,6 +1,6 @@
 """Holds some hundred ids that follow one another in order, in a third of the memory that texts of their own take.
 
-Most ids are packed: they are joined in one text, without the prefix that all of them have. Packing takes time for each
+Most ids are packed: they are joined in UTF-8, without the prefix that all of them have. Packing takes time for each
 id of the block. An id that arrives is therefore loose at first, held as a text of its own; once many are, all ids of
 the block are, until it is packed again.
 """
@@ -8,18 +8,25 @@ the block are, until it is packed again.
 import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from heapq import merge
 from itertools import accumulate, chain
 from typing import cast
 
 from pyroaring import BitMap
 
+from magistrate.engine.byte_sizes import POINTER_BYTES, measure_text, measure_texts
 from magistrate.engine.terms import ObjectId
 
 FEW_LOOSE = 16
 SHARE_LOOSE = 8
 """While ids are packed, at most FEW_LOOSE and an eighth of their number are loose beside them."""
+
+BLOCK_BYTES = 800
+"""Counts a block without its ids."""
+PACKED_BYTES = 12
+"""Counts an id that is packed, without its characters: its number, place and hash, and its bit in the bitmap."""
+LOOSE_BYTES = PACKED_BYTES + 2 * POINTER_BYTES
 
 _END = "\n"
 """Ends each packed id. It is less than all characters of ids, so it does not change their order."""
@@ -34,6 +41,7 @@ class IdBlock:
         "_begins",
         "_hashes",
         "_loose_blocks",
+        "_loose_bytes",
         "_loose_ids",
         "_loose_numbers",
         "_numbers",
@@ -53,13 +61,19 @@ class IdBlock:
     def _loosen(self, ids: list[ObjectId], numbers: "array[int]") -> None:
         self._loose_blocks[self] = None
         self._loose_ids, self._loose_numbers = ids, numbers
-        self._prefix = self._text = ""
+        self._loose_bytes = measure_loose(ids)
+        self._prefix, self._text = "", b""
         self._hashes = b""
         self._numbers = array("I")
         self._begins = array("H")
 
     def __len__(self) -> int:
         return len(self._numbers) + len(self._loose_ids)
+
+    @property
+    def bytes(self) -> int:
+        """Returns what the ids take in memory."""
+        return BLOCK_BYTES + PACKED_BYTES * len(self._numbers) + len(self._text) + self._loose_bytes
 
     def find(self, id: ObjectId) -> int | None:
         """Returns the number of an id, or None if it has none."""
@@ -74,6 +88,7 @@ class IdBlock:
         place = bisect_left(loose, id)
         loose.insert(place, id)
         self._loose_numbers.insert(place, number)
+        self._loose_bytes += LOOSE_BYTES + measure_text(id)
         self.bitmap.add(number)
         if self._hashes and len(loose) > FEW_LOOSE + len(self._numbers) // SHARE_LOOSE:
             self._unpack()
@@ -84,7 +99,7 @@ class IdBlock:
         place = self._hashes.find(hashed)
         if place < 0 or not id.startswith(self._prefix):
             return None
-        wanted = id[len(self._prefix) :] + _END
+        wanted = (id[len(self._prefix) :] + _END).encode()
         while place >= 0:
             if self._text.startswith(wanted, self._begins[place] + place):
                 return self._numbers[place]
@@ -153,11 +168,13 @@ class IdBlock:
         return ordered, array("I", map(known.__getitem__, ordered))
 
     def _read_packed(self) -> list[ObjectId]:
-        return cast(list[ObjectId], [*map(self._prefix.__add__, self._text[:-1].split(_END))] if self._numbers else [])
+        return cast(
+            list[ObjectId], [*map(self._prefix.__add__, self._text[:-1].decode().split(_END))] if self._numbers else []
+        )
 
     def _read_place(self, place: int) -> ObjectId:
         begins = self._begins
-        return ObjectId(self._prefix + self._text[begins[place] + place : begins[place + 1] + place])
+        return ObjectId(self._prefix + self._text[begins[place] + place : begins[place + 1] + place].decode())
 
     def _unpack(self) -> None:
         """Loosens all ids."""
@@ -176,13 +193,20 @@ class IdBlock:
         ids, numbers = self._loose_ids, self._loose_numbers
         prefix = _find_common_prefix(ids[0], ids[-1])
         suffixes = [id.removeprefix(prefix) for id in ids] if prefix else ids
-        self._prefix, self._text = prefix, _END.join(suffixes) + _END
+        joined = _END.join(suffixes) + _END
+        self._prefix, self._text = prefix, joined.encode()
         kind = "H" if len(self._text) <= _MOST_PLACES_OF_TWO_BYTES else "I"
-        self._begins = array(kind, [*accumulate(map(len, suffixes), initial=0)])
+        lengths = map(len, suffixes) if joined.isascii() else map(len, map(str.encode, suffixes))
+        self._begins = array(kind, [*accumulate(lengths, initial=0)])
         self._hashes = bytes(map(_HASH_BITS.__and__, map(hash, ids)))
         self._numbers = array("I", numbers)  # of exactly the length that it needs
-        self._loose_ids, self._loose_numbers = [], array("I")
+        self._loose_ids, self._loose_numbers, self._loose_bytes = [], array("I"), 0
         self.bitmap.shrink_to_fit()
+
+
+def measure_loose(ids: Collection[ObjectId]) -> int:
+    """Returns the bytes of ids that are texts of their own."""
+    return measure_texts(ids, LOOSE_BYTES)
 
 
 def _find_place(numbers: "array[int]", number: int) -> int:

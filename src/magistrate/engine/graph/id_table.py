@@ -11,13 +11,14 @@ into the blocks together takes a fraction of the time.
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from itertools import count, repeat
 from typing import cast
 
 from pyroaring import BitMap
 
-from magistrate.engine.graph.id_block import IdBlock
+from magistrate.engine.byte_sizes import NUMBER_BYTES, SLOT_BYTES
+from magistrate.engine.graph.id_block import IdBlock, measure_loose
 from magistrate.engine.terms import WILDCARD, ObjectId
 from magistrate.engine.work import Work
 
@@ -60,7 +61,7 @@ WILDCARD_NUMBER = 0
 class IdTable:
     """Maps ids to numbers and back."""
 
-    __slots__ = ("_blocks", "_blocks_by_serial", "_firsts", "_loose", "_recent", "_recent_ids", "_serials")
+    __slots__ = ("_blocks", "_blocks_by_serial", "_firsts", "_loose", "_recent", "_recent_ids", "_serials", "bytes")
 
     def __init__(self) -> None:
         self._loose: dict[IdBlock, None] = {}
@@ -75,6 +76,8 @@ class IdTable:
         """Has the ids that are in no block."""
         self._recent_ids: list[ObjectId] = []
         """Has the ids of all numbers from some number on, none of which less is recent."""
+        self.bytes = 0
+        """Says what the ids take in memory."""
 
     def __len__(self) -> int:
         return len(self._serials)
@@ -137,6 +140,7 @@ class IdTable:
         placed = self._find_placed(fresh)
         added = [id for id in fresh if id not in placed] if placed else fresh
         recent.update(zip(added, count(len(self)), strict=False))
+        self.bytes += _measure_recent(added)
         self._recent_ids += added
         self._serials.extend(repeat(_IN_NO_BLOCK, len(added)))
         if not placed:
@@ -165,6 +169,7 @@ class IdTable:
                     yield None
                 some = [id for id in ordered[start : start + IDS_PLACED_AT_ONCE] if id in self._recent]
                 self._place_each(some, array("I", map(self._recent.pop, some)))
+                self.bytes -= _measure_recent(some)
                 work.hasten_checkpoint(1 + len(some) // IDS_PLACED_FOR_A_NODE)
         if not self._recent:
             self._recent, self._recent_ids = {}, []  # a dict that is emptied keeps its size
@@ -181,13 +186,16 @@ class IdTable:
     def _place(self, at: int, ids: list[ObjectId], numbers: "array[int]") -> None:
         """Puts these ids, which are in order, into a block, which may become several."""
         block = self._blocks[at]
+        former_bytes = block.bytes
         if len(ids) * SHARE_ADDED_SINGLY <= len(block) and len(block) + len(ids) <= MOST_IN_A_BLOCK:
             for id, number in zip(ids, numbers, strict=True):
                 block.add(id, number)
                 self._serials[number] = block.serial
+            self.bytes += block.bytes - former_bytes
             return
         serials = range(len(self._blocks_by_serial), len(self._blocks_by_serial) + len(block) + len(ids))
         made = block.divide(ids, numbers, MOST_IN_A_BLOCK, serials)
+        self.bytes += sum([one.bytes for one in made]) - former_bytes
         self._loose.pop(block, None)
         self._blocks[at : at + 1] = made
         self._firsts[at + 1 : at + 1] = [one.read_first() for one in made[1:]]
@@ -205,7 +213,9 @@ class IdTable:
         most = max(FEW_LOOSE_BLOCKS, len(self._blocks) // LEAST_PACKED_FOR_A_LOOSE)
         while len(self._loose) > most:
             block = next(iter(self._loose))
+            former_bytes = block.bytes
             block.pack()
+            self.bytes += block.bytes - former_bytes
             work.hasten_checkpoint(1 + len(block) // IDS_PACKED_FOR_A_NODE)
             if work.needs_checkpoint:
                 yield None
@@ -257,6 +267,11 @@ class IdTable:
             if block.bitmap.intersect(numbers):
                 work.spend(1 + len(block) // IDS_FOR_A_NODE)
                 yield from block.select(numbers, start if number == 0 else None, descending)
+
+
+def _measure_recent(ids: Collection[ObjectId]) -> int:
+    """Returns the bytes of ids that are in no block."""
+    return (SLOT_BYTES + NUMBER_BYTES) * len(ids) + measure_loose(ids)
 
 
 def _first(found: tuple[ObjectId, int]) -> ObjectId:

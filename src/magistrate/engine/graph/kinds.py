@@ -3,8 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 
+from magistrate.engine.byte_sizes import SEQUENCE_BYTES, measure_texts
 from magistrate.engine.graph.entries import state_name
-from magistrate.engine.graph.segments import CacheSegment, Capacity, Key
+from magistrate.engine.segments import CacheSegment, Capacity, SparseSegment
 from magistrate.engine.terms import ObjectId, RelationName, TypeName
 from magistrate.engine.warrant_reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants import Warrant, WarrantPattern
@@ -17,46 +18,8 @@ UNUSABLE: Groups = ("",)
 instead of the subject's."""
 
 
-def len_or_one(states: Sequence[object]) -> int:
-    return len(states) or 1
-
-
-class GroupsSegment(CacheSegment[Groups]):
-    """Holds the groups of members. `topmost` has the members in `young` that are in no group: what is in a set is found
-    in half the time, and most groups are in no other."""
-
-    __slots__ = ("topmost",)
-
-    def __init__(self, capacity: Capacity) -> None:
-        self.topmost: set[Key] = set()
-        super().__init__(capacity, len_or_one)
-
-    def find(self, key: Key) -> Groups | None:
-        groups = super().find(key)
-        if groups == ():
-            self.topmost.add(key)
-        return groups
-
-    def keep(self, key: Key, value: Groups) -> None:
-        super().keep(key, value)
-        if not value and key in self.young:
-            self.topmost.add(key)
-
-    def evict(self, key: Key) -> bool:
-        self.topmost.discard(key)
-        return super().evict(key)
-
-    def age(self) -> None:
-        super().age()
-        self._discard_topmost()
-
-    def clear(self) -> None:
-        super().clear()
-        self._discard_topmost()
-
-    def _discard_topmost(self) -> None:
-        topmost, self.topmost = self.topmost, set()
-        self._capacity.discard(topmost)
+def weigh_groups(groups: Groups) -> int:
+    return SEQUENCE_BYTES + measure_texts(groups)
 
 
 class Kind:
@@ -72,8 +35,8 @@ class Kind:
         self.own: list[int] = []
         self.requests: Sequence[WarrantsBySubject] = ()
         self._stranded: Set[WarrantPattern] = frozenset()
-        self.groups = GroupsSegment(capacity)
-        self.ancestors: CacheSegment[Groups] = CacheSegment(capacity, len_or_one)
+        self.groups: SparseSegment[Groups] = SparseSegment(capacity, weigh_groups, ())
+        self.ancestors: CacheSegment[Groups] = CacheSegment(capacity, weigh_groups)
         """Holds all groups that a member is in, however deeply nested, as Memberships found them in `groups`, until the
         groups of any group change. Members that are in no group are not in it."""
 

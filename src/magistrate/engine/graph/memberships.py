@@ -6,7 +6,7 @@ at any nesting depth.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
 from magistrate.engine.expansion import Plan
@@ -14,10 +14,10 @@ from magistrate.engine.graph.closures import Member, MembershipClosure
 from magistrate.engine.graph.entries import state_name
 from magistrate.engine.graph.extended_closure import CONDITIONAL, MOST_ANCESTORS, ExtendedClosure, GivenIds
 from magistrate.engine.graph.kinds import UNUSABLE, Groups, Kind
-from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plain_warrants import KindIds, WarrantKind
 from magistrate.engine.plans import Model
+from magistrate.engine.segments import CacheSegment, Capacity
 from magistrate.engine.terms import WILDCARD, ObjectId, TypeName
 from magistrate.engine.work import Work
 
@@ -37,12 +37,13 @@ class Memberships:
         capacity: Capacity,
     ) -> None:
         self.kinds: list[Kind] = []
-        self._capacity = capacity
         self._subjects = Kind(0, capacity)
         self._kinds_by_names: dict[tuple[str, str], Kind] = {(subject_type, ""): self._subjects}
         self._kinds_by_view: dict[str, Kind] = {}
         """Maps the number of a view, as it is written in names, to its members."""
-        self._closures: CacheSegment[MembershipClosure] = CacheSegment(capacity, lambda closure: closure.weight)
+        self._closures: CacheSegment[MembershipClosure] = CacheSegment(capacity, _weigh_closure)
+        self._groupless: CacheSegment[MembershipClosure] = CacheSegment(capacity.absent, _weigh_closure)
+        """Holds the closures in which no group was found, such as those of subjects that do not exist."""
         self._changes = 0
         self._changed: deque[tuple[Kind, ObjectId]] = deque(maxlen=CHANGES_REMEMBERED)
         self.kinds.append(self._subjects)
@@ -80,7 +81,7 @@ class Memberships:
         It stops when the time slice is over or something has to be read first; the next call continues from there.
         Raises BudgetExceeded.
         """
-        closure = self._closures.young.get(id) or self._closures.find(id)
+        closure = self._closures.young.get(id) or self._find_closure(id)
         if closure is not None and closure.changes == self._changes and not closure.is_open:
             return closure
         if closure is None or not self._is_current(closure):
@@ -88,15 +89,35 @@ class Memberships:
                 (self._subjects, id),
                 *([(self._subjects, ObjectId(WILDCARD))] if self._has_subject_wildcard else []),
             ]
+            self._evict_closure(id)
             closure = MembershipClosure(id, members, self._changes)
-            self._closures.keep(id, closure)
+            self._keep_closure(id, closure)
         if closure.is_open and not closure.is_blocked:
-            self._closures.evict(id)
-            try:
-                closure.grow(self._list_members, work)
-            finally:
-                self._closures.keep(id, closure)
+            self._grow_closure(id, closure, work)
         return closure
+
+    def _grow_closure(self, id: ObjectId, closure: MembershipClosure, work: Work) -> None:
+        former_bytes = closure.bytes
+        segment = self._closures if closure.weight > 1 else self._groupless
+        try:
+            closure.grow(self._list_members, work)
+        finally:
+            segment.note_growth(id, closure.bytes - former_bytes)
+            if segment is self._groupless and closure.weight > 1:
+                self._groupless.evict(id)
+                self._closures.keep(id, closure)
+
+    def _find_closure(self, id: ObjectId) -> MembershipClosure | None:
+        """Returns the closure of a subject unless it is among the young ones that have groups."""
+        return self._closures.find(id) or self._groupless.young.get(id) or self._groupless.find(id)
+
+    def _keep_closure(self, id: ObjectId, closure: MembershipClosure) -> None:
+        """Keeps the closure of a subject that has none here."""
+        (self._closures if closure.weight > 1 else self._groupless).keep(id, closure)
+
+    def _evict_closure(self, id: ObjectId) -> None:
+        self._closures.evict(id)
+        self._groupless.evict(id)
 
     def extend_closure(self, closure: MembershipClosure, added: Mapping[Member, GivenIds]) -> MembershipClosure:
         """Returns the complete closure with these groups of members as well; nothing of it is cached. `grow` then
@@ -150,7 +171,7 @@ class Memberships:
         for name in names:
             number, _, id = name[1:-1].partition(":")  # as parse_state, which would convert the number
             kind = self._kinds_by_view.get(number)
-            if kind is not None and kind.groups.young.get(id) != ():
+            if kind is not None and id not in kind.groups.absent.young:
                 members.append((kind, ObjectId(id)))
         return members
 
@@ -212,12 +233,20 @@ class Memberships:
         is_like = self._has_subject_wildcard == other._has_subject_wildcard and list(kinds) == list(others)
         return is_like and all(kind.is_like(others[names]) for names, kind in kinds.items())
 
+    @property
+    def segments(self) -> "Sequence[CacheSegment[Groups] | CacheSegment[MembershipClosure]]":
+        """Returns all segments of the cache that are used."""
+        of_kinds = [segment for kind in self.kinds for segment in (kind.groups, kind.ancestors)]
+        return self._closures, self._groupless, *of_kinds
+
     def release(self) -> None:
         """Releases the capacity that is used."""
-        self._capacity.remove(self._closures)
-        for kind in self.kinds:
-            self._capacity.remove(kind.groups)
-            self._capacity.remove(kind.ancestors)
+        for segment in self.segments:
+            segment.remove()
+
+
+def _weigh_closure(closure: MembershipClosure) -> int:
+    return closure.bytes
 
 
 def _plan_names(plan: Plan) -> tuple[str, str]:

@@ -9,17 +9,23 @@ from collections.abc import Iterator
 from pyroaring import BitMap
 
 from magistrate.engine.dismantling import Container
-from magistrate.engine.graph.adjacent_objects import AdjacentObjects, ReachedObjects, is_empty, weigh_objects
+from magistrate.engine.graph.adjacent_objects import (
+    AdjacentObjects,
+    ReachedObjects,
+    count_objects,
+    is_empty,
+    measure_objects,
+)
 from magistrate.engine.graph.entry_drafts import EntryBatch
-from magistrate.engine.graph.segments import Capacity
 from magistrate.engine.graph.sparse_array import SparseArray, read_places
+from magistrate.engine.segments import Capacity
 
 BATCHES_AT_ONCE = 10
 """Limits the batches that a search has read and not looked into: of small searches, most are found in the cache."""
 
 
 class _Generation:
-    """Holds entries by the number of the subject; `weight` is that of all of them.
+    """Holds entries by the number of the subject; `weight` says how many bytes all of them take.
 
     `_values` has the object's number for each of `_singles`, and for each of `_others` the place of its entry in
     `_entries`."""
@@ -37,6 +43,9 @@ class _Generation:
     def __bool__(self) -> bool:
         return bool(self._singles or self._others)
 
+    def __len__(self) -> int:
+        return len(self._singles) + len(self._others)
+
     def has(self, number: int) -> bool:
         return number in self._singles or number in self._others
 
@@ -44,6 +53,9 @@ class _Generation:
     def subjects(self) -> tuple[BitMap, BitMap]:
         """Returns the subjects that have entries."""
         return self._singles, self._others
+
+    def count_warrants(self) -> int:
+        return len(self._singles) + sum(map(count_objects, self._entries))
 
     def select(self, numbers: BitMap) -> BitMap:
         """Returns those of these subjects that have entries."""
@@ -65,7 +77,7 @@ class _Generation:
 
     def add(self, number: int, entry: AdjacentObjects) -> None:
         """Adds an entry of a subject that has none."""
-        self.weight += weigh_objects(entry)
+        self.weight += measure_objects(entry)
         if isinstance(entry, int):
             self._singles.add(number)
             self._values.set(number, entry)
@@ -97,7 +109,7 @@ class _Generation:
         entry = self.find(number)
         if entry is None:
             return None
-        self.weight -= weigh_objects(entry)
+        self.weight -= measure_objects(entry)
         if number in self._others:
             place = self._values.read(number)
             self._entries[place] = b""
@@ -153,9 +165,16 @@ class EntrySegment:
         if entry is None:
             entry = self._old.pop(number)
             if entry is not None:
+                self._capacity.move(measure_objects(entry))
                 self._young.add(number, entry)
-                self._capacity.move(weigh_objects(entry))
         return entry
+
+    def __len__(self) -> int:
+        return len(self._young) + len(self._old)
+
+    def count_warrants(self) -> int:
+        """Returns how many warrants the entries have. It takes as long as there are entries."""
+        return self._young.count_warrants() + self._old.count_warrants()
 
     def has(self, number: int) -> bool:
         """Returns whether there is an entry, which stays in its generation."""
@@ -165,9 +184,9 @@ class EntrySegment:
         self.evict(number)
         if is_empty(entry):
             self.empty.add(number)
-        else:
+        elif self._capacity.can_hold(weight := measure_objects(entry)):
+            self._capacity.take(weight)
             self._young.add(number, entry)
-            self._capacity.take(weigh_objects(entry))
 
     def keep_each(self, batch: EntryBatch) -> None:
         """Keeps many entries in a fraction of the time."""
@@ -176,8 +195,8 @@ class EntrySegment:
                 self.keep(number, entry)
             return
         self.empty.update(batch.empty)
-        self._young.add_each(batch)
         self._capacity.take(batch.weight)
+        self._young.add_each(batch)
 
     def _has_any(self, batch: EntryBatch) -> bool:
         """Returns whether a subject of the batch has an entry."""
@@ -190,7 +209,7 @@ class EntrySegment:
             self.empty.discard(number)
             return True
         young, old = self._young.pop(number), self._old.pop(number)
-        self._capacity.free(*(0 if entry is None else weigh_objects(entry) for entry in (young, old)))
+        self._capacity.free(*(0 if entry is None else measure_objects(entry) for entry in (young, old)))
         return young is not None or old is not None
 
     def evict_all(self) -> None:

@@ -5,9 +5,9 @@ from functools import cached_property
 
 from magistrate.engine.graph.entries import ALL_SUBJECTS, UNREADABLE, Entry, join_names, read_entry
 from magistrate.engine.graph.graph import Graph
-from magistrate.engine.graph.segments import CacheSegment, Key
 from magistrate.engine.graph.views import PlanView
 from magistrate.engine.overlay import Overlay, WarrantKey, warrant_key
+from magistrate.engine.segments import AbsentKeys, Capacity, Key, SparseSegment
 from magistrate.engine.terms import WILDCARD, ObjectId
 from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants import Warrant
@@ -71,13 +71,17 @@ class _AddedEntries:
         return read_entry(view.plan, view.subject_type, added.values(), self._graph, is_whole=True)
 
 
-class _OverlaidSegment(CacheSegment[Entry]):
+_NO_KEYS = AbsentKeys(Capacity(0))
+
+
+class _OverlaidSegment(SparseSegment[Entry]):
     """Finds the entries of a segment, each with the added warrants; keeps nothing itself and takes no capacity."""
 
     __slots__ = ()
 
-    def __init__(self, stored: CacheSegment[Entry], added: _AddedEntries) -> None:
+    def __init__(self, stored: SparseSegment[Entry], added: _AddedEntries) -> None:
         self.young = _OverlaidEntries(stored, added)
+        self.absent = _NO_KEYS  # an added warrant may be on an object that has nothing else
 
     def find(self, key: Key) -> Entry | None:
         return None  # `young` has looked for it in both generations
@@ -86,7 +90,7 @@ class _OverlaidSegment(CacheSegment[Entry]):
 class _OverlaidEntries(dict[Key, Entry]):
     """Holds the entries that consist of stored and added warrants."""
 
-    def __init__(self, stored: CacheSegment[Entry], added: _AddedEntries) -> None:
+    def __init__(self, stored: SparseSegment[Entry], added: _AddedEntries) -> None:
         super().__init__()
         self._stored = stored
         self._added = added

@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 from pyroaring import BitMap
 
+from magistrate.engine.byte_sizes import measure_bitmap, measure_warrant
 from magistrate.engine.graph.adjacency import Adjacency, AdjacencyKey, Indexes
-from magistrate.engine.graph.adjacent_objects import FEW_NUMBERS, ReachedEntries, unpack_numbers
+from magistrate.engine.graph.adjacent_objects import ENTRY_BYTES, FEW_NUMBERS, ReachedEntries, unpack_numbers
 from magistrate.engine.graph.id_table import IdTable
-from magistrate.engine.graph.segments import CacheSegment, Capacity
 from magistrate.engine.names import WarrantNames
+from magistrate.engine.segments import Capacity, SparseSegment
 from magistrate.engine.terms import ObjectId
 from magistrate.engine.warrants import Warrant
 
@@ -32,15 +33,25 @@ class SubjectEntry(msgspec.Struct, frozen=True, gc=False):
     warrants: tuple[Warrant, ...]
 
 
+NO_SUBJECTS = b""
+
 AdjacentSubjects = bytes | SubjectEntry
 """Holds the subjects of the warrants on one object. Packed numbers alone stand for a SubjectEntry with nothing else."""
 
 
-def weigh_subjects(entry: AdjacentSubjects) -> int:
+def count_subjects(entry: AdjacentSubjects) -> int:
     """Returns the number of warrants, at least 1."""
     if isinstance(entry, bytes):
         return len(entry) // 4 or 1
     return len(entry.packed) // 4 + len(entry.warrants)
+
+
+def measure_subjects(entry: AdjacentSubjects) -> int:
+    """Returns the bytes that an entry takes."""
+    if isinstance(entry, bytes):
+        return ENTRY_BYTES + len(entry)
+    bitmap = 0 if entry.bitmap is None else measure_bitmap(entry.bitmap)
+    return ENTRY_BYTES + len(entry.packed) + bitmap + sum(map(measure_warrant, entry.warrants))
 
 
 def pack_subjects(entry: AdjacentSubjects) -> bytes:
@@ -77,23 +88,25 @@ class SubjectIndex:
         self.key = key
         self.objects = objects
         self.subjects = subjects
-        self.entries: CacheSegment[AdjacentSubjects] = CacheSegment(capacity, weigh_subjects)
+        self.entries: SparseSegment[AdjacentSubjects] = SparseSegment(capacity, measure_subjects, NO_SUBJECTS)
 
     def collect(self, numbers: Iterable[int], known: dict[int, AdjacentSubjects]) -> ReachedSubjects:
         """Returns what the entries of these objects have. Adds the entries to `known`, where they are looked up
         first."""
-        young, find, reached = self.entries.young, self.entries.find, ReachedSubjects()
+        entries, reached = self.entries, ReachedSubjects()
+        young, absent = entries.young, entries.absent.young
         for number in numbers:
             entry = known.get(number)
             if entry is None:
-                entry = young.get(number)
+                entry = NO_SUBJECTS if number in absent else young.get(number)  # most are empty
                 if entry is None:
-                    entry = find(number)
+                    entry = entries.find(number)
                     if entry is None:
                         reached.missing.append(number)
                         continue
+                    young, absent = entries.young, entries.absent.young  # others may have aged
                 known[number] = entry
-            if entry:  # most are empty
+            if entry:
                 reached.add(entry)
         return reached
 

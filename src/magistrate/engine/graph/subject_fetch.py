@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from magistrate.engine.graph.adjacency_fetch import ENTRIES_KEPT_AT_ONCE, EntryFetch, HasAdjacency
 from magistrate.engine.graph.subject_adjacency import (
+    NO_SUBJECTS,
     NUMBERS_AT_ONCE,
     AdjacentSubjects,
     SubjectDrafts,
@@ -63,7 +64,7 @@ class SubjectFetch(EntryFetch):
         for start in range(0, len(numbers), ENTRIES_KEPT_AT_ONCE):
             end = start + ENTRIES_KEPT_AT_ONCE
             batch = [*zip(numbers[start:end], ids[start:end], strict=True)]
-            built: dict[int, AdjacentSubjects] = {number: b"" for number, _ in batch}
+            built: dict[int, AdjacentSubjects] = {number: NO_SUBJECTS for number, _ in batch}
             for number, id in batch if drafts.has_warrants else ():
                 for entry in drafts.build(id):
                     if entry is None:

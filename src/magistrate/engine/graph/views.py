@@ -3,11 +3,11 @@
 from typing import NamedTuple
 
 from magistrate.engine.expansion import Plan
-from magistrate.engine.graph.entries import Entry, add_subject, remove_subject, subject_name, weight
-from magistrate.engine.graph.segments import CacheSegment, Capacity
+from magistrate.engine.graph.entries import EMPTY, Entry, add_subject, remove_subject, subject_name, weigh_entry
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
 from magistrate.engine.rules.rule import Combined
+from magistrate.engine.segments import Capacity, SparseSegment
 from magistrate.engine.terms import WILDCARD, RelationName, TypeName
 from magistrate.engine.warrant_reader import WarrantsByObject
 from magistrate.engine.warrants import ChangedWarrant
@@ -59,13 +59,13 @@ class PlanView:
         self.most_each = most_each
         self.key = key
         self.subject_type = key.subject_type
-        self.entries: CacheSegment[Entry] = CacheSegment(capacity, weight)
-        self.points: CacheSegment[Entry] = CacheSegment(capacity, weight)
+        self.entries: SparseSegment[Entry] = SparseSegment(capacity, weigh_entry, EMPTY)
+        self.points: SparseSegment[Entry] = SparseSegment(capacity, weigh_entry, EMPTY)
         """Holds entries by object and subject, where the entry of the object has no subjects."""
         self.signature: object = None
         self.set_plan(plan, model, is_closed)
 
-    def with_entries(self, entries: CacheSegment[Entry], points: CacheSegment[Entry]) -> "PlanView":
+    def with_entries(self, entries: SparseSegment[Entry], points: SparseSegment[Entry]) -> "PlanView":
         """Returns a copy of the view, as it is now, that has these entries and points instead of its own."""
         view = PlanView.__new__(PlanView)
         vars(view).update(vars(self))

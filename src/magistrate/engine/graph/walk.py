@@ -20,7 +20,7 @@ from collections.abc import Mapping
 from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
 from magistrate.engine.evaluation import Check
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
-from magistrate.engine.graph.entries import Entry, State, parse_state, state_name, subject_name
+from magistrate.engine.graph.entries import EMPTY, Entry, State, parse_state, state_name, subject_name
 from magistrate.engine.graph.graph import Graph
 from magistrate.engine.graph.missing import MissingEntries
 from magistrate.engine.graph.views import CombinedView
@@ -179,7 +179,7 @@ class Walk(WalkReads):
                         return self._remember_path(seen, state, steps)
                     if closure.is_complete:
                         continue
-                entry = view.entries.young.get(id)
+                entry = view.entries.young.get(id) or (EMPTY if id in view.entries.absent.young else None)
                 if entry is None or entry.direct is None:
                     entry = self._entry(view, id, is_bare=view.is_closed and state is not start)
                     if entry is None or entry.direct is None:

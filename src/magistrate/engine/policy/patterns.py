@@ -48,10 +48,11 @@ def _compile_pattern(text: str) -> Pattern:
     return Pattern(compiled.search, compiled.programsize)
 
 
-literal_pattern = lru_cache(maxsize=128)(_compile_pattern)
-"""Returns the pattern of a literal expression in a policy. Raises Fault if it cannot be parsed."""
+literal_pattern = lru_cache(maxsize=64)(_compile_pattern)
+"""Returns the pattern of a literal expression in a policy. Raises Fault if it cannot be parsed. These and those of
+contexts take _MAX_MEMORY each at most, 40 MiB together."""
 
-_context_pattern = lru_cache(maxsize=32)(_compile_pattern)
+_context_pattern = lru_cache(maxsize=16)(_compile_pattern)
 
 
 def find_pattern_fault(text: str) -> str:

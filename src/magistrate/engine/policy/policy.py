@@ -4,13 +4,13 @@ A policy is compiled into functions that call each other, and evaluated as often
 are checked against those of the context before it is evaluated. See docs/policies.md for the language.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
-from magistrate.engine.policy.cache import MOST_CHARACTERS, TextCache
+from magistrate.engine.policy.cache import MOST_BYTES, TextCache
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.literals import is_variable, render_string
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal
@@ -20,6 +20,7 @@ from magistrate.engine.policy.run import MAX_STEPS, Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.typed import read_first
 from magistrate.engine.policy.types import BOOL, TYPES_OF_VALUES, may_be_bool
 from magistrate.engine.positions import position
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.warrants import Warrant
 from magistrate.errors import InvalidParameter
 
@@ -30,6 +31,7 @@ LONG_POLICY = 500
 """Counts the characters of a policy that takes one to three milliseconds to parse, and as long to compile."""
 
 _STEPS_FOR_A_CHARACTER = 5
+_BYTES_OF_A_POLICY, _BYTES_OF_A_CHARACTER, _BYTES_OF_A_NODE = 1_500, 10, 260
 _MISSING = object()
 _RESERVED_NAME = "$env"
 _NEVER_FROM_CONTEXT = ("now", "warrant")
@@ -79,6 +81,11 @@ class Policy:
         self.lifetime = lifetime
         self.fault = fault
         self._last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
+
+    @property
+    def bytes(self) -> int:
+        """Returns what the policy takes in memory, or a program of it: rather too much than too little."""
+        return _BYTES_OF_A_POLICY + _BYTES_OF_A_CHARACTER * len(self.text) + _BYTES_OF_A_NODE * self.weight
 
     @property
     def steps_of_compiling(self) -> int:
@@ -141,7 +148,7 @@ class Policy:
         """Caches a program that was compiled for this policy."""
         self._last, key = program, (self.text, program.kinds)
         if _PROGRAMS.find(key) is None:
-            _PROGRAMS.keep(key, program, len(self.text))
+            _PROGRAMS.keep(key, program, self.bytes)
 
     def _choose_program(self, context: Mapping[str, Any]) -> PolicyProgram | None:
         """Returns the program for the types of a context, or None if it has to be compiled."""
@@ -184,8 +191,13 @@ def _run(
     return PolicyOutcome(value if type(value) is bool else None, steps, run.read_clock)
 
 
-_POLICIES: TextCache[str, Policy] = TextCache(MOST_CHARACTERS)
-_PROGRAMS: TextCache[tuple[str, tuple[tuple[str, type], ...]], PolicyProgram] = TextCache(MOST_CHARACTERS)
+_POLICIES: TextCache[str, Policy] = TextCache(MOST_BYTES)
+_PROGRAMS: TextCache[tuple[str, tuple[tuple[str, type], ...]], PolicyProgram] = TextCache(MOST_BYTES)
+
+
+def measure_policies() -> Sequence[CacheBytes]:
+    """Returns how many bytes the cached policies and programs take, and the limits on them."""
+    return _POLICIES.measure("policies"), _PROGRAMS.measure("programs")
 
 
 def read_new_policy(text: str) -> Policy:
@@ -224,7 +236,7 @@ def parse_policy(text: str) -> Policy | InvalidParameter:
 def keep_policy(policy: Policy) -> None:
     """Caches a policy that was parsed."""
     if not is_kept(policy.text):
-        _POLICIES.keep(policy.text, policy, len(policy.text))
+        _POLICIES.keep(policy.text, policy, policy.bytes)
 
 
 def is_kept(text: str) -> bool:

@@ -19,6 +19,7 @@ from magistrate.engine.query.language import (
     Query,
     SubjectsQuery,
     hide_undefined_types,
+    measure_queries,
     read_grammar,
     read_query,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "Query",
     "SubjectsQuery",
     "hide_undefined_types",
+    "measure_queries",
     "read_grammar",
     "read_query",
 ]

@@ -50,7 +50,9 @@ def check_candidates(
         if values.pop(NOBODY, FALSE) >= values.get(WILDCARD, FALSE):
             values.pop(WILDCARD, None)
         relation_results.append(
-            RelationResult(one.type, one.relation, ResultSet(exceptions=values), Reports(reports.get, len(reports)))
+            RelationResult(
+                one.type, one.relation, ResultSet(exceptions=values), Reports(reports.get, remains=(reports,))
+            )
         )
     for _ in chain(evaluation.release(), by_warrants_alone.release()):
         yield None

@@ -6,7 +6,7 @@ A query selects objects or subjects; `of type` tells which. See docs/query-langu
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import Any, TypeVar, cast
 
@@ -14,6 +14,7 @@ from lark import Lark, Token, Transformer, UnexpectedToken
 
 from magistrate.engine.names import join_subject_type
 from magistrate.engine.positions import Position, position
+from magistrate.engine.segments import CacheBytes, CacheSegment, Capacity
 from magistrate.engine.terms import (
     WILDCARD,
     ObjectId,
@@ -30,8 +31,11 @@ from magistrate.errors import InvalidParameter
 MAX_QUERY_LENGTH = 4_096
 """Limits a query in characters, blanks included."""
 
-MOST_PARSED = 1_024
-"""Limits the parsed queries that are kept, the most recent ones. Parsing takes a tenth of a millisecond."""
+MOST_PARSED_BYTES = 8_388_608
+"""Limits the parsed queries that are kept (8 MiB), those that were used most recently. Parsing takes a tenth of a
+millisecond."""
+_BYTES_OF_A_QUERY, _BYTES_OF_A_CHARACTER = 600, 30
+"""Count a parsed query: names of one letter, with a comma after each, take the most for their length."""
 
 _SHOWN_OF_A_WORD = 64
 """Limits the characters of a word that a message quotes; the line below the message shows the rest."""
@@ -93,8 +97,30 @@ def hide_undefined_types(query: Query, visible: frozenset[str] | None) -> Query:
     return replace(query, demands_types=False)
 
 
-@lru_cache(maxsize=MOST_PARSED)
+def _weigh_parsed(parsed: tuple[int, Query]) -> int:
+    return _BYTES_OF_A_QUERY + _BYTES_OF_A_CHARACTER * parsed[0]
+
+
+_CAPACITY = Capacity(MOST_PARSED_BYTES)
+_PARSED: CacheSegment[tuple[int, Query]] = CacheSegment(_CAPACITY, _weigh_parsed)
+"""Holds each parsed query with the length of its text."""
+
+
+def measure_queries() -> CacheBytes:
+    """Returns how many bytes the parsed queries take, and the limit on them."""
+    return _CAPACITY.measure("queries")
+
+
 def read_query(text: str) -> Query:
+    """Returns the query that a text expresses, like `parse_query`, whose result is kept."""
+    known = _PARSED.young.get(text) or _PARSED.find(text)
+    if known is None:
+        known = (len(text), parse_query(text))
+        _PARSED.keep(text, known)
+    return known[1]
+
+
+def parse_query(text: str) -> Query:
     """Returns the query that a text expresses. It does not look at whether the types and relations exist.
 
     Raises InvalidParameter, parameter `q`, for any other text. The message names the line and the column, both from 1,

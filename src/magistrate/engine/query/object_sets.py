@@ -84,6 +84,3 @@ class ObjectSets:
     valid_until: int
     itself: ObjectRef | None
     has_wildcards: bool
-
-    def count_numbers(self) -> int:
-        return sum(len(one.numbers) + len(one.explicit) for one in self.sets.values())

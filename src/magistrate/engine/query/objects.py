@@ -317,7 +317,6 @@ def _build_result(target: Target, root: ReverseNode, new: Sequence[ReverseNode])
     """Returns the RelationResult of a target. `new` has the stages it is made of on the same object, without those that
     are counted with another target."""
     root.exceptions.pop(WILDCARD, None)
-    entries = sum(len(node.exceptions) + len(node.first_warrants or ()) + len(node.explicit) for node in new)
     remains = [one for node in new for one in (node.exceptions, node.first_warrants, node.explicit) if one]
-    reports = Reports(partial(find_report, root), entries - len(root.exceptions), root.steps, remains)
+    reports = Reports(partial(find_report, root), root.steps, remains)
     return RelationResult(*target, ResultSet(root.default, root.exceptions), reports)

@@ -40,11 +40,9 @@ class QueryRow(NamedTuple):
 
 class Reports(NamedTuple):
     """Holds how to look up the warrants of rows: `find` returns one by the id of its row, in at most `steps` steps.
-    `entries` counts the values and warrants that are held for that; `remains` has what is to be dismantled
-    afterwards."""
+    `remains` has the values and warrants that are held for that, which are to be dismantled afterwards."""
 
     find: Callable[[ObjectId], Warrant | None]
-    entries: int = 0
     steps: int = 1
     remains: Sequence[Container] = ()
 
@@ -61,12 +59,12 @@ class RelationResult(Linked):
     has_wildcard: bool = False
 
     @property
-    def entries(self) -> int:
-        """Returns how many values and warrants are held in memory."""
-        return len(self.result_set.exceptions) + self.reports.entries
+    def containers(self) -> Sequence[Container]:
+        """Returns what holds the values, and the warrants of rows by id."""
+        return (self.result_set.exceptions, *self.reports.remains)
 
     def unlink(self) -> Sequence[Container]:
-        return (self.result_set.exceptions, *self.reports.remains)
+        return self.containers
 
     @property
     def needs_existing(self) -> bool:

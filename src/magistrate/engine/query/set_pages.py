@@ -5,12 +5,13 @@ its object, which are read for the rows of a page only.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from pyroaring import BitMap
 
+from magistrate.engine.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_bitmap
 from magistrate.engine.expansion import Operation, Plan
 from magistrate.engine.graph.id_table import IdTable
 from magistrate.engine.query.connected_graph import SetEdge, SetNode
@@ -72,6 +73,11 @@ class OrderedNumbers:
             ]
             self._numbers[of_type] = BitMap.union(*(numbers for _, numbers in self._relations[of_type]))
 
+    def measure(self) -> Iterator[int]:
+        """Yields what some of its parts take in memory, until all are measured: here the numbers of the rows."""
+        yield sum([measure_bitmap(numbers) for relations in self._relations.values() for _, numbers in relations])
+        yield sum(map(measure_bitmap, self._numbers.values()))
+
     def count(self) -> int:
         """Returns the number of rows."""
         return sum(len(numbers) for relations in self._relations.values() for _, numbers in relations)
@@ -122,9 +128,11 @@ class OrderedSets(OrderedNumbers):
         self.restrict_numbers(others, is_negated)
         self.valid_until = min(self.valid_until, others.valid_until)
 
-    def weigh(self) -> int:
-        """Returns how many numbers are held in memory."""
-        return self.sets.count_numbers()
+    def measure(self) -> Iterator[int]:
+        yield from super().measure()
+        yield SLOT_BYTES * len(self.sets.condition_values)
+        for one in self.sets.sets.values():
+            yield 2 * OBJECT_BYTES + measure_bitmap(one.numbers) + measure_bitmap(one.explicit)
 
     def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
         return find_reports(self.sets, entries, work)

@@ -97,7 +97,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
     def _follow(self, union: UnionNode, edge: SubjectEdge, numbers: BitMap) -> Checkpoints[None]:
         if len(numbers) == 1 and not edge.names_any_object:
             entries = self._fetch.subject_adjacency.index(edge.key).entries
-            if entries.young.get(numbers.min()) == b"":  # like most of them
+            if numbers.min() in entries.absent.young:  # like most of them
                 self._work.spend(1)
                 if self._work.needs_checkpoint:
                     yield None

@@ -1,21 +1,26 @@
 """Orders the subjects that a search with bitmaps has found, and makes rows of those of a page (see set_pages.py)."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 
 from pyroaring import BitMap
 
+from magistrate.engine.byte_sizes import NUMBER_BYTES, OBJECT_BYTES, SLOT_BYTES, measure_bitmap
 from magistrate.engine.graph.id_table import WILDCARD_NUMBER
+from magistrate.engine.graph.subject_adjacency import measure_subjects
 from magistrate.engine.query.rows import QueryRow
 from magistrate.engine.query.search import Steps
 from magistrate.engine.query.set_pages import Entry, OrderedNumbers
-from magistrate.engine.query.subject_nodes import SolvedSubjects
+from magistrate.engine.query.subject_nodes import SolvedSubjects, UnionNode
 from magistrate.engine.query.subject_reports import SubjectReports
 from magistrate.engine.terms import ObjectId, RelationName, TypeName
 from magistrate.engine.work import Work
 
-NUMBERS_OF_AN_ENTRY = 25
-"""Counts the numbers of bitmaps that take as much memory as an entry that was used."""
+PLACES_AT_ONCE = 500
+"""Limits the places and entries that are measured at once."""
+PLACE_BYTES = 12 * OBJECT_BYTES
+"""Counts what the search holds of a plan or a combination on an object, without its numbers."""
 
 
 class OrderedSubjects(OrderedNumbers):
@@ -37,15 +42,19 @@ class OrderedSubjects(OrderedNumbers):
             return found.restrict(self._existing[of_type]) | BitMap([WILDCARD_NUMBER])
         return found.numbers - self._absent[of_type] if of_type in self._absent else found.numbers
 
-    def weigh(self) -> int:
-        """Returns how many numbers are held in memory, or what takes as much as they."""
+    def measure(self) -> Iterator[int]:
+        yield from super().measure()
         sets = self.sets
-        reached = (numbers for union in sets.unions.values() for numbers in union.reached.values())
-        direct = (numbers for union in sets.unions.values() for numbers in union.direct.values())
-        solved = (one.numbers for by_node in sets.solved.values() for one in by_node.values())
-        results = (one.numbers for one in sets.results.values())
-        numbers = sum(len(each) for some in (reached, direct, solved, results) for each in some)
-        return numbers + NUMBERS_OF_AN_ENTRY * sum(map(len, sets.entries.values()))
+        yield SLOT_BYTES * len(sets.condition_values) + PLACE_BYTES * len(sets.operations)
+        unions = iter(sets.unions.values())
+        while some := [*islice(unions, PLACES_AT_ONCE)]:
+            yield sum(map(_measure_union, some))
+        for by_node in sets.solved.values():
+            yield sum([OBJECT_BYTES + measure_bitmap(one.numbers) for one in by_node.values()])
+        for of_key in sets.entries.values():
+            entries = iter(of_key.values())
+            while some_entries := [*islice(entries, PLACES_AT_ONCE)]:
+                yield sum([SLOT_BYTES + NUMBER_BYTES + (measure_subjects(one) if one else 0) for one in some_entries])
 
     def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
         """Implements OrderedResult."""
@@ -70,3 +79,8 @@ class OrderedSubjects(OrderedNumbers):
             if work.needs_checkpoint:
                 yield None
         return results
+
+
+def _measure_union(union: UnionNode) -> int:
+    bitmaps = [*union.reached.values(), *union.direct.values(), union.set.numbers]
+    return PLACE_BYTES + SLOT_BYTES * (len(union.unions) + len(union.operations)) + sum(map(measure_bitmap, bitmaps))

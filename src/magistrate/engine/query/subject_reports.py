@@ -18,11 +18,11 @@ from magistrate.engine.graph.subject_adjacency import (
     NUMBERS_AT_ONCE,
     AdjacentSubjects,
     SubjectEntry,
+    count_subjects,
     list_conditional,
     pack_subjects,
     select_in_order,
     select_subjects,
-    weigh_subjects,
 )
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.query.plan_edges import PlanEdges, SubjectEdge, list_dependents
@@ -352,7 +352,7 @@ class SubjectReports:
         for key, entries in self._sets.entries.items():
             of_range = None if key.subject_relation else key.subject_type
             if key[:2] == (of_type, relation) and of_range == subjects and number in entries:
-                count += weigh_subjects(entries[number])
+                count += count_subjects(entries[number])
         return count
 
 

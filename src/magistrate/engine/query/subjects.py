@@ -400,7 +400,7 @@ class SubjectSearch:
 
 
 def _reports(result_set: ResultSet) -> Reports:
-    return Reports(result_set.report, len(result_set.reports), remains=(result_set.reports,))
+    return Reports(result_set.report, remains=(result_set.reports,))
 
 
 def _list_origins(

@@ -7,30 +7,31 @@ from collections.abc import Set
 
 from magistrate.engine.graph import Graph
 from magistrate.engine.plans import Model
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.warrants import WarrantPattern
 from magistrate.operations.checks.evaluating import free_in_steps
 from magistrate.store.following import WarrantChanges
 
 MOST_PATTERNS = 200
 """Limits the further patterns. When there would be more, only those of the last request are kept."""
-SHARE = 8
-"""Divides the capacity of the graph cache: the extended graph has so much besides."""
-
 NO_PATTERNS: frozenset[WarrantPattern] = frozenset()
 
 
 class ExtendedGraph:
     """Holds the further graph, which is always at the revision of the graph cache, or nothing."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most // SHARE
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
         self._patterns = NO_PATTERNS
         self._graph: Graph | None = None
 
-    @property
-    def warrants(self) -> int:
-        """Returns approximately how many warrants are cached."""
-        return self._graph.warrants if self._graph is not None else 0
+    def count_entries(self) -> int:
+        return self._graph.count_entries() if self._graph is not None else 0
+
+    def measure(self) -> CacheBytes:
+        """Returns how many bytes it takes, and the limit on them."""
+        parts = self._graph.measure() if self._graph is not None else ()
+        return CacheBytes("contextual", sum([part.bytes for part in parts]), self._most_bytes)
 
     def find(self, patterns: Set[WarrantPattern]) -> Graph | None:
         """Returns the graph if its model has these patterns."""
@@ -49,7 +50,7 @@ class ExtendedGraph:
         if self._graph is not None and not joined.issuperset(self._patterns):
             self.evict()
         if self._graph is None:
-            self._graph = Graph(model, current.revision, self._most, discard=free_in_steps)
+            self._graph = Graph(model, current.revision, self._most_bytes, discard=free_in_steps)
         else:
             self._graph.change_model(model, current.revision)
         self._patterns = joined

@@ -15,6 +15,7 @@ from magistrate.engine.graph import Fetch, Graph, MissingEntries, group_names
 from magistrate.engine.graph.adjacency_fetch import HasAdjacency
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.plans import Model
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.terms import Revision
 from magistrate.engine.warrants import WarrantPattern
 from magistrate.engine.work import WORK_BETWEEN_LOOKS, Work
@@ -31,6 +32,8 @@ MOST_CHANGES = 2_000
 """Limits the changes that are applied one by one; when there are more at once, the cache is cleared."""
 MOST_CHANGES_AT_ONCE = 100
 """Limits the changes that are applied before a check that does not wait."""
+EXTENDED_SHARE = 16
+"""Divides the bytes of the graph cache: a sixteenth is for the extended graph."""
 WORK_AHEAD = 2_000
 """Limits the units of work of a read that no check waits for."""
 
@@ -69,7 +72,7 @@ class LiveGraph:
         self,
         store: Store,
         models: Models,
-        most_rows: int,
+        most_bytes: int,
         now: Callable[[], int],
         counts: GraphCounts | None = None,
     ) -> None:
@@ -78,9 +81,9 @@ class LiveGraph:
         self._followed_at = 0
         self._store = store
         self._models = models
-        self._most_rows = most_rows
+        self._most_bytes = most_bytes - most_bytes // EXTENDED_SHARE
         self._graph: Graph | None = None
-        self._extended = ExtendedGraph(most_rows)
+        self._extended = ExtendedGraph(most_bytes // EXTENDED_SHARE)
         self._mark: Mark = (0.0, 0)
         self._newest = NOTHING_WRITTEN
         """Identifies the revision of the graph."""
@@ -94,10 +97,13 @@ class LiveGraph:
         self._following = SharedLock()
         self._fetches: set[GraphFetch] = set()
 
-    @property
-    def warrants(self) -> int:
-        """Returns approximately how many warrants are cached."""
-        return self._extended.warrants + (self._graph.warrants if self._graph is not None else 0)
+    def count_entries(self) -> int:
+        """Returns how many entries are cached, those without warrants included."""
+        return self._extended.count_entries() + (self._graph.count_entries() if self._graph is not None else 0)
+
+    def measure(self) -> Sequence[CacheBytes]:
+        """Returns how many bytes each part takes, and the limits on them; none before the first check."""
+        return (*(self._graph.measure() if self._graph is not None else ()), self._extended.measure())
 
     @property
     def revision(self) -> Revision:
@@ -115,7 +121,7 @@ class LiveGraph:
 
     @property
     def is_enabled(self) -> bool:
-        return self._most_rows > 0
+        return self._most_bytes > 0
 
     def evict(self) -> None:
         """Evicts all entries, which are freed in steps."""
@@ -272,7 +278,7 @@ class LiveGraph:
             model = graph.model
         self._done = number
         if graph is None:
-            self._graph = Graph(model, news.revision, self._most_rows, discard=free_in_steps)
+            self._graph = Graph(model, news.revision, self._most_bytes, discard=free_in_steps)
         elif self._newest == since:
             self._bring_forward(graph, model, news)
         elif graph.revision < news.revision:

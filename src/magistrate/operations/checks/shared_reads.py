@@ -9,14 +9,18 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from magistrate.engine.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_text, measure_warrant
 from magistrate.engine.dismantling import ITEMS_AT_ONCE, dismantle
+from magistrate.engine.segments import CacheBytes
 from magistrate.engine.terms import ObjectId, Revision, Subject, TypeName
 from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantRead, WarrantReader
 from magistrate.engine.warrants import Warrant
 from magistrate.operations.checks.evaluating import release_run
 
-MOST_ROWS = 100_000
-"""Limits the rows that are kept in total; an object without any counts as one."""
+MOST_BYTES = 33_554_432
+"""Limits the rows that are kept in total (32 MiB)."""
+ENTRY_BYTES = OBJECT_BYTES + 2 * SLOT_BYTES
+"""Counts an object without its id and its rows."""
 MOST_IDS_EACH = 200
 MOST_ROWS_EACH = 1_000
 """Limit the objects, and the rows, of a batch of reads that is shared. A larger one is worth a statement of its own."""
@@ -34,8 +38,8 @@ class SharedReads:
         self._evaluations = 0
         self._tables: dict[_TableKey, _Table] = {}
         self._order: deque[tuple[_Table, ObjectId, int]] = deque()
-        """Has the entries of all tables, the oldest first, with the rows they count as."""
-        self._rows = 0
+        """Has the entries of all tables, the oldest first, with the bytes that they take."""
+        self._bytes = 0
 
     @contextmanager
     def join(self, reader: WarrantReader) -> Iterator[WarrantReader]:
@@ -51,13 +55,17 @@ class SharedReads:
     def release(self) -> Iterator[int]:
         """Frees what is kept, and yields how much was freed since it yielded last."""
         tables, self._tables = self._tables, {}
-        order, self._order, self._rows = self._order, deque(), 0
+        order, self._order, self._bytes = self._order, deque(), 0
         yield from dismantle([tables])
         while order:
             some = min(len(order), ITEMS_AT_ONCE)
             for _ in range(some):
                 order.pop()
             yield some
+
+    def measure(self) -> CacheBytes:
+        """Returns how many bytes the rows take, and the limit on them."""
+        return CacheBytes("shared_reads", self._bytes, MOST_BYTES)
 
     @property
     def is_used(self) -> bool:
@@ -78,12 +86,13 @@ class SharedReads:
                 by_id[warrant.object_id].append(warrant)
         table.update(by_id)
         for id, own in by_id.items():
-            self._order.append((table, id, len(own) or 1))
-            self._rows += len(own) or 1
-        while self._rows > MOST_ROWS:
-            oldest, id, rows = self._order.popleft()
+            size = ENTRY_BYTES + measure_text(id) + sum(map(measure_warrant, own))
+            self._order.append((table, id, size))
+            self._bytes += size
+        while self._bytes > MOST_BYTES:
+            oldest, id, size = self._order.popleft()
             oldest.pop(id, None)
-            self._rows -= rows
+            self._bytes -= size
 
 
 class SharedReader:

@@ -9,11 +9,11 @@ from magistrate.engine.difference.comparing import AccessChange
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.difference.state_adjacency import StateAdjacency, compare_bitmaps
 from magistrate.engine.graph.adjacency import Adjacency
-from magistrate.engine.graph.segments import Capacity
 from magistrate.engine.graph.subject_adjacency import SubjectAdjacency
 from magistrate.engine.query.search import Checkpoints
 from magistrate.engine.query.subject_bitmaps import SubjectBitmaps
 from magistrate.engine.query.subjects import Root
+from magistrate.engine.segments import Capacity
 from magistrate.engine.terms import ObjectRef
 from magistrate.operations.checks.evaluating import free_in_steps
 from magistrate.operations.difference.search import StateSearch
