@@ -158,7 +158,7 @@ as_of_option = click.option(
 )
 """Collects a value for `read_as_of`."""
 
-_TOKEN = re.compile(r"[A-Za-z0-9_-]{28}")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{28}(?:[A-Za-z0-9_-]{6})?")
 
 
 def read_as_of(text: str | None, origin: str = "--as-of") -> str | None:
