@@ -11,6 +11,7 @@ from cel_expr_python import cel  # type: ignore[import-untyped]  # it comes with
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from magistrate.engine.foreign.cel import CelRefusal
 from magistrate.engine.foreign.conditions import ConditionConverter
 from magistrate.engine.foreign.names import ForeignName
 from magistrate.engine.foreign.schema import ForeignCondition
@@ -18,6 +19,7 @@ from magistrate.engine.named_policy import NO_WARRANT
 from magistrate.engine.policy import read_policy
 from magistrate.engine.policy.run import Fault
 from magistrate.engine.policy.values import read_duration
+from magistrate.errors import InvalidParameter
 from tests.foreign.cel_expressions import PARAMETERS, contexts, expressions, full_contexts
 from tests.foreign.test_conditions import CASES
 
@@ -55,6 +57,13 @@ def read_integer(value: Any) -> int:
     return int(value) if isinstance(value, str) else int(number)
 
 
+def read_unsigned(value: Any) -> int:
+    number = read_integer(value)
+    if number < 0:
+        raise ValueError
+    return number
+
+
 def read_any(value: Any) -> Any:
     if isinstance(value, list):
         return [read_any(element) for element in value]
@@ -82,7 +91,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "string": demand(str),
     "bool": demand(bool),
     "int": read_integer,
-    "uint": read_integer,
+    "uint": read_unsigned,
     "double": read_number,
     "timestamp": lambda value: read_time(demand(str)(value)),
     "duration": lambda value: timedelta(microseconds=read_duration(value).nanoseconds // 1_000),
@@ -155,3 +164,32 @@ def test_the_conditions_of_public_models_have_the_answers_of_cel(case: Any) -> N
     for context, *answers in case["checks"]:
         joined = {**context, **case.get("given", {})}
         assert decide_there(case["expression"], case["parameters"], joined) is answers[-1], context
+
+
+WORDS = """
+( ) [ ] { } , . : ? ! - + * / % == != < <= && || in has size int string timestamp exists all map filter e
+1 2u 0.5 "a" 'b' r"c" \"\"\" true null dyn x .getHours( .size() $ \\
+"""
+
+
+def translate_or_refuse(expression: str) -> str | int:
+    """The policy, or the place of what is refused, -1 if it has none."""
+    name = ForeignName("c")
+    condition = ForeignCondition(name, {**PARAMETERS}, expression, name)
+    try:
+        return ConditionConverter(condition, "c", {parameter: parameter for parameter in PARAMETERS}).render_policy({})
+    except CelRefusal as refusal:
+        return refusal.offset
+    except InvalidParameter:
+        return -1
+
+
+@settings(deadline=None, max_examples=400)
+@given(st.lists(st.sampled_from([*PARAMETERS, *WORDS.split()]), max_size=12).map(" ".join) | st.text(max_size=30))
+def test_any_text_is_translated_or_refused(expression: str) -> None:
+    translated = translate_or_refuse(expression)
+
+    if isinstance(translated, str):
+        assert read_policy(translated).holds({}, NO_WARRANT, NOW) in (True, False, None)
+    else:
+        assert -1 <= translated <= len(expression)
