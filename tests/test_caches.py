@@ -1,0 +1,94 @@
+"""Everything that the service keeps to answer later requests is listed here with what bounds it, so that no cache can
+be added without a bound: the code is searched for all that caches are made of."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import magistrate
+
+ROOT = Path(magistrate.__file__).parent
+MAKERS = {
+    "AbsentKeys",
+    "BoundedCache",
+    "CacheSegment",
+    "EntrySegment",
+    "LRUCache",
+    "OrderedDict",
+    "SparseSegment",
+    "TextCache",
+    "WeakKeyDictionary",
+    "WeakValueDictionary",
+    "cache",
+    "lru_cache",
+}
+
+IN_BYTES = {
+    "engine/graph/adjacency.py AdjacencyIndex": "warrants",
+    "engine/graph/kinds.py Kind": "warrants, absent",
+    "engine/graph/memberships.py Memberships": "warrants, absent",
+    "engine/graph/subject_adjacency.py SubjectIndex": "warrants, absent",
+    "engine/graph/views.py PlanView": "warrants, absent",
+    "engine/segments.py SparseSegment": "absent",
+    "engine/policy/policy.py": "policies, programs",
+    "engine/query/language.py": "queries",
+    "operations/listings.py Listings": "lists, empty_lists",
+    "operations/models.py Models": "past_models",
+    "api/parse.py": "parameters",
+    "api/server/fast_path.py FastPath": "the setting request_cache_bytes",
+    "api/server/known_bodies.py KnownBodies": "the setting request_cache_bytes",
+}
+"""Names the caches that are measured, as /metrics does."""
+
+FIXED = {
+    "engine/graph/overlaid_views.py": "is always empty",
+    "engine/graph/ahead_walk.py": "goes with the read outlines of a model",
+    "engine/read_ahead.py": "goes with the model",
+    "engine/read_ahead.py outline_reads": "1,000 outlines a model",
+    "engine/plans.py Model": "1,000 plans of undefined relations",
+    "engine/policy/access.py _resolve_member": "1,024 names of up to 4 KiB",
+    "engine/policy/access.py _take_member": "1,024 names of up to 4 KiB",
+    "engine/policy/patterns.py": "80 compiled expressions of up to 512 KiB",
+    "operations/object_listings.py ObjectLists": "200 connected graphs, which grow with the model",
+    "operations/scheduling.py": "one entry for each event loop",
+    "store/postgres_pipeline.py": "one entry for each connection",
+}
+"""Has what bounds the others that are no functions, or whose keys may be long."""
+
+MOST_CALLS = 4_096
+"""Limits the results of a function that are kept, if its arguments are names, types or shapes of statements."""
+
+
+def find_caches(path: Path) -> Iterator[tuple[str, ast.Call | None]]:
+    """Yields where each cache of a module is made: the file, and the class or the cached function; with the call."""
+    name = path.relative_to(ROOT).as_posix()
+    for outer in ast.parse(path.read_text()).body:
+        owner = f" {outer.name}" if isinstance(outer, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) else ""
+        for node in ast.walk(outer):
+            for decorator in getattr(node, "decorator_list", ()):
+                if isinstance(decorator, ast.Name) and decorator.id in MAKERS:
+                    yield name + owner, None
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS:
+                yield name + owner, node
+
+
+def limit_of(call: ast.Call | None) -> int | None:
+    """The number of results that `lru_cache` keeps, None if that is no literal."""
+    if call is None:
+        return 128
+    given = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "maxsize")]
+    return given[0].value if given and isinstance(given[0], ast.Constant) and type(given[0].value) is int else None
+
+
+def test_each_cache_has_a_bound() -> None:
+    listed = {*IN_BYTES, *FIXED}
+    found = [(place, call) for path in sorted(ROOT.rglob("*.py")) for place, call in find_caches(path)]
+    functions = {
+        place
+        for place, call in found
+        if (call is None or (isinstance(call.func, ast.Name) and call.func.id == "lru_cache")) and place not in listed
+    }
+    unbounded = [place for place, call in found if place in functions and (limit_of(call) or 0) > MOST_CALLS]
+
+    assert {place for place, _ in found} - functions == listed
+    assert unbounded == []
