@@ -208,8 +208,16 @@ def test_what_cannot_be_read_is_shown_with_the_place(magistrate: Magistrate, opt
         ([], "Missing argument 'Q'"),
         ([""], "q: error parsing query: 1:1: unexpected end of input"),
         (["select", "pitch"], "unexpected extra argument (pitch)"),
-        (["select pich where user:ann is player"], "ObjectType pich not found; `magistrate types list` shows those"),
-        (["select player of type user for pich:a"], "ObjectType pich not found; `magistrate types list` shows those"),
+        (["select pich where user:ann is player"], "object type pich is not defined; did you mean pitch?"),
+        (
+            ["--no-strict", "select pich where user:ann is player"],
+            "ObjectType pich not found; `magistrate types list` shows those",
+        ),
+        (["select player of type user for pich:a"], "object type pich is not defined; did you mean pitch?"),
+        (
+            ["--no-strict", "select player of type user for pich:a"],
+            "ObjectType pich not found; `magistrate types list` shows those",
+        ),
         ([PLAYED, "--limit", "0"], "0 is not in the range x>=1"),
         ([PLAYED, "--sort-by", "meta"], "'meta' is not one of 'id', 'createdAt'"),
         ([PLAYED, "--order", "up"], "'up' is not one of"),
