@@ -232,7 +232,8 @@ class StoreAgainstDict(RuleBasedStateMachine):
         assert {claim_of(row) for row in found} <= set(matching)
         for row in found:
             del self.warrants[claim_of(row)]
-        self.written(deleted.revision)
+        if found:  # otherwise there is no revision
+            self.written(deleted.revision)
 
     @rule(data=st.data(), limit=st.integers(1, 5), as_of=st.booleans())
     def walk_warrants(self, data: st.DataObject, limit: int, as_of: bool) -> None:
