@@ -95,6 +95,18 @@ def test_a_condition_has_the_answers_that_it_has_there(case: Any, product: str) 
         assert answer is expected, (context, policy.text)
 
 
+def test_a_parameter_that_json_has_twice_is_an_error_with_its_place() -> None:
+    value = write_json({"parameters": {"x": "int", "y": "string"}, "expression": "x > 1"})
+    text = json.dumps(value, indent=2).replace('"y": {', '"x": {')
+    faults = Faults()
+
+    read_openfga_json(json.loads(text), text, "m.json", faults)
+
+    [line] = [number for number, one in enumerate(text.splitlines(), 1) if '"x": {' in one][1:]
+    described = f"m.json:{line}:9: repeated_declaration: parameter x is declared twice"
+    assert [fault.describe() for fault in faults.kept] == [described]
+
+
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_a_condition_has_the_same_answers_whichever_side_gives_the_values(case: Any) -> None:
     """Values of a relationship are literals of the policy, and those of a check are read from its context."""

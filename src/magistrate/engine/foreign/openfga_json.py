@@ -13,6 +13,7 @@ from magistrate.engine.foreign.schema import (
     Restriction,
     Rewrite,
     RewriteKind,
+    report_repeated_parameter,
 )
 from magistrate.engine.model_text.json_positions import JsonPositions
 from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS
@@ -164,9 +165,18 @@ class _JsonReader:
             types = {name: self._read_parameter_type(one, path) for name, one in parameters.items()}
             name, expression = self._name(key, path), self._name(condition.get("expression"), path)
             places = {name: self._name(name, f"{path}.parameters.{name}") for name in parameters}
+            for parameter in parameters:
+                self._report_repeated(parameter, f"{path}.parameters.{parameter}")
             model.conditions[key] = ForeignCondition(
                 name, types, expression.text, ForeignName(""), places=places, requires_all=True
             )
+
+    def _report_repeated(self, parameter: str, path: str) -> None:
+        """Reports a parameter that is written twice; of the two, reading JSON keeps the last."""
+        offset = self._positions.repeated.get(path)
+        if offset is not None:
+            at = ForeignName(parameter, self._file, *self._positions.locate_offset(offset))
+            report_repeated_parameter(at, self._faults)
 
     def _read_parameter_type(self, value: Any, path: str) -> str:
         words: list[str] = []

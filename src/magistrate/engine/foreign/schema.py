@@ -109,6 +109,11 @@ def add_parameter(
 ) -> None:
     """Adds a parameter of a condition, and reports one that is declared already."""
     if name.text in parameters:
-        faults.report(name, "repeated_declaration", f"parameter {show_name(name.text)} is declared twice")
+        report_repeated_parameter(name, faults)
     parameters[name.text] = of_type
     places[name.text] = name
+
+
+def report_repeated_parameter(name: ForeignName, faults: Faults) -> None:
+    """Reports a parameter that is declared already."""
+    faults.report(name, "repeated_declaration", f"parameter {show_name(name.text)} is declared twice")

@@ -12,11 +12,17 @@ MAX_DEPTH = 4
 
 
 class JsonPositions:
-    """Knows the line and the column of each type, policy and relation of a model in valid JSON."""
+    """Knows the line and the column of each type, policy and relation of a model in valid JSON. `repeated` has the
+    offset of each member that is written again, by its path."""
 
     def __init__(self, text: str) -> None:
         self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
-        self._offsets = dict(_find_members(text))
+        self._offsets: dict[str, int] = {}
+        self.repeated: dict[str, int] = {}
+        for path, offset in _find_members(text):
+            if path in self._offsets:
+                self.repeated[path] = offset
+            self._offsets[path] = offset
         # An array of object types is a model without policies.
         self._root = "objectTypes" if text.lstrip().startswith("[") else ""
 
