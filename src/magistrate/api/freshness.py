@@ -6,12 +6,15 @@ from functools import lru_cache
 from magistrate.api.server.metrics import METRICS
 from magistrate.engine.terms import Revision
 from magistrate.errors import InvalidRequest
-from magistrate.operations.consistency import NO_DEMAND, Freshness, is_token, read_token, write_token
+from magistrate.operations.consistency import NO_DEMAND, Freshness, read_token, write_token
 from magistrate.store.contract import Identity, Store
 
 TOKEN_HEADERS = ("Service-Token", "Warrant-Token")
 
 token_of = lru_cache(maxsize=256)(write_token)
+_read_short_token = lru_cache(maxsize=1_024)(read_token)
+MOST_CACHED_CHARACTERS = 64
+"""Limits the texts that are cached; tokens are shorter."""
 
 
 def read_freshness(identity: Identity, given: Mapping[str, str]) -> Freshness:
@@ -23,9 +26,11 @@ def read_freshness(identity: Identity, given: Mapping[str, str]) -> Freshness:
     if len(set(given.values())) > 1:
         raise InvalidRequest(f"{' and '.join(given)} must be the same if both are given")
     header, text = next(iter(given.items()))
-    if not is_token(text):
+    read = _read_short_token if len(text) <= MOST_CACHED_CHARACTERS else read_token
+    freshness = read(identity, header, text)
+    if freshness is NO_DEMAND:
         METRICS.unknown_tokens += 1
-    return read_token(identity, header, text)
+    return freshness
 
 
 async def find_token(store: Store, revision: Revision) -> str:

@@ -63,11 +63,11 @@ class KnownRevisions:
         """Returns the id of a revision if it is known."""
         if self.newest.revision == revision:
             return self.newest
+        if self.unlinked is not None and self.unlinked.revision == revision:
+            return self.unlinked
         for bits in (self._bits, self._besides):
             if revision in bits:
                 return RevisionId(revision, bits[revision])
-        if self.unlinked is not None and self.unlinked.revision == revision:
-            return self.unlinked
         return None
 
     def holds(self, id: RevisionId) -> bool:
@@ -84,7 +84,9 @@ class KnownRevisions:
         """Notes what a read has seen as the newest revision."""
         revision, bits = id
         self.seen = revision
-        if revision in self._bits:
+        if self._besides.get(revision, bits) != bits:
+            self._begin_anew(id)
+        elif revision in self._bits:
             if self._bits[revision] != bits:
                 self._begin_anew(id)
             elif self.unlinked is not None and self.newest.revision == revision:
@@ -101,12 +103,11 @@ class KnownRevisions:
         self._besides[id.revision] = id.bits
 
     def note_write(self, before: RevisionId, written: RevisionId) -> None:
-        """Notes a revision that followed on another, perhaps before others that are known."""
+        """Notes a revision that followed on another. If others are known that are newer, it was noted late, or the
+        store was restored: which of both, the next link tells."""
         self.note_newest(before)
         if before == self.newest:
             self._add(written)
-        elif self._contains(before) and written.revision < self.newest.revision:
-            self._bits[written.revision] = written.bits
         else:
             self.note_newest(written)
 
