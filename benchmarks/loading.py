@@ -74,7 +74,7 @@ def _load_sqlite(path: str, warrants: Iterable[WarrantRow], finish: Sequence[str
         connection.executemany(f"INSERT INTO warrant ({_COLUMNS}) VALUES ({', '.join('?' * 11)})", _rows(warrants))
         for statement in finish:
             connection.execute(statement)
-        connection.execute(sql.MOVE_HEAD, (REVISION,))
+        connection.execute(sql.MOVE_HEAD, (REVISION, None, REVISION))
 
 
 def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequence[str]) -> None:
@@ -84,7 +84,7 @@ def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequen
                 copy.write_row(row)
         for statement in finish:
             connection.execute(statement)
-        connection.execute(sql.MOVE_HEAD.replace("?", "%s"), (REVISION,))
+        connection.execute(sql.MOVE_HEAD.replace("?", "%s"), (REVISION, None, REVISION))
         connection.commit()
         connection.autocommit = True
         connection.execute("VACUUM ANALYZE")
