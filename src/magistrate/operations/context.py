@@ -61,7 +61,7 @@ class Context:
 
     def replace_caches(self, caches: Caches) -> None:
         """Takes these caches in place of those that are of a history that the store has no more. What runs may still
-        use the latter; what it finds is not answered (see api/history.py)."""
+        use the latter; what it finds is not answered (see api/answering.py)."""
         former, self.graph = self.graph, caches.graph
         listings, self.listings = self.listings, caches.listings
         self.models = caches.models
