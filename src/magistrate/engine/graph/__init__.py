@@ -4,7 +4,7 @@
 affects. `views.py` defines what is cached per plan and subject type, and `entries.py` what is cached of one object.
 `kinds.py` knows which groups the members of one kind are in directly, `closures.py` computes the membership closure of
 one subject in steps, and `memberships.py` keeps the closures and recomputes those that a change concerns when they are
-next used. `engine/segments.py` bounds memory, `reachability.py` finds which plans can lead to a subject type. `walk.py`
+next used. The segments bound memory, `reachability.py` finds which plans can lead to a subject type. `walk.py`
 decides a check from what `walk_reads.py` looks up, or reports what is missing (`missing.py`) and keeps where it stopped
 (`walk_findings.py`); `fetching.py` names the reads for that and caches their rows. `overlaid_walk.py` decides checks
 with warrants that are not stored, which `overlaid_views.py` merges into the entries, and `extended_closure.py` into the
