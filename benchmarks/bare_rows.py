@@ -17,6 +17,8 @@ from magistrate.store.sqlite_file import migrate_sqlite
 
 ACTOR = "key-00000000"
 TIMEOUT_MS = 10_000
+BITS = 0
+"""Stands for the bits of every revision, which a store draws at random."""
 
 Row = tuple[str | int | None, ...]
 
@@ -40,8 +42,8 @@ class Writer(Protocol):
 def batch_rows(revision: int, objects: Sequence[tuple[str, str, str]], now: int) -> BatchRows:
     """For objects given as (type, id, meta as compact JSON); `now` in microseconds since 1970 UTC."""
     return BatchRows(
-        head=(revision,),
-        revision=(revision, now, ACTOR, None),
+        head=(revision, BITS, revision),
+        revision=(1, revision, BITS, now, ACTOR, None),
         changes=[
             (revision, position, "created", "object", msgspec.json.encode((of_type, id)).decode(), None, meta)
             for position, (of_type, id, meta) in enumerate(objects)

@@ -13,7 +13,7 @@ import apsw
 import msgspec
 import psycopg
 
-from benchmarks.bare_rows import TIMEOUT_MS
+from benchmarks.bare_rows import BITS, TIMEOUT_MS
 from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.databases import STORES, NewDatabase
 from benchmarks.datasets import DATASETS
@@ -150,7 +150,7 @@ def read_written_chunks(content: bytes) -> list[Statements]:
         database = read_database_url(url)
         assert isinstance(database, SqliteUrl)
         with closing(apsw.Connection(database.path)) as connection:
-            columns = "revision, written_at, actor, request_id"  # in the order of sql.INSERT_REVISION
+            columns = "revision, written_at, actor, request_id"  # as in sql.INSERT_REVISION, without the bits
             revisions = connection.execute(f"SELECT {columns} FROM revision WHERE revision > 1")
             return [_chunk(connection, row) for row in revisions.fetchall()]
 
@@ -164,8 +164,8 @@ def _chunk(connection: apsw.Connection, revision: tuple[Any, ...]) -> Statements
     )
     keys = [msgspec.json.decode(str(row[4]), type=tuple[str, ...]) for row in changes if row[3] == "object"]
     return [
-        (sql.MOVE_HEAD, [revision[:1]]),
-        (sql.INSERT_REVISION, [revision]),
+        (sql.MOVE_HEAD, [(revision[0], BITS, revision[0])]),
+        (sql.INSERT_REVISION, [(1, revision[0], BITS, *revision[1:])]),
         (sql.INSERT_CHANGE, changes),
         (sql.INSERT_OBJECT, [(*key, None, revision[1], revision[0]) for key in keys]),
         (

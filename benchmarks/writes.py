@@ -13,7 +13,7 @@ from itertools import count
 import httpx
 import msgspec
 
-from benchmarks.bare_rows import ACTOR
+from benchmarks.bare_rows import ACTOR, BITS
 from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.databases import STORES, NewDatabase
 from benchmarks.imports import Row, Statements, Write, bare_writer
@@ -163,8 +163,8 @@ def build_statements(number: int) -> Statements:
     ]
     first = revision * MAX_WARRANTS_IN_A_WRITE
     return [
-        (sql.MOVE_HEAD, [(revision,)]),
-        (sql.INSERT_REVISION, [(revision, now, ACTOR, None)]),
+        (sql.MOVE_HEAD, [(revision, BITS, revision)]),
+        (sql.INSERT_REVISION, [(1, revision, BITS, now, ACTOR, None)]),
         (sql.INSERT_WARRANT, [(*key, first + place, now, revision) for place, key in enumerate(keys)]),
         (sql.INSERT_OBJECT, [(*key, None, now, revision) for key in objects]),
         (sql.INSERT_CHANGE, changes),
