@@ -149,7 +149,7 @@ def test_a_new_member_of_a_group_that_was_never_read_itself_evicts_decisions(mem
     asked = question(f"document:1#viewer@user:{name}")
     for text in ("document:1#viewer@user:bob", f"document:2#viewer@user:{name}"):
         cache.decide(question(text))
-    for view in cache.graph.views:
+    for view in cache.graph.views.values():
         if view.key.type == "group":
             view.entries.evict_all()
             view.points.evict_all()
@@ -197,7 +197,7 @@ def test_decisions_go_when_the_graph_evicts_entries(cache: Cache) -> None:
     assert cache.decide(question("document:2#viewer@user:bob")) == IMPLICIT
     for _ in range(2):
         cache.graph._capacity.age()
-    assert not any(view.entries.has("2") for view in cache.graph.views)
+    assert not any(view.entries.has("2") for view in cache.graph.views.values())
 
     cache.write("document:2#viewer@user:bob")
 
@@ -216,7 +216,7 @@ def test_checks_of_ids_that_do_not_exist_evict_nothing_that_exists() -> None:
     assert cache.graph.measure()[0] == entries
     assert cache.graph.measure()[1].bytes <= 5_000
     assert cache.graph.count_entries() < before + 20
-    assert any("2" in view.entries.young for view in cache.graph.views)
+    assert any("2" in view.entries.young for view in cache.graph.views.values())
 
 
 def test_decisions_go_when_the_model_changes(cache: Cache) -> None:

@@ -299,16 +299,20 @@ def _halves(together: Sequence[Lookup]) -> list[list[Lookup]]:
 def _lookups(graph: Graph, missing: MissingEntries) -> list[Lookup]:
     entries: dict[tuple[int, bool], list[ObjectId]] = defaultdict(list)
     for number, id in missing.entries:
-        entries[number, True].append(id)
+        if number in graph.views:  # it may have been evicted since
+            entries[number, True].append(id)
     for number, id in missing.bare:
-        entries[number, False].append(id)
+        if number in graph.views:
+            entries[number, False].append(id)
     points: dict[tuple[int, ObjectId], list[ObjectId]] = defaultdict(list)
     for number, id, subject_id in missing.points:
-        points[number, subject_id].append(id)
+        if number in graph.views:
+            points[number, subject_id].append(id)
     groups: dict[tuple[TypeName, int], list[ObjectId]] = defaultdict(list)
     for subject_type, kind, id in missing.groups:
         groups[subject_type, kind].append(id)
-    found: list[Lookup] = [Entries(graph, graph.views[key[0]], ids, key[1]) for key, ids in entries.items()]
-    found += [Points(graph, graph.views[key[0]], ids, key[1]) for key, ids in points.items()]
+    views = graph.views
+    found: list[Lookup] = [Entries(graph, views[number], ids, whole) for (number, whole), ids in entries.items()]
+    found += [Points(graph, views[number], ids, subject_id) for (number, subject_id), ids in points.items()]
     found += [Groups(graph, graph.kind(subject_type, kind), ids) for (subject_type, kind), ids in groups.items()]
     return found

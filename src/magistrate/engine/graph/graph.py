@@ -11,19 +11,21 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from magistrate.engine.dismantling import Container
-from magistrate.engine.expansion import ArrowBranch, Branch, Operation, Plan, UsersetBranch
+from magistrate.engine.expansion import ArrowBranch, Branch, Operation, Plan, PlanNames, UsersetBranch
 from magistrate.engine.graph.adjacency import Adjacency, AdjacencyIndex, Indexes
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
+from magistrate.engine.graph.closures import MembershipClosure
 from magistrate.engine.graph.decision_cache import DecisionCache
-from magistrate.engine.graph.kinds import Kind
+from magistrate.engine.graph.kinds import Groups, Kind
 from magistrate.engine.graph.memberships import Memberships
-from magistrate.engine.graph.reachability import PlanKey, ReachabilitySearch, find_closed_plans
+from magistrate.engine.graph.reachability import ReachabilitySearch, find_closed_plans
 from magistrate.engine.graph.subject_adjacency import SubjectAdjacency, SubjectIndex
+from magistrate.engine.graph.subject_views import VIEW_BYTES, SubjectViews, ViewsBySubjectType
 from magistrate.engine.graph.views import CombinedView, PlanView, ViewKey
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
 from magistrate.engine.plans import Model
-from magistrate.engine.segments import CacheBytes, Capacity, free_at_once
+from magistrate.engine.segments import CacheBytes, CacheSegment, Capacity, free_at_once
 from magistrate.engine.terms import RelationName, Revision, TypeName
 from magistrate.engine.warrant_reader import AnyRead, WarrantsBySubject
 from magistrate.engine.warrants import ChangedWarrant, Warrant
@@ -39,9 +41,13 @@ MOST_VISITS = 8_000
 """Limits the changes that are applied together one by one, each counted for each view that it concerns: some
 milliseconds. When there are more, all entries of these views are evicted, or of all views if that is quicker."""
 
-ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE = 8, 16, 4
+ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE = 8, 16, 4, 16
 """Divide the bytes of a graph: an eighth is for keys that have nothing, a sixteenth for decisions, a quarter for the
-ids of lists, and the rest for entries."""
+ids of lists, a sixteenth for views, and the rest for entries."""
+UNREACHABLE = -1
+"""Stands for the view of a relation that never leads to a subject of the type."""
+FREED_AT_ONCE = 4
+"""Counts the evicted views that are freed when others may be added."""
 
 _Place = tuple[Branch, tuple[int, ...]]
 
@@ -65,10 +71,18 @@ class Graph:
     ) -> None:
         self.revision = revision
         self.most_each = most_each
-        self.views: list[PlanView] = []
+        self.views: dict[int, PlanView] = {}
+        """Maps the numbers of views to the views; no number is used again."""
+        self.view_evictions = 0
+        """Counts how often views were evicted: what a walk has found by their numbers is then worth nothing."""
+        self._next_number = 0
+        self._evicted: list[int] = []
+        self._evicted_memberships: list[CacheSegment[Groups] | CacheSegment[MembershipClosure]] = []
         self._most_visits = most_visits
-        absent, decisions, ids = (most_bytes // share for share in (ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE))
-        self._capacity = Capacity(most_bytes - absent - decisions - ids, discard, Capacity(absent, discard))
+        shares = (ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE)
+        absent, decisions, ids, views = (most_bytes // share for share in shares)
+        self._capacity = Capacity(most_bytes - absent - decisions - ids - views, discard, Capacity(absent, discard))
+        self._subjects = ViewsBySubjectType(views)
         self._decision_capacity = Capacity(decisions, discard)
         self._most_bytes_of_ids = ids
         self._adjacency = Adjacency(self._capacity)
@@ -77,23 +91,19 @@ class Graph:
         self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
         self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
-        self._memberships: dict[TypeName, Memberships] = {}
         self._use(model)
 
     def _use(self, model: Model) -> None:
         self.model = model
         self._operations = 0
-        self._root_views: dict[tuple[TypeName, RelationName, TypeName], int] = {}
         self._subject_types = {pattern.subject_type for pattern in model.patterns}
         self._closed = find_closed_plans(model)
-        self._reachable: dict[TypeName, dict[PlanKey, bool]] = defaultdict(dict)
-        self._preparing: dict[tuple[TypeName, RelationName, TypeName], ReachabilitySearch] = {}
         self._unresolved: list[PlanView] = []
 
     def count_entries(self) -> int:
         """Returns how many entries are cached, those without warrants included."""
-        views = [segment for view in self.views for segment in (view.entries, view.points)]
-        memberships = [segment for one in self._memberships.values() for segment in one.segments]
+        views = [segment for view in self.views.values() for segment in (view.entries, view.points)]
+        memberships = [segment for one in self._list_memberships() for segment in one.segments]
         adjacency = [index.entries for indexes in (self._adjacency, self._subject_adjacency) for index in indexes]
         return sum(map(len, (*views, *memberships, *adjacency)))
 
@@ -104,7 +114,11 @@ class Graph:
             self._capacity.absent.measure("absent"),
             self._decision_capacity.measure("decisions"),
             CacheBytes("ids", self._adjacency.measure_ids(), self._most_bytes_of_ids),
+            CacheBytes("views", self._subjects.bytes + VIEW_BYTES * len(self._evicted), self._subjects.most_bytes),
         )
+
+    def _list_memberships(self) -> list[Memberships]:
+        return [one.memberships for one in self._subjects.values() if one.memberships is not None]
 
     def apply(self, changes: Sequence[ChangedWarrant], revision: Revision) -> None:
         """Applies the only changes up to this revision, in their order, and is as of it from then on."""
@@ -148,7 +162,7 @@ class Graph:
         otherwise those about this subject."""
         self._adjacency.invalidate(names)
         self._subject_adjacency.invalidate(names)
-        concern_others = [memberships.invalidate(names) for memberships in self._memberships.values()]
+        concern_others = [memberships.invalidate(names) for memberships in self._list_memberships()]
         if any(concerns_others) or any(concern_others):
             self.decisions.evict_all()
         else:
@@ -165,10 +179,14 @@ class Graph:
         self._use(model)
         self.revision = revision
         self._evict_unused_views()
-        self._outdated = {view.number for view in self.views}
-        former, self._memberships = self._memberships, {}
+        self._outdated = {*self.views}
+        former = {of_type: views.memberships for of_type, views in self._subjects.items()}
+        for views in self._subjects.values():
+            views.reset()
+            self._subjects.count(views)
         for subject_type, memberships in former.items():
-            self._memberships[subject_type] = self.memberships(subject_type).adopt(memberships)
+            if memberships is not None:
+                self._subjects[subject_type].memberships = self.memberships(subject_type).adopt(memberships)
 
     def clear(self, revision: Revision) -> None:
         """Evicts all entries, and is as of this revision from then on."""
@@ -216,39 +234,80 @@ class Graph:
         """Returns the number of the view that a check starts from.
 
         Returns None for names that are neither defined nor used by any warrant; these are not cached, so that callers
-        cannot fill the memory with them. Raises CheckpointNeeded when the time slice ends before all views it leads to
-        are ready, and BudgetExceeded.
+        cannot fill the memory with them. Returns UNREACHABLE if no view is needed. Raises CheckpointNeeded when the
+        time slice ends before all views it leads to are ready, and BudgetExceeded.
         """
-        names = (object_type, relation, subject_type)
-        number = self._root_views.get(names)
-        if number is not None and not self._unresolved:
+        names, subjects = (object_type, relation), self._subjects.get(subject_type)
+        if subjects is not None and (number := subjects.roots.get(names)) is not None and not self._unresolved:
+            subjects.used_at = self._next_number
             return number
         is_known = (
             object_type in self.model.types
             and self.model.knows(object_type, relation)
             and (subject_type in self.model.types or subject_type in self._subject_types)
         )
-        if not is_known:
-            return None
-        self._prepare(names, work)
-        number = self._place_relation(self.model.plan(object_type, relation), subject_type)
-        while self._unresolved:
-            self._resolve(self._unresolved.pop())
-            work.spend(WORK_FOR_A_VIEW)
-            if work.needs_checkpoint and self._unresolved:
-                raise CheckpointNeeded
-        self._root_views[names] = number
+        return self._make_root(names, subject_type, work) if is_known else None
+
+    def _make_root(self, names: PlanNames, subject_type: TypeName, work: Work) -> int:
+        self._free_evicted()
+        subjects = self._subjects[subject_type]
+        subjects.used_at = self._next_number
+        try:
+            self._prepare(names, subject_type, subjects, work)
+            if not subjects.reachable[names]:
+                return UNREACHABLE
+            number = self._place_relation(self.model.plan(*names), subject_type)
+            while self._unresolved:
+                self._resolve(self._unresolved.pop())
+                self._free_evicted()
+                work.spend(WORK_FOR_A_VIEW)
+                if work.needs_checkpoint and self._unresolved:
+                    raise CheckpointNeeded
+            subjects.roots[names] = number
+        finally:
+            self._subjects.count(subjects)
+            self._evict_views(subject_type)
         return number
 
-    def _prepare(self, names: tuple[TypeName, RelationName, TypeName], work: Work) -> None:
+    def _prepare(self, names: PlanNames, subject_type: TypeName, subjects: SubjectViews, work: Work) -> None:
         """Compiles the plans that a check may need. Raises CheckpointNeeded and BudgetExceeded."""
-        object_type, relation, subject_type = names
-        if names not in self._preparing:
-            known = self._reachable[subject_type]
-            self._preparing[names] = ReachabilitySearch(self.model, (object_type, relation), subject_type, known)
-        if not self._preparing[names].go_on(work):
+        if names in subjects.reachable:
+            return
+        if subjects.search is None:
+            subjects.search = ReachabilitySearch(self.model, subject_type, subjects.reachable)
+        subjects.search.add(names)
+        if not subjects.search.go_on(work):
             raise CheckpointNeeded
-        del self._preparing[names]
+        subjects.search = None
+
+    def _evict_views(self, kept: TypeName) -> None:
+        """Evicts the views for subjects of types that have not been used for longest, if all take too many bytes."""
+        if self._unresolved:
+            return
+        for subjects in self._subjects.evict_unused(kept, VIEW_BYTES * len(self._evicted)):
+            self.view_evictions += 1
+            self._evicted += subjects.numbers
+            for number in subjects.numbers:
+                del self._numbers[self.views[number].key]
+            if subjects.memberships is not None:
+                self._evicted_memberships += subjects.memberships.segments
+            self._capacity.discard(subjects.reachable)
+            self._capacity.discard(subjects.roots)
+            self.decisions.evict_all()
+
+    def _free_evicted(self) -> None:
+        """Frees some of the views and memberships that were evicted."""
+        for segment in self._evicted_memberships[-FREED_AT_ONCE:]:
+            segment.remove()
+        del self._evicted_memberships[-FREED_AT_ONCE:]
+        for number in self._evicted[-FREED_AT_ONCE:]:
+            view = self.views.pop(number)
+            view.entries.remove()
+            view.points.remove()
+            for names in view.relations:
+                del self._views_by_relation[names][view]
+            self._outdated.discard(number)
+        del self._evicted[-FREED_AT_ONCE:]
 
     def view(self, plan: Plan, subject_type: TypeName) -> int:
         """Returns the number in `views` of the view of this plan, which must be one of the model's and have a name."""
@@ -261,11 +320,16 @@ class Graph:
         return self._place(ViewKey(plan.type, plan.relation, (), subject_type), plan)
 
     def memberships(self, subject_type: TypeName) -> Memberships:
-        if subject_type not in self._memberships:
-            self._memberships[subject_type] = Memberships(
-                self.model, self._closed, subject_type, lambda plan: self.view(plan, subject_type), self._capacity
-            )
-        return self._memberships[subject_type]
+        memberships = self._subjects[subject_type].memberships
+        return memberships if memberships is not None else self._make_memberships(subject_type)
+
+    def _make_memberships(self, subject_type: TypeName) -> Memberships:
+        closed = [plan for plan in self._closed if self._reaches(plan, subject_type)]
+        made = Memberships(self.model, closed, subject_type, lambda plan: self.view(plan, subject_type), self._capacity)
+        subjects = self._subjects[subject_type]
+        subjects.memberships = made
+        self._subjects.count(subjects)
+        return made
 
     def kind(self, subject_type: TypeName, number: int) -> Kind:
         return self.memberships(subject_type).kinds[number]
@@ -280,11 +344,14 @@ class Graph:
     def _reaches(self, plan: Plan, subject_type: TypeName) -> bool:
         """Returns whether a plan that has a name can lead to subjects of this type."""
         names = (plan.type, plan.relation or RelationName(""))
-        known = self._reachable[subject_type]
+        subjects = self._subjects[subject_type]
+        known = subjects.reachable
         if names not in known:
-            search, work = ReachabilitySearch(self.model, names, subject_type, known), Work(sys.maxsize)
+            search, work = ReachabilitySearch(self.model, subject_type, known), Work(sys.maxsize)
+            search.add(names)
             while not search.go_on(work):
                 work.pass_checkpoint()
+            self._subjects.count(subjects)
         return known[names]
 
     def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
@@ -300,9 +367,13 @@ class Graph:
             return number
         is_closed = plan in self._closed
         if number is None:
-            number = self._numbers[key] = len(self.views)
+            number = self._numbers[key] = self._next_number
+            self._next_number += 1
             view = PlanView(number, key, self._capacity, plan, self.model, is_closed, self.most_each)
-            self.views.append(view)
+            self.views[number] = view
+            subjects = self._subjects[key.subject_type]
+            subjects.numbers.append(number)
+            self._subjects.count(subjects)
         else:
             self._outdated.remove(number)
             view = self.views[number]
@@ -373,12 +444,14 @@ class Graph:
         """Evicts all views when far more exist than are used, because relations may be renamed any number of times."""
         if len(self.views) > MOST_OUTDATED and 2 * len(self._outdated) > len(self.views):
             self.clear(self.revision)
-            for view in self.views:
+            for view in self.views.values():
                 view.entries.remove()
                 view.points.remove()
-            for memberships in self._memberships.values():
+            for memberships in self._list_memberships():
                 memberships.release()
-            views, self.views, self._numbers, self._memberships = self.views, [], {}, {}
+            views, self.views, self._numbers, self._evicted = self.views, {}, {}, []
+            self._subjects = ViewsBySubjectType(self._subjects.most_bytes)
+            self.view_evictions += 1
             views_by_relation, self._views_by_relation = self._views_by_relation, defaultdict(dict)
             self._capacity.discard(views)
             self._capacity.discard(views_by_relation)

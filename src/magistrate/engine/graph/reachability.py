@@ -56,20 +56,31 @@ PlanKey = PlanNames | Plan
 
 
 class ReachabilitySearch:
-    """Determines whether a plan, and each that it leads to, may grant something to a subject of a type.
+    """Determines whether plans, and each that they lead to, may grant something to a subject of a type.
 
     A plan that leaves this open counts as one that does. Plans are compiled as they are reached. The result is added to
     `known` when it is complete.
     """
 
-    def __init__(self, model: Model, names: PlanNames, subject_type: TypeName, known: dict[PlanKey, bool]) -> None:
+    def __init__(self, model: Model, subject_type: TypeName, known: dict[PlanKey, bool]) -> None:
         self._model = model
         self._subject_type = subject_type
         self._known = known
-        self._waiting: list[PlanKey] = [names]
+        self._wanted: set[PlanKey] = set()
+        self._waiting: list[PlanKey] = []
         self._seen: dict[PlanKey, bool] = {}
         """Maps each plan that was examined to whether it grants such a subject something by itself."""
         self._reverse: dict[PlanKey, list[PlanKey]] = defaultdict(list)
+
+    def __len__(self) -> int:
+        """Returns how many plans have been reached and are not known yet."""
+        return len(self._seen) + len(self._waiting)
+
+    def add(self, names: PlanNames) -> None:
+        """Adds a plan to those that are searched from."""
+        if names not in self._wanted:
+            self._wanted.add(names)
+            self._waiting.append(names)
 
     def go_on(self, work: Work) -> bool:
         """Continues the search and returns whether it is complete; if not, the time slice is over. Raises

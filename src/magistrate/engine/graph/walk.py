@@ -21,7 +21,7 @@ from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
 from magistrate.engine.evaluation import Check
 from magistrate.engine.graph.checkpoint import CheckpointNeeded
 from magistrate.engine.graph.entries import EMPTY, Entry, State, parse_state, state_name, subject_name
-from magistrate.engine.graph.graph import Graph
+from magistrate.engine.graph.graph import UNREACHABLE, Graph
 from magistrate.engine.graph.missing import MissingEntries
 from magistrate.engine.graph.views import CombinedView
 from magistrate.engine.graph.walk_findings import BEING_DECIDED, InProgress, OpenWalk, WalkFindings
@@ -96,8 +96,8 @@ class Walk(WalkReads):
         if subject.relation is not None or subject.id == WILDCARD or object.id == WILDCARD:
             raise GivenUp
         number = self._graph.find_view(object.type, check.relation, subject.type, self.work)
-        if number is None:
-            raise GivenUp
+        if number is None or number == UNREACHABLE or self._graph.view_evictions != self._view_evictions:
+            return self._decide_without_view(number)
         self._begin(check)
         view = self._views[number]
         own = self._has_own(view, object.id) if view.has_own else False
@@ -111,6 +111,12 @@ class Walk(WalkReads):
                 self._grow_closure()  # it may be needed next, and can be read in the same round now
             return None
         return IMPLICIT if value is TRUE else DENIED
+
+    def _decide_without_view(self, number: int | None) -> Decision:
+        if number != UNREACHABLE:
+            raise GivenUp
+        self.work.spend(2)
+        return DENIED
 
     def _begin(self, check: Check) -> None:
         self._subject_type, self._subject_id = check.subject.type, check.subject.id

@@ -43,6 +43,7 @@ class WalkReads:
         "_shared",
         "_subject_id",
         "_subject_type",
+        "_view_evictions",
         "_views",
         "missing",
         "work",
@@ -59,6 +60,7 @@ class WalkReads:
         self.work = work
         self._graph = graph
         self._views: ViewsByNumber = graph.views
+        self._view_evictions = graph.view_evictions
         self._now = now
         self._shared: WalkFindings | None = None
         self._check: Check | None = None
