@@ -299,20 +299,17 @@ def _halves(together: Sequence[Lookup]) -> list[list[Lookup]]:
 def _lookups(graph: Graph, missing: MissingEntries) -> list[Lookup]:
     entries: dict[tuple[int, bool], list[ObjectId]] = defaultdict(list)
     for number, id in missing.entries:
-        if number in graph.views:  # it may have been evicted since
-            entries[number, True].append(id)
+        entries[number, True].append(id)
     for number, id in missing.bare:
-        if number in graph.views:
-            entries[number, False].append(id)
+        entries[number, False].append(id)
     points: dict[tuple[int, ObjectId], list[ObjectId]] = defaultdict(list)
     for number, id, subject_id in missing.points:
-        if number in graph.views:
-            points[number, subject_id].append(id)
+        points[number, subject_id].append(id)
     groups: dict[tuple[TypeName, int], list[ObjectId]] = defaultdict(list)
     for subject_type, kind, id in missing.groups:
         groups[subject_type, kind].append(id)
-    views = graph.views
-    found: list[Lookup] = [Entries(graph, views[number], ids, whole) for (number, whole), ids in entries.items()]
-    found += [Points(graph, views[number], ids, subject_id) for (number, subject_id), ids in points.items()]
+    views = graph.views  # some may have been evicted since
+    found: list[Lookup] = [Entries(graph, views[of], ids, all) for (of, all), ids in entries.items() if of in views]
+    found += [Points(graph, views[of], ids, id) for (of, id), ids in points.items() if of in views]
     found += [Groups(graph, graph.kind(subject_type, kind), ids) for (subject_type, kind), ids in groups.items()]
     return found

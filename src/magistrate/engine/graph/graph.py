@@ -88,7 +88,6 @@ class Graph:
         self._adjacency = Adjacency(self._capacity)
         self.decisions = DecisionCache(self._decision_capacity, self._capacity)
         self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
-        self._numbers: dict[ViewKey, int] = {}
         self._outdated: set[int] = set()
         self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
         self._use(model)
@@ -286,13 +285,11 @@ class Graph:
             return
         for subjects in self._subjects.evict_unused(kept, VIEW_BYTES * len(self._evicted)):
             self.view_evictions += 1
-            self._evicted += subjects.numbers
-            for number in subjects.numbers:
-                del self._numbers[self.views[number].key]
+            self._evicted += subjects.numbers.values()
             if subjects.memberships is not None:
                 self._evicted_memberships += subjects.memberships.segments
-            self._capacity.discard(subjects.reachable)
-            self._capacity.discard(subjects.roots)
+            for container in (subjects.numbers, subjects.reachable, subjects.roots):
+                self._capacity.discard(container)
             self.decisions.evict_all()
 
     def _free_evicted(self) -> None:
@@ -344,14 +341,13 @@ class Graph:
     def _reaches(self, plan: Plan, subject_type: TypeName) -> bool:
         """Returns whether a plan that has a name can lead to subjects of this type."""
         names = (plan.type, plan.relation or RelationName(""))
-        subjects = self._subjects[subject_type]
-        known = subjects.reachable
+        known = self._subjects[subject_type].reachable
         if names not in known:
             search, work = ReachabilitySearch(self.model, subject_type, known), Work(sys.maxsize)
             search.add(names)
             while not search.go_on(work):
                 work.pass_checkpoint()
-            self._subjects.count(subjects)
+            self._subjects.count(self._subjects[subject_type])
         return known[names]
 
     def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
@@ -362,17 +358,16 @@ class Graph:
     def _place(self, key: ViewKey, plan: Plan) -> int:
         """Returns the number of a view. Its targets are resolved later when it is new, or was last used with another
         model."""
-        number = self._numbers.get(key)
+        number = self._subjects[key.subject_type].numbers.get(key)
         if number is not None and number not in self._outdated:
             return number
         is_closed = plan in self._closed
         if number is None:
-            number = self._numbers[key] = self._next_number
+            subjects = self._subjects[key.subject_type]
+            number = subjects.numbers[key] = self._next_number
             self._next_number += 1
             view = PlanView(number, key, self._capacity, plan, self.model, is_closed, self.most_each)
             self.views[number] = view
-            subjects = self._subjects[key.subject_type]
-            subjects.numbers.append(number)
             self._subjects.count(subjects)
         else:
             self._outdated.remove(number)
@@ -449,7 +444,7 @@ class Graph:
                 view.points.remove()
             for memberships in self._list_memberships():
                 memberships.release()
-            views, self.views, self._numbers, self._evicted = self.views, {}, {}, []
+            views, self.views, self._evicted = self.views, {}, []
             self._subjects = ViewsBySubjectType(self._subjects.most_bytes)
             self.view_evictions += 1
             views_by_relation, self._views_by_relation = self._views_by_relation, defaultdict(dict)

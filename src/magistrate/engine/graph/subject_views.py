@@ -11,6 +11,7 @@ from magistrate.engine.byte_sizes import SEQUENCE_BYTES, SLOT_BYTES
 from magistrate.engine.expansion import PlanNames
 from magistrate.engine.graph.memberships import Memberships
 from magistrate.engine.graph.reachability import PlanKey, ReachabilitySearch
+from magistrate.engine.graph.views import ViewKey
 from magistrate.engine.terms import TypeName
 
 VIEW_BYTES = 4_000
@@ -26,14 +27,14 @@ class SubjectViews:
     """Holds what a graph keeps for the subjects of one type.
 
     `roots` maps relations to the views that checks start from, `reachable` plans to whether they lead to such a
-    subject. `search` finds this out, for all checks that wait for it. `numbers` are the numbers of all views. `used_at`
+    subject. `search` finds this out, for all checks that wait for it. `numbers` has those of all views. `used_at`
     tells which were used last: it is the number that the next new view had then.
     """
 
     __slots__ = ("counted", "memberships", "numbers", "reachable", "roots", "search", "used_at")
 
     def __init__(self) -> None:
-        self.numbers: list[int] = []
+        self.numbers: dict[ViewKey, int] = {}
         self.used_at = 0
         self.counted = 0
         self.reset()
