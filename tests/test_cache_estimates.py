@@ -14,6 +14,7 @@ from magistrate.engine.decision import DENIED
 from magistrate.engine.graph.decision_cache import DecisionCache
 from magistrate.engine.graph.id_table import IdTable
 from magistrate.engine.policy import Policy, measure_policies, read_policy
+from magistrate.engine.policy.cache import MOST_BYTES, TextCache
 from magistrate.engine.query import measure_queries, read_query
 from magistrate.engine.segments import AbsentKeys, Capacity
 from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
@@ -124,6 +125,14 @@ TEXTS: list[tuple[Callable[[str], object], Callable[[], int], Callable[[int], st
 ]
 
 
+@pytest.fixture
+def empty_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other tests of this process may have filled the caches, which then evict as much as is added."""
+    for name in ("_POLICIES", "_PROGRAMS"):
+        monkeypatch.setattr(f"magistrate.engine.policy.policy.{name}", TextCache(MOST_BYTES))
+
+
+@pytest.mark.usefixtures("empty_policies")
 @pytest.mark.parametrize(("read", "measure", "write"), TEXTS)
 def test_texts_that_are_parsed_take_no_more_than_is_counted(
     traced: Callable[[], int], read: Callable[[str], object], measure: Callable[[], int], write: Callable[[int], str]

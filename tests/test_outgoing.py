@@ -22,6 +22,7 @@ from tests.cli.every_command import ARGUMENTS, Words, write_files
 from tests.generated_docs import ROOT
 from tests.http_server import SilentHandler, serving
 from tests.jwks_server import ec_key, jwk
+from tests.processes.starting import start_process
 
 SITE = "https://site.invalid:8443"
 PROVIDER = ("--jwt-issuer", "https://login.example/", "--jwt-audience", "magistrate")
@@ -114,14 +115,12 @@ def run(
     inherited = {
         name: text for name, text in os.environ.items() if name not in dropped and not name.startswith("MAGISTRATE_")
     }
-    process = subprocess.Popen(
+    process = start_process(
         [sys.executable, "-m", "magistrate", *command],
-        cwd=folder,
-        env=inherited | {"PYTHONPATH": str(ROOT), "MAGISTRATE_API_KEYS": "k" * 16} | environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        folder=folder,
+        environment=inherited | {"PYTHONPATH": str(ROOT), "MAGISTRATE_API_KEYS": "k" * 16} | environment,
+        errors=subprocess.PIPE,
+        input=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 60
     while until is not None and process.poll() is None and not until() and time.monotonic() < deadline:

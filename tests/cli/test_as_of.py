@@ -57,7 +57,7 @@ def test_all_pages_of_a_list_show_what_there_was(magistrate: Magistrate, revoked
 
 
 def test_now_the_answers_are_others(magistrate: Magistrate, revoked: tuple[str, str]) -> None:
-    assert magistrate.failed("check", KIM).startswith("ObjectType safe not found")
+    assert magistrate.failed("check", KIM).startswith("objectType: object type safe is not defined")
     assert magistrate.failed("objects", "get", "safe:1") == "safe 1 not found"
 
 

@@ -18,6 +18,7 @@ from tests.cli.cases import Magistrate
 from tests.cli.every_command import ARGUMENTS, Words, write_files
 from tests.generated_docs import ROOT
 from tests.http_server import SilentHandler, serving
+from tests.processes.starting import start_process
 from tests.running import KEY, Client, running_service, settings_for
 
 ASKING: dict[str, tuple[Words, bytes]] = {"model_plans.py": (("model", "apply", "model.txt"), b"Apply this? [y/N]")}
@@ -63,12 +64,11 @@ def seeded(url: str, tmp_path: Path) -> dict[str, str]:
 @contextmanager
 def at_terminal(
     command: Words, folder: Path, environment: dict[str, str]
-) -> Iterator[tuple[int, subprocess.Popen[bytes]]]:
+) -> Iterator[tuple[int, subprocess.Popen[str]]]:
     """Runs a command on a terminal of its own, and yields the other end of that."""
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-c", LOGIN, *command], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, env=environment
-    )
+    words = [sys.executable, "-c", LOGIN, *command]
+    process = start_process(words, folder=folder, environment=environment, output=theirs, input=theirs)
     os.close(theirs)
     try:
         yield ours, process

@@ -322,7 +322,8 @@ def test_help_has_an_example_that_can_be_typed(magistrate: Magistrate) -> None:
     told = magistrate.done("query", "--help")
 
     assert "\n  magistrate query 'select document where user:ann is viewer'\n" in told
-    assert "\n  select [explicit] TYPES where TYPE:ID is RELATIONS\n  select [explicit] RELATIONS of type" in told
+    assert "\n  select [explicit] TYPES where TYPE:ID is RELATIONS [and [not] TYPE:ID is RELATIONS]...\n" in told
+    assert "\n  select [explicit] RELATIONS of type TYPES for TYPE:ID\n" in told
 
 
 @pytest.mark.parametrize(

@@ -138,6 +138,7 @@ READERS = {
     "api/server/supervisor.py": "asks whether there is a terminal",
     "api/server/tls.py": "PEM, of which OpenSSL skips what is before it",
     "cli/audit.py": "audit logs, which are hashed to the byte",
+    "cli/commands.py": "opens standard input if the caller has closed it",
     "cli/diff.py": "above",
     "cli/foreign_files.py": "above",
     "cli/foreign_import.py": "a temporary file",
@@ -153,6 +154,7 @@ READERS = {
     "store/migrate.py": "files of the package",
     "store/sealing.py": "above",
     "wiring/api_keys.py": "a file that the service writes",
+    "wiring/cpu_quota.py": "files of the kernel",
     "wiring/diagnosis.py": "PEM, as in tls.py",
     "wiring/examples.py": "files of the package",
 }

@@ -30,7 +30,7 @@ async def count_lists(ctx: Context, q: str) -> tuple[bool, bool]:
     for _ in range(2):
         one = without_listings(ctx)
         await page_of(one, q)
-        is_set.append(any(isinstance(listing, SetListing) for listing in one.listings._listings.values()))
+        is_set.append(any(isinstance(kept.listing, SetListing) for kept in one.listings._listings.values()))
     return is_set[0], is_set[1]
 
 

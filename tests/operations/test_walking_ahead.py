@@ -15,7 +15,7 @@ from magistrate.engine.evaluation import Check, Evaluation
 from magistrate.engine.graph import ahead_walk
 from magistrate.engine.read_ahead import MOST_BRANCHES
 from magistrate.engine.terms import Revision
-from magistrate.errors import InvalidParameter, NotFound
+from magistrate.errors import NotFound, RevisionLost
 from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.check_as_of import check_as_of
@@ -269,7 +269,7 @@ async def test_tokens_and_undefined_types_are_refused_alike(counted: tuple[Conte
     await decide(ctx, "folder:a#viewer@user:ann")
     future = Freshness("Warrant-Token", Revision(99))
 
-    with pytest.raises(InvalidParameter):
+    with pytest.raises(RevisionLost):
         await check_all(ctx, [question("folder:a#viewer@user:ann")], future)
     with pytest.raises(NotFound):
         await decide(ctx, "ghost:a#viewer@user:ann")

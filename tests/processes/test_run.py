@@ -11,6 +11,7 @@ from tests.generated_docs import ROOT
 TOOLS = ("cat", "cksum", "dirname")
 """What it takes from the system besides the shell."""
 
+INSTALLING = "Installing what is needed into {}/.venv, which takes a minute or two the first time"
 PYTHON_WITHOUT_NETWORK = "#!/bin/sh\necho no network >&2\nexit 7\n"
 
 
@@ -53,4 +54,4 @@ def test_an_installation_that_fails_is_tried_again(checkout: Path, command: str,
     (checkout / ".venv" / installed).write_text("other versions\n")
 
     for _ in range(2):
-        assert run(checkout, command) == (7, f"Installing into {checkout}/.venv\nno network\n")
+        assert run(checkout, command) == (7, f"{INSTALLING.format(checkout)}\nno network\n")

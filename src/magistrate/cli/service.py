@@ -32,6 +32,7 @@ HINTS = (
     ("the relation does not exist", "`magistrate types show TYPE` shows those that do"),
     ("an array must have", "give at most 100 at a time: all of them are written, or none"),
     ("ObjectType ", "`magistrate types list` shows those that are defined"),
+    ("object type ", "`magistrate types list` shows those that are defined"),
     ("Warrant ", "`magistrate warrants list` shows those that are there; the policy must be the same, too"),
 )
 """Maps the beginning of a service's message to a hint for the user."""

@@ -60,7 +60,7 @@ export async function user_batches({ User }) {
     { userId: "ub-1", email: null },
   ]);
   assert.equal((await User.get(made[2].userId)).email, null);
-  await assert.rejects(User.batchCreate([{ userId: "ub-3" }, { userId: "?" }]), { code: "invalid_parameter" });
+  await assert.rejects(User.batchCreate([{ userId: "ub-3" }, { userId: "*" }]), { code: "invalid_parameter" });
   assert.deepEqual(idsOf(await User.listUsers({ q: "ub-" })), ["ub-1", "ub-2"]);
 }
 
