@@ -394,7 +394,10 @@ def test_an_empty_file_is_nothing_to_import(url: str, tmp_path: Path, option: st
     model.write_text("definition user {}\n" if option == "--from-spicedb" else "type user\n")
 
     alone = import_files(url, option, tmp_path / name)
-    assert (alone.exit_code, alone.stdout) == (0, f"nothing to import: {tmp_path / name} is empty\n"), alone.output
+    assert (alone.exit_code, alone.stdout) == (
+        0,
+        f"nothing to import: there is nothing but comments in {tmp_path / name}\n",
+    ), alone.output
     assert not (tmp_path / "m.db").exists()
 
     beside = import_files(url, option, tmp_path / name, model)
@@ -424,10 +427,22 @@ def test_a_faulty_line_of_relationships_is_named(url: str, tmp_path: Path, text:
     (tmp_path / "r.txt").write_text(text)
 
     refused = import_files(url, "--from-spicedb", tmp_path / "s.zed", tmp_path / "r.txt")
+    alone = import_files(url, "--from-spicedb", tmp_path / "r.txt")
 
-    assert refused.exit_code == 2
+    assert (refused.exit_code, alone.exit_code) == (2, 2)
     assert f"r.txt:{fault}" in refused.stderr
+    assert f"r.txt:{fault}" in alone.stderr
     assert not (tmp_path / "m.db").exists()
+
+
+def test_a_condition_that_cannot_be_a_named_policy_is_printed(tmp_path: Path) -> None:
+    text = "type user\ntype doc\n  relations\n    define viewer: [user with k]\ncondition k(a: any) {\n  a == null\n}\n"
+    (tmp_path / "a.fga").write_text(text)
+
+    converted = run("model", "convert", "--from", "openfga", tmp_path / "a.fga")
+
+    told = "condition k becomes a policy of each warrant: a named policy has no parameter of type any\n"
+    assert (converted.exit_code, converted.stderr) == (0, told)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from magistrate.cli.output import echo
 from magistrate.cli.service import CommandFailed
 from magistrate.engine.foreign.converting import ConvertedModel, convert_model
 from magistrate.engine.foreign.names import Faults, ForeignFault, ForeignRefusal
+from magistrate.engine.foreign.relationships import RelationshipRefusal
 from magistrate.engine.foreign.schema import ForeignModel
 from magistrate.errors import InvalidRequest
 
@@ -56,7 +57,9 @@ def convert_files(read_files: ReadFiles, faults: Faults) -> GivenFiles:
         files = read_files(faults)
         if files.model is None:
             if files.empty and not files.relationships:
-                raise NothingToImport(f"nothing to import: {', '.join(map(str, files.empty))} is empty")
+                names = ", ".join(map(str, files.empty))
+                raise NothingToImport(f"nothing to import: there is nothing but comments in {names}")
+            _demand_readable(files)
             raise CommandFailed("none of the files has the model; give it as well, because the names depend on it")
         converted = convert_model(files.model, faults)
     except ForeignRefusal as refusal:
@@ -67,6 +70,13 @@ def convert_files(read_files: ReadFiles, faults: Faults) -> GivenFiles:
     if faults.errors:
         raise CommandFailed(f"{count(faults.errors, 'error')} in the model; nothing was written")
     return GivenFiles(files, files.model, converted)
+
+
+def _demand_readable(files: ForeignFiles) -> None:
+    """Raises ForeignRefusal for the first relationship that cannot be read, whatever the model is."""
+    for place, found in (placed for read in files.relationships for placed in read()):
+        if isinstance(found, RelationshipRefusal):
+            raise ForeignRefusal(place(), found.code, found.message)
 
 
 def describe_refusal(refusal: ForeignRefusal) -> str:

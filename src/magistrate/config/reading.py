@@ -201,7 +201,7 @@ def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> st
 def adopt_client_key(settings: Settings, environment: Mapping[str, str]) -> Settings:
     """Returns the settings with the keys of the variable that clients read, if none are configured for the service:
     releases before this one read it. Raises InvalidSetting."""
-    if settings.configures_api_keys or CLIENT_KEY.variable not in environment:
+    if settings.configures_api_keys or not environment.get(CLIENT_KEY.variable, "").strip():
         return settings
     text = str(CLIENT_KEY.read(environment[CLIENT_KEY.variable], CLIENT_KEY.variable))
     try:

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -216,14 +217,20 @@ def _choose_workers() -> int:
 
 def serve_alone(settings: Settings, sockets: list[socket.socket]) -> int:
     """Runs the service in this process until SIGTERM or SIGINT, and returns the exit code."""
-    # The server stops on these signals, then raises them again for these handlers, which do nothing: exit code 0.
-    for stop in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(stop, lambda *_: None)
     hangup = Hangup()
-    signal.signal(signal.SIGHUP, _stop_like_sigterm if _has_terminal() else hangup.receive)
     server = GracefulServer(server_config(settings, hangup=hangup))
+    is_stopped = threading.Event()
+
+    def request_stop(*_: object) -> None:
+        is_stopped.set()
+        server.should_exit = True
+
+    # While it runs, the server stops on these signals by handlers of its own, then raises them again for these.
+    for stop in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(stop, request_stop)
+    signal.signal(signal.SIGHUP, _stop_like_sigterm if _has_terminal() else hangup.receive)
     server.run(sockets=sockets)
-    return 0 if server.started else 1
+    return 0 if server.started or is_stopped.is_set() else 1
 
 
 def _has_terminal() -> bool:

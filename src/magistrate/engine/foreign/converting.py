@@ -147,7 +147,10 @@ class _ModelConverter:
             converter = convert_condition(condition, here, self._converted.parameters, self._faults)
             if converter is not None:
                 self._converted.conditions[name] = converter
-                if converter.declaration is not None:
+                if converter.declaration is None:
+                    reason = "a named policy has no parameter of type any"
+                    self._converted.renamings.append(Renaming(f"condition {name}", "a policy of each warrant", reason))
+                else:
                     self._converted.document.policies[here] = converter.declaration
 
     def _check_relation(self, declared: ForeignType, relation: ForeignRelation) -> None:
