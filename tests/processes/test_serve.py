@@ -94,10 +94,16 @@ def test_the_connections_wait_for_the_disk(tmp_path: Path) -> None:
 
 
 def test_sigterm_stops_it_while_it_starts(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "magistrate", "serve", "--port", "0", "--workers", "1", "--api-key", KEY]
     for _ in range(3):
-        with ServiceProcess(tmp_path, "--workers", "1", api_key=KEY) as service:
-            service.process.send_signal(signal.SIGTERM)  # it has said where it listens, and nothing more
-            assert service.process.wait(30) in (0, -signal.SIGTERM)
+        process = start_process(command, folder=tmp_path, errors=subprocess.DEVNULL)
+        assert process.stdout is not None
+        process.stdout.readline()
+
+        process.terminate()  # it has said where it listens, and is about to begin
+        process.communicate(timeout=30)
+
+        assert process.returncode in (0, -signal.SIGTERM)
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
