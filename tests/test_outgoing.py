@@ -162,6 +162,14 @@ def test_a_variable_that_cannot_be_used_is_one_line_before_anything_begins(
     assert line.startswith(f"Error: {name}")
 
 
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_doctor_warns_of_a_variable_that_the_service_itself_does_not_need(tmp_path: Path, name: str) -> None:
+    ran = run(tmp_path, ("doctor",), {name: UNUSABLE[name]})
+
+    assert f"warning: outgoing: no request to another server can leave: {name}" in ran.stdout
+    assert "sesame" not in ran.stdout + ran.stderr
+
+
 @pytest.mark.parametrize("user", ALL_USERS)
 def test_every_user_goes_through_the_proxy(tmp_path: Path, user: str) -> None:
     command = ALL_USERS[user]

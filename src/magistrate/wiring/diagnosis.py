@@ -17,7 +17,7 @@ from magistrate.api.server.audit_log import STANDARD_OUTPUT
 from magistrate.api.server.server import limit_connections
 from magistrate.api.server.tls import load_context
 from magistrate.config import Settings, SqliteUrl, read_api_key_file
-from magistrate.errors import MagistrateError
+from magistrate.errors import InvalidSetting, MagistrateError
 from magistrate.operations.callers import Scope
 from magistrate.store.inspection import StoreReport
 from magistrate.store.keys import StoredKey
@@ -200,6 +200,21 @@ def _check_provider(settings: Settings) -> Findings:
     yield from ()
 
 
+def _check_outgoing(settings: Settings) -> Findings:
+    """Finds variables that stop the importers and the clients of this machine; the service may not need them."""
+    from magistrate.outgoing import choose_http_options  # as in check_provider
+
+    if not settings.jwt_keys_have_url:
+        try:
+            choose_http_options("https://magistrate.example")
+        except InvalidSetting as error:
+            yield (
+                WARNING,
+                f"no request to another server can leave: {error.message}",
+                "correct the variable, or unset it",
+            )
+
+
 def _check_store(settings: Settings) -> Findings:
     report = inspect_store(settings)
     if report.version > report.known:
@@ -313,6 +328,7 @@ CHECKS: dict[str, Callable[[Settings], Findings]] = {
     "files": _check_files,
     "certificate": _check_certificate,
     "provider": _check_provider,
+    "outgoing": _check_outgoing,
     "store": _check_store,
     "space": _check_space,
     "clock": _check_clock,
@@ -324,6 +340,7 @@ REMEDIES = {
     "files": "correct the setting, or the file",
     "certificate": "give a certificate and its key, or correct the files",
     "provider": "correct the setting, the file, or the variable",
+    "outgoing": "correct the variable, or unset it",
     "store": "start the database, or correct --database-url",
     "space": "create the folder",
     "clock": "see the findings of the store",
