@@ -10,10 +10,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import structlog
 from click.testing import CliRunner, Result
 from structlog.testing import capture_logs
 
-from magistrate.api.server import audit_log
+from magistrate.api.server import audit_file, audit_log
 from magistrate.api.server.audit_file import CHAIN_BYTES, ChainedFile
 from magistrate.api.server.audit_log import AuditLog
 from magistrate.api.server.audit_records import AUDIT_FORMATS, NOT_RENDERED, LineContent
@@ -362,6 +363,8 @@ def test_a_full_disk_is_logged_once_and_the_records_stay(tmp_path: Path, monkeyp
     (tmp_path / "audit").symlink_to("/dev/full")
     monkeypatch.setattr(audit_log, "WRITTEN_EVERY_SECONDS", 0.01)
     monkeypatch.setattr(audit_log, "RETRIED_EVERY_SECONDS", 0.01)
+    for module in (audit_log, audit_file):  # a logger that was used keeps what was configured then
+        monkeypatch.setattr(module, "log", structlog.get_logger())
     with capture_logs() as logged:
         log = AuditLog(str(tmp_path / "audit"), "json")
         log.note(record(0))

@@ -152,6 +152,7 @@ def test_a_refused_token_and_another_user_have_them_too(client: Client) -> None:
 def test_a_spent_budget_has_them_too(tmp_path: Path) -> None:
     with serving(tmp_path, cors_origin=PAGE, max_check_work=1_000) as client:
         client.define({"team": {"member": {}}})
+        client.grant("team:other#member@user:bob")
         client.grant(*[f"team:all#member@team:{number}#member" for number in range(1_000)])
         body = {"warrants": [warrant_body("team:all#member@user:ann")]}
 
