@@ -15,6 +15,7 @@ from magistrate.config import (
     Setting,
     Settings,
     SqliteUrl,
+    adopt_client_key,
     read_api_key_file,
     read_client_settings,
     read_database_url,
@@ -34,6 +35,15 @@ def test_the_defaults_are_those_of_the_table() -> None:
 
 
 GOOD_KEYS = ("first-key-of-a-file", "second-key-of-a-file")
+
+
+@pytest.mark.parametrize("text", ["", "  "])
+def test_an_empty_key_of_clients_is_no_key_of_the_service(text: str) -> None:
+    environment = {"MAGISTRATE_API_KEY": text}
+    settings = read_settings({}, environment)
+
+    assert adopt_client_key(settings, environment) == settings
+    assert not settings.configures_api_keys
 
 
 def test_a_key_file_has_a_key_in_each_line(tmp_path: Path) -> None:

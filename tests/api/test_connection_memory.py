@@ -114,7 +114,7 @@ async def test_what_is_rendered_is_counted_in_place_of_what_was_read() -> None:
     account.keep(500, 200)
     await account.reserve(100)
     assert unsent.bytes == 300
-    account.settle(120)
+    account.resize(120)
     assert unsent.bytes == 120
     account.close()
     assert unsent.bytes == 0

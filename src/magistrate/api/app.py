@@ -397,7 +397,7 @@ def _responder(running: Running, route: Route) -> Responder:
         resp.set_headers(answer.headers)
         # A bytearray is sent as it is: copying many megabytes would take as long as rendering them.
         resp.data = cast(bytes, await render_body(answer, memory))
-        account.settle(len(resp.data))
+        account.resize(len(resp.data))
         if route.is_typed:
             resp.content_type = public.TEXT if answer.is_text else public.JSON
         finish_answer(req, resp)

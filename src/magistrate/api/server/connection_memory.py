@@ -154,11 +154,11 @@ class AnswerAccount:
     def keep(self, reserved: int, size: int) -> None:
         self._answers.change(self, size - reserved)
 
-    def settle(self, size: int) -> None:
+    def resize(self, size: int) -> None:
         """Counts so many bytes in place of all: what the answer was made of is freed."""
         self._answers.change(self, size - self.bytes)
 
     def close(self) -> None:
         """Counts nothing any more: the connection holds what its client has not read."""
-        self.settle(0)
+        self.resize(0)
         self._answers.drop_oldest()
