@@ -541,3 +541,12 @@ def test_the_document_shows_queries_and_messages_word_for_word() -> None:
 def test_the_document_has_a_row_for_every_fault() -> None:
     for fault in dict.fromkeys(FAULTS.values()):
         assert f"| `{fault}` |" in DOCUMENT
+
+
+@pytest.mark.parametrize("name", ["#", "team#", "#member"])
+def test_half_a_group_is_refused_with_how_to_write_one(name: str) -> None:
+    text = f"select viewer of type {name} for document:plan"
+
+    assert refusal(text) == f'cannot read "{name}" as a type: groups are written like team#member (1:23)' + pointed(
+        text, 23
+    )

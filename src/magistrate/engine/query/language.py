@@ -208,6 +208,8 @@ def _read_condition(words: list[Any]) -> ObjectCondition:
 
 def _read_subject_type(text: str, parameter: str) -> TypeName:
     of_type, hash_sign, relation = text.partition("#")
+    if hash_sign and not (of_type and relation):
+        raise InvalidParameter(parameter, "groups are written like team#member")
     name = type_name(of_type, parameter)
     return join_subject_type(name, relation_name(relation, parameter)) if hash_sign else name
 
