@@ -2,10 +2,9 @@
 
 The names that are examined are those that the source code itself gives: to modules, classes, functions, parameters,
 attributes and variables. A name is compared word by word (`_resume_stage`, `ResumeStage`), and a synonym may consist of
-several words (`let_go`).
+several words (`let_go`). Private words in prose and names are those of `tests/vocabulary.py`.
 """
 
-import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-SRC = Path(__file__).parents[1] / "src" / "magistrate"
+from tests.vocabulary import PRIVATE_WORDS, find_private_words, list_names, read_files, split_words
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+SRC = Path(__file__).parents[1] / "src" / "magistrate"
 
 
 @dataclass(frozen=True)
@@ -100,50 +99,11 @@ EXCEPTIONS = {
 }
 
 
-@dataclass(frozen=True)
-class Name:
-    """Represents a name where it is given: `path` is relative to the package."""
-
-    path: str
-    line: int
-    text: str
-    is_local: bool = False
-
-
-def list_names(path: str, text: str) -> Iterator[Name]:
-    """Yields every name that a module gives, its own included."""
-    yield from (Name(path, 0, part) for part in path.removesuffix(".py").split("/"))
-    yield from _list_within(path, ast.parse(text), is_local=False)
-
-
-def _list_within(path: str, parent: ast.AST, is_local: bool) -> Iterator[Name]:
-    for node in ast.iter_child_nodes(parent):
-        inner = is_local
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            yield Name(path, node.lineno, node.name)
-            inner = isinstance(node, FUNCTIONS)
-        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
-            is_variable = is_local and isinstance(node, ast.Name)
-            yield Name(path, node.lineno, node.id if isinstance(node, ast.Name) else node.attr, is_variable)
-        elif isinstance(node, ast.arg):
-            yield Name(path, node.lineno, node.arg, is_local=True)
-        elif isinstance(node, ast.alias | ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-            given = node.asname if isinstance(node, ast.alias) else node.name
-            yield from [Name(path, node.lineno, given, is_local=True)] if given else []
-        yield from _list_within(path, node, inner or isinstance(node, ast.Lambda))
-
-
-def split_words(name: str) -> str:
-    """Returns the words of a name in lower case, `_last_found_row_` for `_LastFoundRow`."""
-    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)
-    return "_".join(["", *(word.lower() for word in words), ""])
-
-
 def find_synonyms(path: str, text: str) -> Iterator[str]:
     """Yields the use of each synonym in a module, with the word to use instead."""
     ideas = [(idea, idea.synonyms.split()) for idea in IDEAS if idea.covers(path)]
     for name in list_names(path, text):
-        words = split_words(name.text)
+        words = f"_{'_'.join(split_words(name.text))}_"
         for idea, synonyms in ideas if name.text not in EXCEPTIONS else ():
             if idea.locals_too or not name.is_local:
                 for synonym in synonyms:
@@ -162,6 +122,55 @@ def test_the_glossary_defines_every_word() -> None:
     headings = re.findall(r"(?m)^### (.*)$", (SRC.parents[1] / "docs" / "concepts.md").read_text())
 
     assert {idea.word for idea in IDEAS} <= {heading.lower() for heading in headings}
+
+
+NOT_YET_CLEAN = (
+    "CHANGELOG.md",
+    "README.md",
+    "benchmarks/",
+    "console/",
+    "docs/",
+    "examples/",
+    "src/magistrate/api/",
+    "src/magistrate/cli/",
+    "src/magistrate/client.py",
+    "src/magistrate/client_tls.py",
+    "src/magistrate/config/",
+    "src/magistrate/engine/",
+    "src/magistrate/errors.py",
+    "src/magistrate/audit_chain.py",
+    "src/magistrate/log.py",
+    "src/magistrate/log_output.py",
+    "src/magistrate/outgoing.py",
+    "src/magistrate/redaction.py",
+    "src/magistrate/terminal.py",
+    "src/magistrate/operations/",
+    "src/magistrate/store/",
+    "src/magistrate/temporary.py",
+    "src/magistrate/wiring/",
+    "tests/",
+)
+"""Lists folders and files that still have private words: replace one by its parts, remove each part that has none."""
+
+COUNTS = (
+    "`./run python -m tests.vocabulary` counts the uses in each file, and lists those in the paths that it is given"
+)
+
+
+def test_prose_and_names_have_no_private_words() -> None:
+    files = read_files()
+    clean = {path: text for path, text in files.items() if not path.startswith(NOT_YET_CLEAN)}
+
+    assert clean
+    assert [use for path, text in clean.items() for use in find_private_words(path, text)] == [], COUNTS
+
+
+def test_what_is_not_yet_clean_has_private_words() -> None:
+    files = read_files()
+
+    for start in NOT_YET_CLEAN:
+        texts = {path: text for path, text in files.items() if path.startswith(start)}
+        assert any(any(find_private_words(path, text)) for path, text in texts.items()), f"remove {start}: it is clean"
 
 
 def test_exceptions_are_few_and_needed() -> None:
@@ -208,3 +217,47 @@ def test_a_synonym_is_recognized(path: str, text: str) -> None:
 )
 def test_other_meanings_of_a_word_are_no_synonyms(path: str, text: str) -> None:
     assert [*find_synonyms(path, text)] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("src/magistrate/api/app.py", '"""Leaves long work aside."""'),
+        ("src/magistrate/api/app.py", "# what the answer\n# rests on"),
+        ("src/magistrate/api/app.py", 'raise ValueError("nobody asked")'),
+        ("src/magistrate/api/app.py", "def read() -> None:\n    found = 1"),
+        ("src/magistrate/api/app.py", "def read(one: int) -> None: ..."),
+        ("src/magistrate/api/app.py", "def read() -> None:\n    left = 1"),
+        ("src/magistrate/engine/plans.py", "class Plan:\n    def _leave_aside(self) -> None: ..."),
+        ("tests/engine/test_plans.py", "# both take part in turns\npass"),
+        ("docs/api.md", "What a check\nrests on.\n\n```console\n$ aside\n```\n`strand` [x](aside.md)"),
+        ("docs/api.md", "Kim is blocked of the plan."),
+        ("console/src/why.tsx", "<p>Nobody asked that</p>"),
+        ("console/src/why.tsx", "// forgotten when the tab closes"),
+        ("run", "echo 1  # in vain"),
+    ],
+)
+def test_a_private_word_is_recognized(path: str, text: str) -> None:
+    assert len([*find_private_words(path, text)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("src/magistrate/api/app.py", '"""Returns `asked`, and the rest on the next page."""'),
+        ("src/magistrate/api/app.py", "def sort(left: int, right: int) -> None: ..."),
+        ("src/magistrate/api/auth/provider.py", '"""Reads the claims of a token."""'),
+        ("tests/test_plans.py", "def test_it() -> None:\n    found = one = 1"),
+        ("tests/test_plans.py", 'SENT = "asked in vain"'),
+        ("docs/policies.md", "A question mark, and a way to tell two warrants apart, in turn."),
+        ("Dockerfile", "FROM python AS gates"),
+    ],
+)
+def test_other_meanings_are_no_private_words(path: str, text: str) -> None:
+    assert [*find_private_words(path, text)] == []
+
+
+def test_every_private_word_is_looked_for_somewhere() -> None:
+    files = read_files()
+
+    assert all(any(word.covers(path) for path in files) for word in PRIVATE_WORDS)
