@@ -11,9 +11,9 @@ import msgspec
 import psycopg
 
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.store import sql
-from magistrate.store.postgres_migrating import migrate_postgres
-from magistrate.store.sqlite_file import migrate_sqlite
+from magistrate.store.postgres.migration import migrate_postgres
+from magistrate.store.sql import statements as sql
+from magistrate.store.sqlite.files import migrate_sqlite
 
 ACTOR = "key-00000000"
 TIMEOUT_MS = 10_000
@@ -25,7 +25,7 @@ Row = tuple[str | int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class BatchRows:
-    """What one transaction writes, for the statements of these names in store/sql.py."""
+    """What one transaction writes, for the statements of these names in store/sql/statements.py."""
 
     head: Row
     revision: Row
@@ -92,7 +92,7 @@ _MOVE_HEAD, _INSERT_REVISION, _INSERT_CHANGE, _INSERT_OBJECT = (
 class _Sqlite:
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        # As the store sets them (store/sqlite_connection.py); the file is in WAL mode since it was migrated.
+        # As the store sets them (store/sqlite/files.py); the file is in WAL mode since it was migrated.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA cache_size = -16384")
 

@@ -19,23 +19,24 @@ from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.api.auth.callers import list_secrets
+from magistrate.api.http.fast_path import FastPath, PendingRequest
+from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.rate_limits import RateLimit, open_slots
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.fast_path import FastPath, PendingRequest
-from magistrate.api.server.ledger import Ledger
-from magistrate.api.server.rate_limit import RateLimit, open_slots
 from magistrate.api.service import Service
 from magistrate.config import read_settings
-from magistrate.engine.evaluation import Check
-from magistrate.engine.model import read_object_type
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.model.object_types import read_object_type
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.operations.callers import ALL_SCOPES, Caller, Scope
+from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.keys import KeyDraft, create_key
-from magistrate.operations.object_types import create_object_types
-from magistrate.operations.warrants import create_warrants
-from magistrate.store.contract import NewWarrant
+from magistrate.operations.keys.caller_keys import KeyDraft, create_key
+from magistrate.operations.keys.callers import ALL_SCOPES, Caller, Scope
+from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.writes.warrants import create_warrants
+from magistrate.store.contract.new_rows import NewWarrant
 
 OPERATOR_KEY = "the-key-of-the-operator"
 DOCUMENT, USER, VIEWER = TypeName("document"), TypeName("user"), RelationName("viewer")

@@ -22,16 +22,17 @@ from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
-from magistrate.engine import evaluation
-from magistrate.engine.model import ObjectType
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.operations.as_of import AsOf
+from magistrate.engine.evaluation import evaluation
+from magistrate.engine.model.object_types import ObjectType
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.object_types import create_object_types
+from magistrate.operations.history.points_in_time import AsOf
+from magistrate.operations.models.object_types import create_object_types
 
 SIZES = (10_000, 1_000_000)
 SEED = 1

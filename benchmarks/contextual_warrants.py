@@ -18,19 +18,20 @@ from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate.api.endpoints.public import JSON
+from magistrate.api.http.fast_path import FastPath, PendingRequest
+from magistrate.api.http.ledger import Ledger
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.fast_path import FastPath, PendingRequest
-from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Service
-from magistrate.engine import evaluation as engine
-from magistrate.engine.model import read_object_type
+from magistrate.engine.evaluation import evaluation as engine
+from magistrate.engine.model.object_types import read_object_type
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.object_types import create_object_types
-from magistrate.operations.warrants import create_warrants
-from magistrate.store.contract import NewWarrant
+from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.writes.warrants import create_warrants
+from magistrate.store.contract.new_rows import NewWarrant
 
 SIZE = 10_000
 QUESTIONS = 1_000

@@ -7,12 +7,11 @@ from typing import Any, TypeVar
 
 from magistrate import wiring
 from magistrate.config import read_settings
-from magistrate.engine.segments import CacheBytes
-from magistrate.engine.terms import Revision
-from magistrate.store.database import Database, Rows, Script
-from magistrate.store.following import Mark, Staleness
-from magistrate.store.known_revisions import RevisionId
-from magistrate.store.sql import Parameter
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.names import Revision
+from magistrate.store.contract.revisions import Mark, RevisionId, Staleness
+from magistrate.store.scripts.database import Database, Rows, Script
+from magistrate.store.sql.statements import Parameter
 from magistrate.store.sql_store import SqlStore
 
 T = TypeVar("T")

@@ -21,21 +21,24 @@ from benchmarks.datasets.drive import TYPES
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
-from magistrate.engine.evaluation import Check
-from magistrate.engine.model import read_object_type
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.model.object_types import read_object_type
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND, write_token
 from magistrate.operations.context import Context
-from magistrate.operations.difference import bitmap_comparing
-from magistrate.operations.difference.listing import DifferenceRow
-from magistrate.operations.difference.narrowing import Narrowing
+from magistrate.operations.difference import comparison as bitmap_comparing
+from magistrate.operations.difference.filters import Narrowing
+from magistrate.operations.difference.pages import DifferenceRow
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference, revisions_kind
-from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
-from magistrate.operations.warrants import create_warrants
-from magistrate.store.contract import NewObject, NewWarrant, RevisionId, Snapshot
+from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.operations.writes.warrants import create_warrants
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import NewObject, NewWarrant
+from magistrate.store.contract.revisions import RevisionId
 
 SIZES = (10_000, 1_000_000)
 PEOPLE = 10

@@ -16,7 +16,7 @@ from benchmarks.datasets import DATASETS
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
-from magistrate.engine.evaluation import Check
+from magistrate.engine.evaluation.check import Check
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.explain import explain_check
 from magistrate.operations.consistency import NO_DEMAND

@@ -20,11 +20,11 @@ from benchmarks.datasets import DATASETS
 from benchmarks.datasets.lines import lines
 from benchmarks.table import markdown_table
 from magistrate import wiring
-from magistrate.cli.importing import CHUNK_LINES
+from magistrate.cli.importing.command import CHUNK_LINES
 from magistrate.config import SqliteUrl, read_database_url, read_settings
-from magistrate.store import sql
-from magistrate.store.postgres_migrating import migrate_postgres
-from magistrate.store.sqlite_file import migrate_sqlite
+from magistrate.store.postgres.migration import migrate_postgres
+from magistrate.store.sql import statements as sql
+from magistrate.store.sqlite.files import migrate_sqlite
 
 DATASET = "drive"
 SIZE = 200_000
@@ -118,7 +118,7 @@ def bare_writer(database_url: str) -> Iterator[Write]:
     if isinstance(database, SqliteUrl):
         migrate_sqlite(database.path, TIMEOUT_MS)
         with closing(apsw.Connection(database.path)) as sqlite:
-            # As the store sets them (store/sqlite_connection.py).
+            # As the store sets them (store/sqlite/files.py).
             sqlite.execute("PRAGMA synchronous = FULL")
             sqlite.execute("PRAGMA cache_size = -16384")
             yield lambda chunk: _write_sqlite(sqlite, chunk)

@@ -12,31 +12,31 @@ from uvicorn.server import ServerState
 
 import magistrate
 from benchmarks.keep_alive import request_bytes
+from magistrate.api.http.connection_memory import ConnectionMemory, UnsentAnswers
+from magistrate.api.http.fast_path import FastPath
+from magistrate.api.http.fast_path_connection import FastPathProtocol
+from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.server_config import BoundedConfig
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.bounded_config import BoundedConfig
-from magistrate.api.server.connection_memory import ConnectionMemory, UnsentAnswers
-from magistrate.api.server.fast_path import FastPath
-from magistrate.api.server.fast_path_protocol import FastPathProtocol
-from magistrate.api.server.ledger import Ledger
 from magistrate.api.service import Service
 from magistrate.config import read_settings
 
 SOURCE = Path(magistrate.__file__).parent
 LIMITS = (
-    "api/admission.py",
-    "api/deadline.py",
-    "api/json_decoders.py",
-    "api/json_tokens.py",
-    "api/parse.py",
-    "api/refusal_pace.py",
-    "api/server/client_transport.py",
-    "api/server/connection_state.py",
-    "api/server/protocol.py",
-    "api/server/rate_limit.py",
-    "api/server/refusals.py",
-    "api/server/slicing.py",
-    "engine/graph/checkpoint.py",
-    "engine/work.py",
+    "api/http/admission.py",
+    "api/http/deadlines.py",
+    "api/http/json_values.py",
+    "api/http/json_values.py",
+    "api/http/request_values.py",
+    "api/http/admission.py",
+    "api/http/client_transport.py",
+    "api/http/connection_state.py",
+    "api/http/connection.py",
+    "api/http/rate_limits.py",
+    "api/http/connection_state.py",
+    "api/http/parser.py",
+    "engine/cache/graph.py",
+    "engine/evaluation/work.py",
     "operations/scheduling.py",
 )
 """The files that consist of limits: of bodies, of work, of connections, and of the time that the event loop is held."""

@@ -14,12 +14,12 @@ from benchmarks.counting import counting_store
 from benchmarks.datasets.dataset import Dataset
 from magistrate import wiring
 from magistrate.config import read_settings
-from magistrate.engine.query import read_query
+from magistrate.engine.lists.language import read_query
 from magistrate.operations.checks.evaluating import finish_releases
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.listings import Listings
-from magistrate.operations.paging import read_wanted
-from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
+from magistrate.operations.lists.listings import Listings
+from magistrate.operations.lists.paging import read_wanted
+from magistrate.operations.lists.query import QUERY_LIST, QueryRequest, list_page
 
 LISTS = {
     "tenants": ("select permission where user:user-{} is member", 25_000),

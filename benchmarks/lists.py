@@ -29,17 +29,18 @@ from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
-from magistrate.engine.evaluation import Check
-from magistrate.engine.query import ObjectsQuery, read_query
-from magistrate.engine.query.rows import QueryRow
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.lists.language import ObjectsQuery, read_query
+from magistrate.engine.lists.results import QueryRow
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.kept_page import StoredRow
-from magistrate.operations.listings import Listings
-from magistrate.operations.paging import MAX_LIMIT, Page, read_wanted
-from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
+from magistrate.operations.lists.bitmap_listings import StoredRow
+from magistrate.operations.lists.listings import Listings
+from magistrate.operations.lists.paging import MAX_LIMIT, Page, read_wanted
+from magistrate.operations.lists.query import QUERY_LIST, QueryRequest, list_page
 from magistrate.wiring.contexts import LISTS_SHARE
 
 KEPT_BYTES = 4_000_000_000

@@ -10,10 +10,10 @@ import psycopg
 
 from benchmarks.datasets.dataset import Dataset, WarrantRow
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.store import sql
-from magistrate.store.contract import ALIVE
-from magistrate.store.postgres_migrating import migrate_postgres
-from magistrate.store.sqlite_file import migrate_sqlite
+from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.postgres.migration import migrate_postgres
+from magistrate.store.sql import statements as sql
+from magistrate.store.sqlite.files import migrate_sqlite
 
 REVISION = 1
 TIMEOUT_MS = 600_000

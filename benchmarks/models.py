@@ -7,17 +7,16 @@ import msgspec
 
 from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.table import markdown_table
-from magistrate.engine.model import ObjectType, SourceDefinition, read_object_type
-from magistrate.engine.model_text.document import ModelDocument
-from magistrate.engine.model_text.formatter import format_model
-from magistrate.engine.model_text.json_rendering import render_body
-from magistrate.engine.model_text.lint import lint_text
-from magistrate.engine.model_text.parser import parse_model
-from magistrate.engine.model_text.rendering import render_model
-from magistrate.engine.plans import Model
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.object_types import ObjectType, SourceDefinition, read_object_type
+from magistrate.engine.model.stratification import find_negation_loop
+from magistrate.engine.names import Revision, TypeName
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.stratification import find_negation_loop
-from magistrate.engine.terms import Revision, TypeName
+from magistrate.engine.text.document import ModelDocument
+from magistrate.engine.text.json_documents import render_body
+from magistrate.engine.text.lint import lint_text
+from magistrate.engine.text.parser import parse_model
+from magistrate.engine.text.rendering import format_model, render_model
 
 TYPES = 200
 TARGET_MS = 200

@@ -13,9 +13,8 @@ from benchmarks.databases import STORES
 from benchmarks.load import Workload, throughput
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
-from magistrate.api.server.access_log import AccessLog
-from magistrate.api.server.ledger import Ledger
-from magistrate.log_output import LineOutput
+from magistrate.api.http.ledger import AccessLog, Ledger
+from magistrate.log import LineOutput
 
 ROUNDS = 3
 CALLS = 20_000

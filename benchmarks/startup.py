@@ -9,10 +9,10 @@ from benchmarks.databases import sqlite_databases
 from benchmarks.server import serving
 from benchmarks.table import markdown_table
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.engine.terms import ObjectId, TypeName
-from magistrate.store.contract import NewObject, Stamp
-from magistrate.store.sqlite import open_sqlite
-from magistrate.store.sqlite_file import migrate_sqlite
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.store.contract.new_rows import NewObject, Stamp
+from magistrate.store.sqlite.database import open_sqlite
+from magistrate.store.sqlite.files import migrate_sqlite
 
 OBJECTS = 100_000
 STARTS = 5

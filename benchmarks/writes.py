@@ -23,11 +23,11 @@ from benchmarks.single_writes import measure_single_writes
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.store import sql
-from magistrate.store.contract import ImportBatch, NewObjectType, NewWarrant, Stamp
-from magistrate.store.warrant_numbers import MAX_WARRANTS_IN_A_WRITE
-from magistrate.store.warrants import warrant_key
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.store.contract.new_rows import MAX_WARRANTS_IN_A_WRITE, ImportBatch, NewObjectType, NewWarrant, Stamp
+from magistrate.store.scripts.warrants import warrant_key
+from magistrate.store.sql import statements as sql
 
 ROUNDS = 5
 WRITES = 12

@@ -4,9 +4,10 @@ may be allowed with one."""
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from magistrate.engine.policy import read_policy
-from magistrate.engine.terms import WILDCARD, ObjectRef, Subject, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.names import WILDCARD, TypeName
+from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 
 Types = Mapping[str, Mapping[str, Any]]

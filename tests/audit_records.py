@@ -2,8 +2,8 @@
 
 from collections import deque
 
-from magistrate.api.server.audit_records import CHANGE, AuditRecord, LineContent
-from magistrate.audit_chain import ChainVerifier
+from magistrate.api.audit.chain import ChainVerifier
+from magistrate.api.audit.records import CHANGE, AuditRecord, LineContent
 
 
 def record(number: int, body: bytes = b"") -> AuditRecord:

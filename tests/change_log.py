@@ -5,11 +5,11 @@ from typing import Literal
 
 import msgspec
 
-from magistrate.engine.terms import Revision
-from magistrate.store.contract import Store
-from magistrate.store.database import Row
+from magistrate.engine.names import Revision
+from magistrate.store.contract.store import Store
+from magistrate.store.scripts.database import Row
+from magistrate.store.scripts.versions import Kind
 from magistrate.store.sql_store import SqlStore
-from magistrate.store.versioned import Kind
 
 _CHANGES = """
 SELECT c.revision, c.position, c.action, c.kind, c.key, c.before, c.after, r.actor, r.written_at

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import settings
 
 from magistrate import wiring
-from magistrate.store.contract import Store
-from magistrate.wiring.garbage import SURVIVORS
+from magistrate.store.contract.store import Store
+from magistrate.wiring.garbage_collection import SURVIVORS
 from tests.databases import PostgresServer, new_migrated_file, postgres_server
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 

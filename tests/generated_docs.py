@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from magistrate.api.authzen.routes import AUTHZEN_ROUTES
-from magistrate.api.console import list_console_pages
 from magistrate.api.endpoints.public import PAGES
-from magistrate.api.error_table import ERROR_TABLE
 from magistrate.api.fga.routes import FGA_ROUTES
+from magistrate.api.http.error_bodies import ERROR_TABLE
+from magistrate.api.http.pages import list_console_pages
 from magistrate.api.route import Route
 from magistrate.api.routes import V2_ROUTES
 from magistrate.api.v1.routes import v1_routes
@@ -70,46 +70,26 @@ def errors_table() -> str:
     return "\n".join(["| status | `code` | further members |", "|---|---|---|", *lines])
 
 
-PACKAGES = (
-    "wiring",
-    "config",
-    "api",
-    "api.endpoints",
-    "api.authzen",
-    "api.v1",
-    "api.fga",
-    "api.auth",
-    "api.server",
-    "operations",
-    "operations.checks",
-    "operations.authzen",
-    "operations.sessions",
-    "operations.importing",
-    "operations.difference",
-    "engine",
-    "engine.rules",
-    "engine.graph",
-    "engine.query",
-    "engine.policy",
-    "engine.model_tests",
-    "engine.model_text",
-    "engine.foreign",
-    "engine.foreign.cel",
-    "engine.explanation",
-    "engine.difference",
-    "store",
-    "cli",
-)
-"""In the order in which a request meets them."""
+LAYERS = ("wiring", "cli", "config", "api", "operations", "store", "engine")
+"""The packages directly below `magistrate`, in the order of docs/architecture.md."""
+
+
+def list_packages() -> list[str]:
+    """Returns the dotted names of all packages, each before those that it contains."""
+    source = ROOT / "src" / "magistrate"
+    folders = (
+        path.parent.relative_to(source).parts for layer in LAYERS for path in source.glob(f"{layer}/**/__init__.py")
+    )
+    return [".".join(parts) for parts in sorted(folders, key=lambda parts: (LAYERS.index(parts[0]), parts))]
 
 
 def packages() -> str:
-    """Returns one heading and the docstring of each package."""
-    sections = []
-    for name in PACKAGES:
-        text = inspect.getdoc(importlib.import_module(f"magistrate.{name}"))
-        sections.append(f"### `{name.replace('.', '/')}/`\n\n{text}")
-    return "\n\n".join(sections)
+    """Returns a table with one row a package: its name, and its docstring."""
+    rows = ["| package | what it does |", "|---|---|"]
+    for name in list_packages():
+        text = inspect.getdoc(importlib.import_module(f"magistrate.{name}")) or ""
+        rows.append(f"| `{name.replace('.', '/')}` | {' '.join(text.split())} |")
+    return "\n".join(rows)
 
 
 BLOCKS: dict[str, dict[str, Callable[[], str]]] = {

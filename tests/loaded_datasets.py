@@ -7,7 +7,7 @@ import msgspec
 
 from benchmarks.datasets.dataset import Dataset
 from magistrate import wiring
-from magistrate.operations.object_types import create_object_types
+from magistrate.operations.models.object_types import create_object_types
 from tests.memory_source import model_of
 from tests.running import settings_for
 

@@ -7,29 +7,30 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.explanation import Explanation, ExplanationSearch
-from magistrate.engine.model import TypeAdditions, read_object_type
-from magistrate.engine.named_policy import NamedPolicy, read_named_policy
-from magistrate.engine.names import split_subject_type
-from magistrate.engine.nodes import CheckNode, EvaluationScope
-from magistrate.engine.overlay import NO_CHANGES, Overlay
-from magistrate.engine.paths import PathSearch
-from magistrate.engine.plans import Model
-from magistrate.engine.query.finding import check_each, find, find_row_types
-from magistrate.engine.query.language import Query
-from magistrate.engine.query.rows import Findings, QueryRow
-from magistrate.engine.query.search import Search
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
+from magistrate.engine.evaluation.paths import PathSearch
+from magistrate.engine.evaluation.truth import TRUE
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.explanation.explanation import Explanation, ExplanationSearch
+from magistrate.engine.lists.language import Query
+from magistrate.engine.lists.query_search import check_each, find, find_row_types
+from magistrate.engine.lists.results import Findings, QueryRow
+from magistrate.engine.lists.search import Search
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.object_types import TypeAdditions, read_object_type
+from magistrate.engine.names import WILDCARD, ObjectId, Revision, TypeName, split_subject_type
+from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, Revision, Subject, TypeName
-from magistrate.engine.truth import TRUE
-from magistrate.engine.warrant_reader import AnyRead, ReverseWarrantRead, WarrantsByObject, WarrantsBySubject
-from magistrate.engine.warrants import ChangedWarrant, Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay
+from magistrate.engine.warrants.reader import AnyRead, ReverseWarrantRead, WarrantsByObject, WarrantsBySubject
+from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
 from magistrate.operations.checks.effects import count_effects
 from magistrate.operations.checks.new_links import suggest_links
-from magistrate.operations.difference.in_memory import StoreInMemory
 from magistrate.operations.difference.states import ComparedState
+from magistrate.operations.models.tests import StoreInMemory
 
 Relations = dict[str, dict[str, object]]
 """Rules as JSON, by relation."""

@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from magistrate.engine.names import split_subject_type
-from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, split_subject_type
 from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.parsing import read_rule
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
 
 
 class Truth(IntEnum):

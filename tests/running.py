@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from magistrate import wiring
-from magistrate.api.server.server import GracefulServer
-from magistrate.client_tls import load_trust
+from magistrate.api.processes.server import GracefulServer
 from magistrate.config import Settings, read_settings
+from magistrate.outgoing_requests import load_trust
 from tests.scenario_files import warrant_body
 from tests.socket_transport import SocketTransport
 

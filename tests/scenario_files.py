@@ -13,23 +13,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 import yaml
 
-from magistrate.engine.named_policy import NamedPolicy, read_named_policy
-from magistrate.engine.plain_warrants import FIRST_NUMBER
-from magistrate.engine.policy import read_policy
-from magistrate.engine.terms import (
-    ObjectId,
-    ObjectRef,
-    PolicyName,
-    RelationName,
-    Subject,
-    TypeName,
-    object_id_or_wildcard,
-    object_ref,
-    relation_name,
-    type_name,
-)
-from magistrate.engine.warrants import Warrant
-from magistrate.operations.times import read_time
+from magistrate.engine.names import ObjectId, PolicyName, RelationName, TypeName
+from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
+from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, object_ref, relation_name, type_name
+from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
+from magistrate.engine.warrants.warrant import Warrant
+from magistrate.operations.history.times import read_time
 
 FOLDER = Path(__file__).parent / "scenarios"
 SCHEMA = FOLDER / "schema.json"

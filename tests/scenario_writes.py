@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants.warrant import Warrant
 from tests.scenario_files import (
     AtomicWrite,
     CreateAgain,

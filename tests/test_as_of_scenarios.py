@@ -9,16 +9,15 @@ from click.testing import CliRunner
 
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
-from magistrate.engine.query import read_query
+from magistrate.engine.lists.language import read_query
 from magistrate.errors import NotFound
-from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.explain import explain_check
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.history import pin_page
-from magistrate.operations.query import QueryRequest, list_page
+from magistrate.operations.history.points_in_time import AsOf, pin_page
+from magistrate.operations.lists.query import QueryRequest, list_page
 from tests.memory_source import evaluated, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import STEPS, Check, Query, Scenario, scenarios_of_the_past, warrant_body

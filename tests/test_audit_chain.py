@@ -14,11 +14,12 @@ import structlog
 from click.testing import CliRunner, Result
 from structlog.testing import capture_logs
 
-from magistrate.api.server import audit_file, audit_log
-from magistrate.api.server.audit_file import CHAIN_BYTES, ChainedFile
-from magistrate.api.server.audit_log import AuditLog
-from magistrate.api.server.audit_records import AUDIT_FORMATS, NOT_RENDERED, LineContent
-from magistrate.audit_chain import begin_chain, read_sealed_line, seal_line
+from magistrate.api.audit import log as audit_log
+from magistrate.api.audit import outputs as audit_file
+from magistrate.api.audit.chain import begin_chain, read_sealed_line, seal_line
+from magistrate.api.audit.log import AuditLog
+from magistrate.api.audit.outputs import CHAIN_BYTES, ChainedFile
+from magistrate.api.audit.records import AUDIT_FORMATS, NOT_RENDERED, LineContent
 from magistrate.cli.commands import main
 from tests.audit_records import contents, find_faults, record
 from tests.processes.starting import start_process
@@ -27,7 +28,7 @@ ROOT = Path(__file__).parents[1]
 APPENDS = """
 import sys
 import time
-from magistrate.api.server.audit_file import ChainedFile
+from magistrate.api.audit.outputs import ChainedFile
 from tests.audit_records import contents
 
 file = ChainedFile(sys.argv[1])

@@ -11,8 +11,8 @@ from benchmarks.datasets.lines import lines
 from benchmarks.imports import Statements, bare_writer, read_written_chunks
 from benchmarks.writes import DEFINITION, ELEMENTS, build_statements, build_warrants
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, TypeName
-from magistrate.store.contract import ImportBatch, NewObject, NewObjectType, Stamp
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.store.contract.new_rows import ImportBatch, NewObject, NewObjectType, Stamp
 from tests.running import settings_for
 
 STAMP = Stamp("key-00000000", 1_700_000_000_000_000)

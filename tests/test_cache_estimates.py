@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
-from magistrate.api.parse import measure_parameters, read_parameters
-from magistrate.engine.check import Check
-from magistrate.engine.decision import DENIED
-from magistrate.engine.graph.decision_cache import DecisionCache
-from magistrate.engine.graph.id_table import IdTable
-from magistrate.engine.policy import Policy, measure_policies, read_policy
-from magistrate.engine.policy.cache import MOST_BYTES, TextCache
-from magistrate.engine.query import measure_queries, read_query
-from magistrate.engine.segments import AbsentKeys, Capacity
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.api.http.request_values import measure_parameters, read_parameters
+from magistrate.engine.cache.decision_cache import DecisionCache
+from magistrate.engine.cache.ids import IdTable
+from magistrate.engine.cache.segments import AbsentKeys, Capacity
+from magistrate.engine.evaluation.check import DENIED, Check
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.language import measure_queries, read_query
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.policy.policy import MOST_BYTES, Policy, TextCache, measure_policies, read_policy
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY
 
 ENOUGH = 1 << 40

@@ -24,34 +24,34 @@ MAKERS = {
 }
 
 IN_BYTES = {
-    "engine/graph/adjacency.py AdjacencyIndex": "warrants",
-    "engine/graph/kinds.py Kind": "warrants, absent",
-    "engine/graph/memberships.py Memberships": "warrants, absent",
-    "engine/graph/subject_adjacency.py SubjectIndex": "warrants, absent",
-    "engine/graph/views.py PlanView": "warrants, absent",
-    "engine/segments.py SparseSegment": "absent",
+    "engine/cache/adjacency.py AdjacencyIndex": "warrants",
+    "engine/cache/closures.py Kind": "warrants, absent",
+    "engine/cache/memberships.py Memberships": "warrants, absent",
+    "engine/cache/subject_adjacency.py SubjectIndex": "warrants, absent",
+    "engine/cache/views.py PlanView": "warrants, absent",
+    "engine/cache/segments.py SparseSegment": "absent",
     "engine/policy/policy.py": "policies, programs",
-    "engine/query/language.py": "queries",
-    "operations/listings.py Listings": "lists, empty_lists",
-    "operations/models.py Models": "past_models",
-    "api/parse.py": "parameters",
-    "api/server/fast_path.py FastPath": "the setting request_cache_bytes",
-    "api/server/known_bodies.py KnownBodies": "the setting request_cache_bytes",
+    "engine/lists/language.py": "queries",
+    "operations/lists/listings.py Listings": "lists, empty_lists",
+    "operations/models/cache.py Models": "past_models",
+    "api/http/request_values.py": "parameters",
+    "api/http/fast_path.py FastPath": "the setting request_cache_bytes",
+    "api/http/body_cache.py KnownBodies": "the setting request_cache_bytes",
 }
 """Names the caches that are measured, as /metrics does."""
 
 FIXED = {
-    "engine/graph/overlaid_views.py": "is always empty",
-    "engine/graph/ahead_walk.py": "goes with the read outlines of a model",
-    "engine/read_ahead.py": "goes with the model",
-    "engine/read_ahead.py outline_reads": "1,000 outlines a model",
-    "engine/plans.py Model": "1,000 plans of undefined relations",
+    "engine/walk/overlaid_walk.py": "is always empty",
+    "engine/walk/ahead_walk.py": "goes with the read outlines of a model",
+    "engine/warrants/read_ahead.py": "goes with the model",
+    "engine/warrants/read_ahead.py outline_reads": "1,000 outlines a model",
+    "engine/model/model.py Model": "1,000 plans of undefined relations",
     "engine/policy/access.py _resolve_member": "1,024 names of up to 4 KiB",
     "engine/policy/access.py _take_member": "1,024 names of up to 4 KiB",
-    "engine/policy/patterns.py": "80 compiled expressions of up to 512 KiB",
-    "operations/object_listings.py ObjectLists": "200 connected graphs, which grow with the model",
+    "engine/policy/texts.py": "80 compiled expressions of up to 512 KiB",
+    "operations/lists/bitmap_listings.py ObjectLists": "200 connected graphs, which grow with the model",
     "operations/scheduling.py": "one entry for each event loop",
-    "store/postgres_pipeline.py": "one entry for each connection",
+    "store/postgres/pipeline.py": "one entry for each connection",
 }
 """Has what bounds the others that are no functions, or whose keys may be long."""
 

@@ -13,12 +13,13 @@ from click.testing import CliRunner
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.cli.commands import main
-from magistrate.engine import evaluation
-from magistrate.engine.decision import Decision
-from magistrate.engine.nodes import CheckNode
-from magistrate.engine.overlay import Overlay
-from magistrate.engine.terms import ObjectRef, Revision, object_ref, type_name
-from magistrate.engine.truth import TRUE, UNDEFINED
+from magistrate.engine.evaluation import evaluation
+from magistrate.engine.evaluation.check import Decision
+from magistrate.engine.evaluation.nodes import CheckNode
+from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
+from magistrate.engine.names import Revision
+from magistrate.engine.terms import ObjectRef, object_ref, type_name
+from magistrate.engine.warrants.overlay import Overlay
 from magistrate.errors import NotFound
 from magistrate.operations.checks import prefetching_reader
 from magistrate.operations.checks.check import check
@@ -26,12 +27,12 @@ from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.object_types import create_object_types, delete_object_type
-from magistrate.operations.objects import delete_objects
-from magistrate.operations.policies import put_policies
-from magistrate.operations.warrants import create_warrants, delete_warrants
-from magistrate.store.contract import NewWarrant
-from magistrate.store.database import Execute, Script
+from magistrate.operations.models.object_types import create_object_types, delete_object_type
+from magistrate.operations.models.policies import put_policies
+from magistrate.operations.writes.objects import delete_objects
+from magistrate.operations.writes.warrants import create_warrants, delete_warrants
+from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.scripts.database import Execute, Script
 from tests.conftest import STORES, new_database_url
 from tests.memory_source import evaluated, found_paths, model_of
 from tests.running import KEY, Client, settings_for

@@ -32,26 +32,19 @@ from benchmarks.datasets.popularity import Popularity, holds_with_power, zipf_ra
 from benchmarks.datasets.scatter import Dealing, Division, Scatter, crowd, mixed
 from benchmarks.loading import load_for_queries
 from magistrate.config import read_settings
-from magistrate.engine.model import ObjectType, read_object_type
-from magistrate.engine.query import ObjectsQuery, read_query
+from magistrate.engine.lists.language import ObjectsQuery, read_query
+from magistrate.engine.model.object_types import ObjectType, read_object_type
+from magistrate.engine.model.stratification import find_negation_loop
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.stratification import find_negation_loop
-from magistrate.engine.terms import (
-    ObjectId,
-    RelationName,
-    Subject,
-    TypeName,
-    object_id_or_wildcard,
-    object_ref,
-    relation_name,
-)
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.terms import Subject, object_id_or_wildcard, object_ref, relation_name
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.object_types import create_object_types
-from magistrate.operations.paging import Wanted
-from magistrate.operations.query import QueryRequest, list_page
-from magistrate.store.contract import Slice
+from magistrate.operations.lists.paging import Wanted
+from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.operations.models.object_types import create_object_types
+from magistrate.store.contract.lists import Slice
 from magistrate.wiring import context_of, import_file
 from tests import oracle
 from tests.databases import dump

@@ -12,10 +12,10 @@ from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
 from magistrate.operations.consistency import NO_DEMAND, write_token
 from magistrate.operations.context import Context
-from magistrate.operations.difference.narrowing import read_narrowing
+from magistrate.operations.difference.filters import read_narrowing
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference
-from magistrate.store.contract import RevisionId
+from magistrate.store.contract.revisions import RevisionId
 from tests.access import AccessRow, difference
 from tests.access import access as access_of
 from tests.memory_source import model_of

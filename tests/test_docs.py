@@ -19,16 +19,16 @@ from benchmarks.mixed import command as mixed
 from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.config import SETTINGS, Settings
-from magistrate.engine.evaluation import Check
+from magistrate.engine.evaluation.check import Check
 from magistrate.engine.terms import Subject, object_id, object_ref, relation_name, type_name
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.decision_log import RequestOrigin
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.warrants import create_warrants, delete_warrants
-from magistrate.store.contract import NewWarrant
-from magistrate.store.postgres import PostgresDatabase
-from magistrate.store.sqlite import SqliteDatabase
+from magistrate.operations.writes.warrants import create_warrants, delete_warrants
+from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.postgres.database import PostgresDatabase
+from magistrate.store.sqlite.database import SqliteDatabase
 from magistrate.wiring.examples import read_example
 from tests.generated_docs import BLOCKS, ROOT, filled
 from tests.running import KEY, running_service, settings_for

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from benchmarks.counting import CountingDatabase
 from magistrate.api.endpoints.explain import render_explained
 from magistrate.cli.commands import main
-from magistrate.engine.evaluation import Check
+from magistrate.engine.evaluation.check import Check
 from magistrate.engine.terms import ObjectRef
 from magistrate.operations.checks.explain import ExplainedCheck, explain_check
 from magistrate.operations.consistency import NO_DEMAND

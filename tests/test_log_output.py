@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from magistrate.log_output import MOST_WAITING_BYTES, LineOutput
+from magistrate.log import MOST_WAITING_BYTES, LineOutput
 
 MOST_LINES = 200_000
 LINE = b'{"event":"%06d"}\n'

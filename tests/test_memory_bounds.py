@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from magistrate.api.server.metrics import CACHE_GAUGES, COUNTERS, GAUGES
+from magistrate.api.http.metrics import CACHE_GAUGES, COUNTERS, GAUGES
 from magistrate.config import SETTINGS
 
 SECURITY = Path(__file__).parents[1] / "docs" / "security.md"

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from magistrate.engine.model import read_object_type
+from magistrate.engine.model.object_types import read_object_type
+from magistrate.engine.model.stratification import find_negation_loop
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.stratification import find_negation_loop
 from tests.oracle import (
     ANYTHING,
     Expression,

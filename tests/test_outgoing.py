@@ -16,7 +16,7 @@ import pytest
 
 from magistrate.api.auth.key_url import KeyUrl
 from magistrate.errors import InvalidSetting
-from magistrate.outgoing import choose_http_options
+from magistrate.outgoing_requests import choose_http_options
 from tests.certificates import Authority
 from tests.cli.every_command import ARGUMENTS, Words, write_files
 from tests.generated_docs import ROOT
@@ -195,7 +195,7 @@ async def test_keys_are_fetched_through_the_proxy_from_a_server_of_the_named_aut
             self.wfile.write(body)
 
     authority = Authority(tmp_path)
-    from magistrate.api.server.tls import TlsFiles, load_context
+    from magistrate.api.http.tls import TlsFiles, load_context
 
     issued = authority.issue("service")
     for name in (*NAMES, *map(str.lower, NAMES)):

@@ -10,16 +10,17 @@ from click.testing import CliRunner
 
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
-from magistrate.engine.names import split_subject_type
-from magistrate.engine.overlay import Overlay
-from magistrate.engine.query import read_query, rows
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, TypeName
+from magistrate.engine.lists import results as rows
+from magistrate.engine.lists.language import read_query
+from magistrate.engine.names import WILDCARD, ObjectId, TypeName, split_subject_type
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.overlay import Overlay
 from magistrate.errors import NotFound
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.paging import Wanted
-from magistrate.operations.query import QueryRequest, list_page
-from magistrate.store.contract import Slice
+from magistrate.operations.lists.paging import Wanted
+from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.store.contract.lists import Slice
 from tests import oracle
 from tests.memory_source import Found, found, model_of
 from tests.oracle import Facts, Row

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 import yaml
 
-from magistrate.engine.model import read_object_type
+from magistrate.engine.model.object_types import read_object_type
+from magistrate.engine.model.stratification import find_negation_loop
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.stratification import find_negation_loop
 from magistrate.errors import InvalidParameter, MissingParameter
 from tests.running import Client
 

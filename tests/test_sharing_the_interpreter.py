@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from magistrate import wiring
-from magistrate.wiring.serving import SWITCH_SECONDS
+from magistrate.wiring.server import SWITCH_SECONDS
 from tests.running import settings_for
 
 

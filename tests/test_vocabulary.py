@@ -42,7 +42,7 @@ SETTINGS = ("config", "settings", "wiring", "serving")
 WITH_JSON_WEB_TOKENS = ("api/auth/", "operations/sessions/", *SETTINGS)
 """Lists where a claim is what a JSON web token claims (RFC 7519, section 4)."""
 
-RESULTS_WITH_ROWS = ("engine/query/rows.py", "engine/query/finding.py", "engine/model_tests/", "engine/policy/")
+RESULTS_WITH_ROWS = ("engine/lists/results.py", "engine/lists/query_search.py", "engine/testing/", "engine/policy/")
 """Lists where a row is one of the result of a query (docs/compatibility.md#query), or of a table of operators."""
 
 IDEAS = (
@@ -57,22 +57,26 @@ IDEAS = (
     Idea("truth", "cap caps worth worths"),
     Idea("expand", "lead leads leading led onward road roads stage stages hand_on"),
     Idea("result set", "spread spreads"),
-    Idea("result set", "named rest", within=("engine/query/", "engine/graph/")),
+    Idea("result set", "named rest", within=("engine/lists/", "engine/bitmaps/", "engine/cache/", "engine/walk/")),
     Idea("graph cache", "shelf shelves room rooms touch touches touched let_go lately"),
     Idea("graph cache", "forget forgets forgotten"),
     Idea(
-        "graph cache", "drop drops dropped", within=("engine/", "operations/listings.py", "operations/checks/graph.py")
+        "graph cache",
+        "drop drops dropped",
+        within=("engine/", "operations/lists/listings.py", "operations/checks/graph.py"),
     ),
-    Idea("graph cache", "before", within=("engine/graph/",)),
+    Idea("graph cache", "before", within=("engine/cache/", "engine/walk/")),
     Idea("membership closure", "reaching"),
     Idea("fast path", "hot"),
-    Idea("fast path", "held", outside=("store/holds.py", "operations/chunk_size.py")),  # a lock is held
+    Idea("fast path", "held", outside=("store/scripts/", "operations/writes/warrants.py")),  # a lock is held
     Idea("fast path", "shortcut shortcuts", outside=SETTINGS),  # a setting was called that
-    Idea("fast path", "head heads", outside=(*SETTINGS, "api/server/", "store/")),  # of a request, or of the change log
+    Idea(
+        "fast path", "head heads", outside=(*SETTINGS, "api/http/", "api/audit/", "store/")
+    ),  # of a request, or of the change log
     Idea("warrant reader", "joining portion portions"),
     Idea("warrant reader", "reading readings", within=("engine/", "operations/", "store/")),
     Idea(
-        "warrant reader", "source sources", within=("engine/query/", "engine/graph/", "engine/warrant", "engine/facts")
+        "warrant reader", "source sources", within=("engine/lists/", "engine/bitmaps/", "engine/cache/", "engine/walk/")
     ),
     Idea("budget", "pay pays paid spent"),
     Idea("checkpoint", "turn turns give_way polite"),
@@ -83,10 +87,10 @@ IDEAS = (
         "legacy cursor",
         "old",
         outside=(
-            "engine/segments.py",
-            "engine/graph/decision_cache.py",
-            "engine/graph/object_entries.py",
-            "engine/graph/former_lists.py",
+            "engine/cache/segments.py",
+            "engine/cache/decision_cache.py",
+            "engine/cache/object_entries.py",
+            "engine/cache/adjacency.py",
         ),
     ),  # a generation of the graph cache
     Idea("source server", "old_server theirs"),
@@ -134,19 +138,15 @@ NOT_YET_CLEAN = (
     "src/magistrate/api/",
     "src/magistrate/cli/",
     "src/magistrate/client.py",
-    "src/magistrate/client_tls.py",
     "src/magistrate/config/",
     "src/magistrate/engine/",
     "src/magistrate/errors.py",
-    "src/magistrate/audit_chain.py",
     "src/magistrate/log.py",
-    "src/magistrate/log_output.py",
-    "src/magistrate/outgoing.py",
-    "src/magistrate/redaction.py",
+    "src/magistrate/outgoing_requests.py",
     "src/magistrate/terminal.py",
     "src/magistrate/operations/",
     "src/magistrate/store/",
-    "src/magistrate/temporary.py",
+    "src/magistrate/temporary_files.py",
     "src/magistrate/wiring/",
     "tests/",
 )
@@ -184,18 +184,18 @@ def test_exceptions_are_few_and_needed() -> None:
     ("path", "text"),
     [
         ("engine/stages.py", ""),
-        ("engine/plans.py", "class GateDraft: ..."),
-        ("engine/plans.py", "def hand_on(): ..."),
-        ("engine/plans.py", "def expand(ways): ..."),
-        ("engine/plans.py", "def expand(): worth = 1"),
-        ("engine/plans.py", "class Plan:\n    parts: list[int]"),
-        ("engine/plans.py", "class Plan:\n    def __init__(self): self._forms = {}"),
-        ("engine/plans.py", "from magistrate.engine import plans as roads"),
-        ("engine/plans.py", "MOST_TOUCHES = 1"),
-        ("engine/plans.py", "expand = lambda spread: spread"),
-        ("engine/plans.py", "names = [told for told in ()]"),
-        ("operations/query.py", "class FoundRow: ..."),
-        ("cli/check.py", "def read_claim(): ..."),
+        ("engine/model/model.py", "class GateDraft: ..."),
+        ("engine/model/model.py", "def hand_on(): ..."),
+        ("engine/model/model.py", "def expand(ways): ..."),
+        ("engine/model/model.py", "def expand(): worth = 1"),
+        ("engine/model/model.py", "class Plan:\n    parts: list[int]"),
+        ("engine/model/model.py", "class Plan:\n    def __init__(self): self._forms = {}"),
+        ("engine/model/model.py", "from magistrate.engine import plans as roads"),
+        ("engine/model/model.py", "MOST_TOUCHES = 1"),
+        ("engine/model/model.py", "expand = lambda spread: spread"),
+        ("engine/model/model.py", "names = [told for told in ()]"),
+        ("operations/lists/query.py", "class FoundRow: ..."),
+        ("cli/checks/check.py", "def read_claim(): ..."),
     ],
 )
 def test_a_synonym_is_recognized(path: str, text: str) -> None:
@@ -205,14 +205,14 @@ def test_a_synonym_is_recognized(path: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("engine/plans.py", "from click import Choice"),
-        ("engine/plans.py", "names: tuple[int, ...] = tuple()"),
-        ("engine/plans.py", "def find(): found = 1"),
-        ("engine/plans.py", "def perform(information): ..."),
+        ("engine/model/model.py", "from click import Choice"),
+        ("engine/model/model.py", "names: tuple[int, ...] = tuple()"),
+        ("engine/model/model.py", "def find(): found = 1"),
+        ("engine/model/model.py", "def perform(information): ..."),
         ("api/auth/provider.py", "def verify(claims): ..."),
-        ("api/server/protocol.py", "head = b''"),
-        ("store/sql.py", "row = ()"),
-        ("engine/segments.py", "old = {}"),
+        ("api/http/connection.py", "head = b''"),
+        ("store/sql/statements.py", "row = ()"),
+        ("engine/cache/segments.py", "old = {}"),
     ],
 )
 def test_other_meanings_of_a_word_are_no_synonyms(path: str, text: str) -> None:

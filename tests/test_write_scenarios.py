@@ -11,14 +11,17 @@ import msgspec
 import pytest
 
 from benchmarks.counting import CountingDatabase
-from magistrate.engine.terms import ObjectRef, Revision, object_ref
-from magistrate.engine.truth import TRUE
+from magistrate.engine.evaluation.truth import TRUE
+from magistrate.engine.names import Revision
+from magistrate.engine.terms import ObjectRef, object_ref
 from magistrate.errors import InvalidParameter, NotFound, PreconditionFailed
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.context import Context
-from magistrate.operations.warrants import create_warrants, delete_matching, read_exact_filter, write
-from magistrate.store.contract import AtomicWrite as StoreWrite
-from magistrate.store.contract import NewObject, NewWarrant, Precondition, RevisionId, write_outcome
+from magistrate.operations.writes.warrants import create_warrants, delete_matching, read_exact_filter, write
+from magistrate.store.contract.new_rows import NewObject, NewWarrant, write_outcome
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.store import AtomicWrite as StoreWrite
+from magistrate.store.contract.store import Precondition
 from tests import oracle
 from tests.cli.cases import Magistrate
 from tests.memory_source import evaluated, model_of

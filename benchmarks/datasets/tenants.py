@@ -31,7 +31,7 @@ from benchmarks.datasets.dataset import (
 from benchmarks.datasets.popularity import Popularity, zipf_rank
 from benchmarks.datasets.regions import RANKS, REGIONS, RESPONSIBLE, WITHIN
 from benchmarks.datasets.scatter import Dealing, Division, crowd, mixed, salts
-from magistrate.engine.predefined import PREDEFINED_TYPES
+from magistrate.engine.model.object_types import PREDEFINED_TYPES
 
 TYPES: dict[str, dict[str, RuleJson]] = {
     predefined.name: msgspec.to_builtins(predefined.render_relations())

@@ -13,9 +13,8 @@ from urllib.parse import quote
 
 import httpx
 
-from magistrate.client_tls import NO_FILES, ClientTlsFiles, demand_service_url
 from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
-from magistrate.outgoing import choose_http_options
+from magistrate.outgoing_requests import NO_FILES, ClientTlsFiles, choose_http_options, demand_service_url
 
 Json = dict[str, Any]
 Operator = Literal["anyOf", "allOf", "batch"]

@@ -1,4 +1,4 @@
-"""Defines every error that this service raises on purpose. Their status codes are in api/error_table.py.
+"""Defines every error that this service raises on purpose. Their status codes are in api/http/error_bodies.py.
 
 MagistrateError
 ├── InvalidSetting            a flag or environment variable that is not valid; the service does not start

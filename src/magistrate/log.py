@@ -8,13 +8,18 @@ import json
 import logging
 import mmap
 import os
+import re
 import select
+import socket
+import stat
 import struct
 import sys
 import threading
 import time
-from collections.abc import MutableMapping
+from collections import deque
+from collections.abc import Iterable, MutableMapping
 from contextlib import suppress
+from datetime import UTC, datetime
 from multiprocessing.util import Finalize
 from pathlib import Path
 from types import TracebackType
@@ -22,8 +27,171 @@ from typing import Any
 
 import structlog
 
-from magistrate.log_output import LineOutput
-from magistrate.redaction import redact
+HIDDEN = "..."
+MIN_CONFIGURED_CHARACTERS = 6
+"""Sets the length from which a configured secret is searched for wherever it stands; shorter ones would be found in
+ordinary words."""
+
+_PATTERNS = (
+    (re.compile(r"(://)[^\s\"'<>]*@"), rf"\1{HIDDEN}@"),
+    (
+        re.compile(r"(?i)\b(password|passwd|secret|sslpassword)(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s,;&'\")]+)"),
+        rf"\1\2{HIDDEN}",
+    ),
+    (re.compile(r"(?i)([?&](?:key|token|ticket|password|secret|access_token)=)[^&\s\"']+"), rf"\1{HIDDEN}"),
+    (re.compile(r"(?i)\b(apikey|bearer)\s+[^\s\"',]+"), rf"\1 {HIDDEN}"),
+    (re.compile(r"\bmagistrate_[A-Za-z0-9_-]{40,}"), f"magistrate_{HIDDEN}"),
+    (re.compile(r"\beyJ[A-Za-z0-9_-]*\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"), HIDDEN),
+)
+"""Lists what secrets look like, and what is shown instead."""
+
+_configured: tuple[str, ...] = ()
+
+
+def hide_secrets(secrets: Iterable[str]) -> None:
+    """Makes this process hide these secrets, too, wherever they stand in a text."""
+    global _configured
+    _configured = tuple(
+        sorted({one for one in secrets if len(one) >= MIN_CONFIGURED_CHARACTERS}, key=len, reverse=True)
+    )
+
+
+def redact(value: Any) -> Any:
+    """Returns a value for JSON, of which all texts are without secrets."""
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, dict):
+        return {str(redact(key)): redact(member) for key, member in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [redact(member) for member in value]
+    return redact_text(value if isinstance(value, str) else repr(value))
+
+
+def redact_text(text: str) -> str:
+    """Returns the text without secrets."""
+    for secret in _configured:
+        text = text.replace(secret, HIDDEN)
+    for pattern, shown in _PATTERNS:
+        text = pattern.sub(shown, text)
+    return text
+
+
+MOST_WAITING_BYTES = 1_048_576
+"""Limits the lines that wait to be written (1 MiB)."""
+DRAINED_WITHIN_SECONDS = 1.0
+"""Sets how long a process that ends waits for its last lines to be read."""
+LOOK_EVERY_SECONDS = 0.2
+
+
+class LineOutput:
+    """Writes lines to a descriptor, which stays open. Each call writes its lines as a whole if a pipe takes them, which
+    it does up to PIPE_BUF bytes."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.lost = 0
+        """Counts the lines that were not written."""
+        self.waiting_bytes = 0
+        self._descriptor = descriptor
+        self._reported = 0
+        self._waiting: deque[tuple[bytes, int]] = deque()
+        """Holds lines, and how many they are, in their order."""
+        self._state = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._socket: socket.socket | None = None
+        self._own = -1
+        self._must_poll = False
+        with suppress(OSError):
+            mode = os.fstat(descriptor).st_mode
+            if stat.S_ISSOCK(mode):
+                self._socket = socket.socket(fileno=os.dup(descriptor))
+            elif stat.S_ISFIFO(mode) or stat.S_ISCHR(mode):
+                self._open_without_waiting()
+
+    def write(self, lines: bytes, count: int = 1) -> None:
+        """Writes these lines, of which there are so many, now or later, or counts them as lost. Raises nothing."""
+        with self._state:
+            left = lines if self._waiting else self._write_now(lines, count)
+            if left and left is lines and self.waiting_bytes + len(lines) > MOST_WAITING_BYTES:
+                self.lost += count
+            elif left:
+                self._waiting.append((left, count))
+                self.waiting_bytes += len(left)
+                self._start_thread()
+
+    def drain(self, seconds: float = DRAINED_WITHIN_SECONDS) -> None:
+        """Waits until nothing waits any more, but no longer than this."""
+        with self._state:
+            self._state.wait_for(lambda: not self._waiting, seconds)
+
+    def close(self) -> None:
+        """Closes what was opened here."""
+        if self._own >= 0:
+            os.close(self._own)
+        if self._socket is not None:
+            self._socket.close()
+
+    def _open_without_waiting(self) -> None:
+        """Opens the same file again, because everybody who has this descriptor shares whether it waits."""
+        try:
+            same = fcntl.fcntl(self._descriptor, fcntl.F_GETFL) & getattr(os, "O_DIRECT", 0)
+            flags = os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC | same
+            self._descriptor = self._own = os.open(f"/proc/self/fd/{self._descriptor}", flags)
+        except OSError:  # it belongs to somebody else, or there is no such folder
+            self._must_poll = True
+
+    def _start_thread(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._write_on, name="log-output", daemon=True)
+            self._thread.start()
+
+    def _write_on(self) -> None:
+        """Writes what waits until nothing does."""
+        while True:
+            with suppress(OSError, ValueError):
+                select.select((), (self._descriptor,), (), LOOK_EVERY_SECONDS)
+            with self._state:
+                self._write_waiting()
+                if not self._waiting:
+                    self._thread = None
+                    self._state.notify_all()
+                    return
+
+    def _write_waiting(self) -> None:
+        while self._waiting:
+            lines, count = self._waiting.popleft()
+            left = self._write_now(lines, count)
+            self.waiting_bytes -= len(lines) - len(left)
+            if left:
+                self._waiting.appendleft((left, count))
+                return
+        missing, self._reported = self.lost - self._reported, self.lost
+        if missing:
+            now = datetime.now(UTC).isoformat().replace("+00:00", "Z").encode()
+            notice = b'{"time":"%s","level":"warning","event":"lines of the log were lost","times":%d}\n'
+            self._write_now(notice % (now, missing), 0)
+
+    def _write_now(self, lines: bytes, count: int) -> bytes:
+        """Returns what was not taken of these lines; nothing if they are lost."""
+        try:
+            while lines:
+                lines = lines[self._take(lines) :]
+        except (BlockingIOError, InterruptedError):
+            return lines
+        except (OSError, ValueError):  # no reader, or the disk is full: requests are answered all the same
+            self.lost += count
+            return b""
+        return lines
+
+    def _take(self, content: bytes) -> int:
+        """Returns how many bytes were written. Raises BlockingIOError if none can be now."""
+        if self._socket is not None:
+            return self._socket.send(content, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+        if self._must_poll:
+            if not select.select((), (self._descriptor,), (), 0)[1]:
+                raise BlockingIOError
+            content = content[: select.PIPE_BUF]
+        return os.write(self._descriptor, content)
+
 
 Event = MutableMapping[str, Any]
 

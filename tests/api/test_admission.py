@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.api.admission import BYTES_OF_A_VALUE, LATE_SHARE, SLICE_SECONDS, Admission, RequestBodies
+from magistrate.api.http.admission import BYTES_OF_A_VALUE, LATE_SHARE, SLICE_SECONDS, Admission, RequestBodies
 from magistrate.errors import Overloaded
 from tests.api.overloading import LONG_MS, OBJECT, overloaded
 

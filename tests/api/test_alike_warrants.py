@@ -8,13 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from magistrate.api.endpoints.alike_warrants import MOST_CHARACTERS, read_alike_warrants
 from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
-from magistrate.api.endpoints.contextual_warrants import ContextualMember
-from magistrate.api.parse import decode_body
-from magistrate.api.server.fast_path import MOST_KEPT_BYTES
-from magistrate.api.server.known_bodies import KnownBodies
-from magistrate.engine.plain_warrants import PlainRuns
+from magistrate.api.endpoints.warrant_bodies import MOST_CHARACTERS, ContextualMember, read_alike_warrants
+from magistrate.api.http.body_cache import KnownBodies
+from magistrate.api.http.fast_path import MOST_KEPT_BYTES
+from magistrate.api.http.request_values import decode_body
+from magistrate.engine.warrants.plain_warrants import PlainRuns
 from magistrate.errors import InvalidRequest
 
 MOST, DEPTH = 100, 8
@@ -151,7 +150,7 @@ def test_a_body_with_a_few_new_warrants_is_not_decoded_as_a_whole(monkeypatch: p
         decoded.append(body)
         return decode_body(body, decoder, max_depth, is_strict)
 
-    monkeypatch.setattr("magistrate.api.server.known_bodies.decode_body", decode)
+    monkeypatch.setattr("magistrate.api.http.body_cache.decode_body", decode)
     for number in range(3):
         warrants = ",".join(write(USUAL, f"id-{number}-{place}") for place in range(2)).encode()
         known.decode(checked + b',"contextualWarrants":[' + warrants + b"]}", decoder, DEPTH, CONTEXTUAL_LAST)

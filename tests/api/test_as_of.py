@@ -9,9 +9,10 @@ import httpx
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import Revision
+from magistrate.engine.names import Revision
 from magistrate.operations.consistency import write_token
-from magistrate.store.contract import Identity, RevisionId
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
 from tests.databases import dump
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body

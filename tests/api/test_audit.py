@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from magistrate.api.server.audit_records import AUDIT_FORMATS
-from magistrate.audit_chain import ChainVerifier
-from magistrate.operations.keys import key_digest
+from magistrate.api.audit.chain import ChainVerifier
+from magistrate.api.audit.records import AUDIT_FORMATS
+from magistrate.operations.keys.caller_keys import key_digest
 from tests.issuing import issue_key
 from tests.running import KEY, Client, running_service, settings_for
 from tests.scenario_files import warrant_body

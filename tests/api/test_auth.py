@@ -8,7 +8,7 @@ import pytest
 from magistrate import wiring
 from magistrate.api.auth.callers import KeyRing
 from magistrate.errors import Unauthenticated
-from magistrate.operations.keys import key_digest
+from magistrate.operations.keys.caller_keys import key_digest
 from tests.databases import dump
 from tests.fga.requests import fga_warrant
 from tests.running import KEY, Client, running_service, settings_for

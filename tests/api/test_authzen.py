@@ -7,7 +7,7 @@ import httpx
 import msgspec
 import pytest
 
-from magistrate.api.authzen.metadata import ENDPOINTS
+from magistrate.api.authzen.routes import ENDPOINTS
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
 from magistrate.wiring.examples import read_example

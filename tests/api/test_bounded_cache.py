@@ -7,11 +7,10 @@ import msgspec
 import pytest
 
 from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
+from magistrate.api.http.body_cache import MOST_BODY_BYTES, MOST_MEMBER_BYTES, BoundedCache, KnownBodies
+from magistrate.api.http.fast_path import MOST_HEAD_BYTES, FastPath, ReadHead
+from magistrate.api.http.ledger import Ledger
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.bounded_cache import BoundedCache
-from magistrate.api.server.fast_path import MOST_HEAD_BYTES, FastPath, ReadHead
-from magistrate.api.server.known_bodies import MOST_BODY_BYTES, MOST_MEMBER_BYTES, KnownBodies
-from magistrate.api.server.ledger import Ledger
 
 MOST_BYTES = 2_000_000
 DECODER = msgspec.json.Decoder(CheckBody)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.api.server import protocol
-from magistrate.api.server.protocol import BoundedProtocol
+from magistrate.api.http import connection as protocol
+from magistrate.api.http.connection import BoundedProtocol
 from magistrate.config import read_settings
 from tests.api.sockets import connect, head, is_hung_up, read_answer, read_to_the_end
 from tests.running import KEY, Client, running_server, running_service, settings_for

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from magistrate.api.server.connection_memory import ConnectionMemory, UnsentAnswers
+from magistrate.api.http.connection_memory import ConnectionMemory, UnsentAnswers
 from magistrate.errors import Overloaded
 
 pytestmark = pytest.mark.anyio

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.api.console import list_console_pages, list_reference_files
+from magistrate.api.http.pages import list_console_pages, list_reference_files
 from tests.running import Client, running_service, settings_for
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"

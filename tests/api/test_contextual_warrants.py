@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.api.endpoints.contextual_warrants import read_contextual_warrants, read_plain_warrants
-from magistrate.api.endpoints.plain_bodies import read_plain_bodies
+from magistrate.api.endpoints.warrant_bodies import read_contextual_warrants, read_plain_bodies, read_plain_warrants
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody, read_named_warrant
-from magistrate.engine.graph.extended_closure import MOST_ANCESTORS
-from magistrate.engine.overlay import Overlay
-from magistrate.engine.plain_warrants import PlainWarrants, WarrantKind
+from magistrate.engine.cache.closures import MOST_ANCESTORS
+from magistrate.engine.warrants.overlay import Overlay
+from magistrate.engine.warrants.plain_warrants import PlainWarrants, WarrantKind
 from magistrate.errors import InvalidRequest
-from magistrate.operations.contextual_warrants import ContextualWarrants, build_contextual_warrants
+from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from tests.running import Client
 from tests.scenario_files import warrant_body
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from magistrate.api.server.fast_path import FastPath, PendingRefusal, PendingRequest
+from magistrate.api.http.fast_path import FastPath, PendingRefusal, PendingRequest
 from tests.api.sockets import connect, head, read_answer
 from tests.api.test_fast_path import ALLOWED, DRIVEN, answers, request
 from tests.processes.service_process import ServiceProcess

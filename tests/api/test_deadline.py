@@ -15,7 +15,7 @@ import apsw
 import httpx
 import pytest
 
-from magistrate.api.deadline import Deadlines
+from magistrate.api.http.deadlines import Deadlines
 from magistrate.errors import UNKNOWN_WRITE, BodyTooSlow, DeadlineExceeded
 from tests.api.sockets import connect, head
 from tests.databases import PostgresServer

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from magistrate.operations import chunk_size
+from magistrate.operations.writes import warrants as chunk_size
 from tests.conftest import STORES
 from tests.running import Client
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from magistrate import errors
-from magistrate.api.error_table import ERROR_TABLE, error_body
+from magistrate.api.http.error_bodies import ERROR_TABLE, error_body
 from tests.api.sockets import connect, head, read_answer
 from tests.running import Client, running_service, settings_for
 

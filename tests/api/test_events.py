@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from magistrate.operations.checks import decision_log
-from magistrate.operations.events import DEFINITIONS, RESOURCE_KINDS
-from magistrate.operations.keys import key_digest
+from magistrate.operations.history.events import DEFINITIONS, RESOURCE_KINDS
+from magistrate.operations.keys.caller_keys import key_digest
 from tests.api.conftest import SERVICES
 from tests.conftest import new_database_url
 from tests.issuing import issue_key

@@ -10,15 +10,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from magistrate.api.http.fast_path import MOST_HEAD_BYTES, FastPath, PendingRefusal, PendingRequest, ReadHead
+from magistrate.api.http.ledger import Ledger
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.fast_path import (
-    MOST_HEAD_BYTES,
-    FastPath,
-    PendingRefusal,
-    PendingRequest,
-    ReadHead,
-)
-from magistrate.api.server.ledger import Ledger
 from magistrate.config import read_settings
 from tests.api.sockets import connect, is_established, is_hung_up, read_answer
 from tests.issuing import issue_key, wait_for_key

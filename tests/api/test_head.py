@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from magistrate.api.console import list_console_pages, list_reference_files
 from magistrate.api.endpoints.public import PAGES
+from magistrate.api.http.pages import list_console_pages, list_reference_files
 from magistrate.api.routes import ROUTES
 from tests.api.sockets import connect, head, read_to_the_end
 from tests.running import Client, running_service, settings_for

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import magistrate.api
-from magistrate.api.json_decoders import MOST_DECIMAL_CHARACTERS, build_decoder, decode_json
-from magistrate.api.parse import decode_body
+from magistrate.api.http.json_values import MOST_DECIMAL_CHARACTERS, build_decoder, decode_json
+from magistrate.api.http.request_values import decode_body
 from magistrate.api.routes import ROUTES
 from magistrate.errors import InvalidParameter
 from tests.calls import count_calls

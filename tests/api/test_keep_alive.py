@@ -5,7 +5,7 @@ from asyncio.events import TimerHandle
 from collections.abc import Callable
 from typing import Any, cast
 
-from magistrate.api.server.keep_alive import KeepAliveTimer
+from magistrate.api.http.connection_state import KeepAliveTimer
 
 
 class Clock:

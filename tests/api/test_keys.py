@@ -14,9 +14,9 @@ import pytest
 from magistrate import wiring
 from magistrate.api.auth.callers import KeyRing, list_secrets
 from magistrate.errors import StoreUnavailable, Unauthenticated
-from magistrate.operations.background import running_beside
-from magistrate.operations.keys import MAX_GRACE_SECONDS, MAX_KEYS, key_digest
-from magistrate.store.keys import StoredKey
+from magistrate.operations.keys.caller_keys import MAX_GRACE_SECONDS, MAX_KEYS, key_digest
+from magistrate.operations.scheduling import running_beside
+from magistrate.store.contract.keys import StoredKey
 from magistrate.store.sql_store import SqlStore
 from magistrate.wiring import api_keys
 from tests.databases import dump

@@ -10,11 +10,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
-from magistrate.api.endpoints.contextual_warrants import ContextualMember
-from magistrate.api.endpoints.last_member import LastMember
-from magistrate.api.parse import decode_body
-from magistrate.api.server.fast_path import MOST_KEPT_BYTES
-from magistrate.api.server.known_bodies import MOST_BODY_BYTES, MOST_MEMBER_BYTES, KnownBodies
+from magistrate.api.endpoints.warrant_bodies import ContextualMember
+from magistrate.api.http.body_cache import MOST_BODY_BYTES, MOST_MEMBER_BYTES, KnownBodies, LastMember
+from magistrate.api.http.fast_path import MOST_KEPT_BYTES
+from magistrate.api.http.request_values import decode_body
 from magistrate.errors import InvalidRequest
 
 DECODER = msgspec.json.Decoder(CheckBody)

@@ -11,13 +11,13 @@ import pytest
 
 from benchmarks.callers import BODY, count_steps, open_service, write_checked_warrant
 from magistrate.api.auth.callers import list_secrets
+from magistrate.api.http.fast_path import FastPath, PendingRequest
+from magistrate.api.http.ledger import Ledger
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.fast_path import FastPath, PendingRequest
-from magistrate.api.server.ledger import Ledger
 from magistrate.api.used_types import list_all, list_none
-from magistrate.engine.terms import TypeName
-from magistrate.operations.callers import ALL_SCOPES, Caller, Scope
-from magistrate.operations.keys import KeyDraft, create_key
+from magistrate.engine.names import TypeName
+from magistrate.operations.keys.caller_keys import KeyDraft, create_key
+from magistrate.operations.keys.callers import ALL_SCOPES, Caller, Scope
 from tests.issuing import issue_key
 from tests.running import Client
 from tests.scenario_files import warrant_body

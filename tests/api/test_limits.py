@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from magistrate.api.parse import MAX_VALUES, decode_body
+from magistrate.api.http.request_values import MAX_VALUES, decode_body
 from magistrate.errors import InvalidRequest
 from tests.api.sockets import connect, head, is_established, is_hung_up, read_answer, read_to_the_end
 from tests.running import Client, running_service, settings_for

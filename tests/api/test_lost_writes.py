@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from magistrate.api.freshness import TOKEN_HEADERS
+from magistrate.api.http.consistency_tokens import TOKEN_HEADERS
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
 from tests.conftest import STORES, new_database_url

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from magistrate.api.endpoints.model_tests import MAX_TEST_CHARACTERS, MAX_TEST_VALUES
-from magistrate.operations.model_tests import MAX_ASSERTIONS, MAX_TEST_WARRANTS, MOST_EXPLAINED
+from magistrate.operations.models.tests import MAX_ASSERTIONS, MAX_TEST_WARRANTS, MOST_EXPLAINED
 from tests.issuing import issue_key
 from tests.running import Client, running_service, settings_for
 

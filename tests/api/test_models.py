@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from magistrate.api.endpoints.models import MAX_TEXT_CHARACTERS
-from magistrate.engine.model_text.faults import MAX_FAULTS
+from magistrate.engine.text.faults import MAX_FAULTS
 from tests.running import Client
 
 TEXT = """\

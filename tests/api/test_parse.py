@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from magistrate.api import json_tokens, parse
-from magistrate.api.json_tokens import MOST_ESCAPES, PIECE_BYTES, find_edges
-from magistrate.api.parse import (
+from magistrate.api.http import json_values as json_tokens
+from magistrate.api.http import request_values as parse
+from magistrate.api.http.json_values import MOST_ESCAPES, PIECE_BYTES, find_edges
+from magistrate.api.http.request_values import (
     LARGE_BODY_BYTES,
     MAX_KEPT_QUERY_BYTES,
     MAX_VALUES,

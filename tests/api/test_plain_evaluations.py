@@ -18,7 +18,7 @@ from magistrate.api.authzen.requests import (
     read_evaluation,
     read_plain_checks,
 )
-from magistrate.engine.check import Check
+from magistrate.engine.evaluation.check import Check
 from magistrate.errors import MagistrateError
 from tests.conftest import STORES
 from tests.running import Client

@@ -10,10 +10,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-from magistrate.api.authzen.metadata import WELL_KNOWN
+from magistrate.api.authzen.routes import WELL_KNOWN
 from magistrate.api.endpoints.public import PAGES, LongPage
+from magistrate.api.http.metrics import METRICS, Board, exposition
 from magistrate.api.routes import ROUTES
-from magistrate.api.server.metrics import METRICS, Board, exposition
 from magistrate.api.service import Service
 from tests.databases import PostgresServer
 from tests.running import KEY, Client, running_service, settings_for

@@ -8,11 +8,18 @@ from typing import BinaryIO
 
 import pytest
 
-from magistrate.api.admission import Admission, Admissions, RequestBodies
-from magistrate.api.refusable_routes import RefusableRoutes
-from magistrate.api.refusal_pace import MOST_TICKS, REFUSED_PER_TICK, TICK_SECONDS, RefusalPace
+from magistrate.api.http.admission import (
+    MOST_TICKS,
+    REFUSED_PER_TICK,
+    TICK_SECONDS,
+    Admission,
+    Admissions,
+    RefusalPace,
+    RequestBodies,
+)
+from magistrate.api.http.fast_path import RefusableRoutes
 from magistrate.api.routes import ROUTES
-from magistrate.operations.callers import Scope
+from magistrate.operations.keys.callers import Scope
 from tests.api.overloading import LONG_MS, overloaded
 from tests.api.sockets import read_answer, read_to_the_end
 from tests.running import KEY, Client

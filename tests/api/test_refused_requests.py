@@ -8,9 +8,16 @@ from typing import Any
 
 import pytest
 
-from magistrate.api.server.rate_limit import SECOND_NS, TokenBuckets, open_slots
-from magistrate.api.server.refused_requests import MOST_COUNTED, OTHER_SOURCES, RefusedRequests, name_source
-from magistrate.audit_chain import ChainVerifier
+from magistrate.api.audit.chain import ChainVerifier
+from magistrate.api.http.rate_limits import (
+    MOST_COUNTED,
+    OTHER_SOURCES,
+    SECOND_NS,
+    RefusedRequests,
+    TokenBuckets,
+    name_source,
+    open_slots,
+)
 from tests.issuing import issue_key
 from tests.running import KEY, Client, running_service, settings_for, wait_for_stopped_services
 

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from magistrate.api import render
 from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.fga.lists import FgaListAnswer, FgaListMetadata
-from magistrate.api.render import ELEMENTS_AT_ONCE, render_in_steps, render_json
+from magistrate.api.http import json_values as render
+from magistrate.api.http.json_values import ELEMENTS_AT_ONCE, render_in_steps, render_json
 from tests.running import Client
 
 

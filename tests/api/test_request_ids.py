@@ -1,6 +1,6 @@
 from uuid import UUID
 
-from magistrate.api.server.request_ids import RequestIds
+from magistrate.api.http.ledger import RequestIds
 
 
 def test_ids_of_requests_are_different_uuids_of_version_7_in_order() -> None:

@@ -7,11 +7,11 @@ from contextlib import ExitStack
 import pytest
 
 from magistrate.api import openapi
-from magistrate.api.authzen.metadata import WELL_KNOWN
+from magistrate.api.authzen.routes import WELL_KNOWN
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
-from magistrate.operations.callers import Scope
+from magistrate.operations.keys.callers import Scope
 from tests.issuing import issue_key
 from tests.running import Client
 from tests.scenario_files import warrant_body

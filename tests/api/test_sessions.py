@@ -8,9 +8,10 @@ from typing import Any
 import jwt
 import pytest
 
-from magistrate.engine.terms import Revision
+from magistrate.engine.names import Revision
 from magistrate.operations.consistency import write_token
-from magistrate.store.contract import Identity, RevisionId
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
 from tests.api.test_check import ALLOWED, DENIED
 from tests.conftest import STORES, new_database_url
 from tests.ids import id_message

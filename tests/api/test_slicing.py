@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from magistrate.api.server.protocol import BoundedProtocol
-from magistrate.api.server.slicing import PARSED_AT_ONCE
+from magistrate.api.http.connection import BoundedProtocol
+from magistrate.api.http.parser import PARSED_AT_ONCE
 from tests.api.sockets import connect, head, read_answer
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body

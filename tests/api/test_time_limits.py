@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from magistrate.store.postgres import PostgresDatabase
-from magistrate.store.sqlite import SqliteDatabase
+from magistrate.store.postgres.database import PostgresDatabase
+from magistrate.store.sqlite.database import SqliteDatabase
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
 

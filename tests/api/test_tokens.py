@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.engine.terms import Revision
+from magistrate.engine.names import Revision
 from magistrate.operations.consistency import write_token
-from magistrate.store.contract import Identity, RevisionId
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
 from tests.running import Client, running_service, settings_for
 
 READS = [

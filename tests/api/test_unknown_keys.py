@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from magistrate.api.auth import unknown_keys
-from magistrate.api.auth.unknown_keys import UnknownKeys
 from magistrate.wiring import api_keys
+from magistrate.wiring import api_keys as unknown_keys
+from magistrate.wiring.api_keys import UnknownKeys
 from tests.issuing import issue_key
 from tests.running import Client, running_service, settings_for
 

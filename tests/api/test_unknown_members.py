@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.api.route import Route
-from magistrate.api.routes import ROUTES
-from magistrate.api.unknown_members import (
+from magistrate.api.http.unknown_members import (
     KNOWN_TO_CLIENTS,
     WARRANT_MEMBERS,
     WARRANT_PARAMETERS,
@@ -19,6 +17,8 @@ from magistrate.api.unknown_members import (
     list_ours,
     list_structs,
 )
+from magistrate.api.route import Route
+from magistrate.api.routes import ROUTES
 from tests.conftest import STORES, new_database_url
 from tests.running import Client, running_service, settings_for
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.operations.importing import comparing
+from magistrate.operations.importing import comparison as comparing
 from tests.cli.moves import lines_of, moved, moved_from
 from tests.databases import dump
 from tests.reference_server import KEY as OLD_KEY

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 
 from magistrate import wiring
 from magistrate.cli.commands import main
-from magistrate.operations.callers import ALL_SCOPES, Caller, Scope
-from magistrate.operations.keys import KeyDraft, create_key
+from magistrate.operations.keys.caller_keys import KeyDraft, create_key
+from magistrate.operations.keys.callers import ALL_SCOPES, Caller, Scope
 from magistrate.store.inspection import StoreReport
 from magistrate.wiring import diagnosis
 from tests.certificates import Authority

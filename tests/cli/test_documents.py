@@ -12,8 +12,8 @@ import click
 import pytest
 
 from magistrate import wiring
+from magistrate.cli.administration.playground import EXAMPLES
 from magistrate.cli.commands import main
-from magistrate.cli.playground import EXAMPLES
 from magistrate.config import CLIENT_SETTINGS
 from magistrate.wiring.examples import read_example
 from tests.running import KEY, running_service, settings_for

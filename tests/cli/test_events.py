@@ -7,7 +7,7 @@ import pytest
 
 from magistrate.cli.input import read_time
 from magistrate.errors import InvalidRequest
-from magistrate.operations.keys import key_digest
+from magistrate.operations.keys.caller_keys import key_digest
 from tests.cli.cases import Magistrate
 from tests.running import KEY
 

@@ -12,10 +12,10 @@ import pytest
 
 import magistrate as package
 from magistrate import wiring
-from magistrate.cli.playground import EXAMPLES
-from magistrate.engine.named_policy import read_named_policy
-from magistrate.engine.predefined import PREDEFINED_TYPES
-from magistrate.operations.examples import Example, Try
+from magistrate.cli.administration.playground import EXAMPLES
+from magistrate.engine.model.object_types import PREDEFINED_TYPES
+from magistrate.engine.policy.named_policies import read_named_policy
+from magistrate.operations.models.examples import Example, Try
 from magistrate.wiring import SHOWN_TRIES
 from magistrate.wiring.examples import read_example
 from tests.cli.cases import Magistrate

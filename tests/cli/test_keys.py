@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from magistrate import wiring
+from magistrate.cli.administration.keys import SCOPES
 from magistrate.cli.commands import main
-from magistrate.cli.keys import SCOPES
 from magistrate.config import Settings, read_settings
-from magistrate.operations.callers import Scope
-from magistrate.operations.keys import key_digest
+from magistrate.operations.keys.caller_keys import key_digest
+from magistrate.operations.keys.callers import Scope
 from tests.databases import dump
 from tests.issuing import wait_for_key
 from tests.running import KEY, Client, running_service

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from magistrate.cli.model_tests import MAX_FILE_BYTES
+from magistrate.cli.models.tests import MAX_FILE_BYTES
 from tests.cli.cases import Magistrate
 from tests.generated_docs import ROOT
 

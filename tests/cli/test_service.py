@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from magistrate.api.server.tls import TlsFiles, load_context
+from magistrate.api.http.tls import TlsFiles, load_context
 from magistrate.cli.commands import main
 from magistrate.client import Client
 from magistrate.config import CLIENT_SETTINGS, SETTINGS, STORE_SETTINGS, Setting

@@ -205,6 +205,6 @@ def test_no_message_about_a_file_or_an_argument_shows_what_a_terminal_obeys(
 
 
 def test_the_service_announces_nothing_that_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
-    wiring.announcing.announce(HOSTILE)
+    wiring.server.announce(HOSTILE)
 
     assert FORBIDDEN.search(capsys.readouterr().out) is None

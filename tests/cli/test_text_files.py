@@ -11,7 +11,7 @@ import pytest
 
 from magistrate.api.auth.provider_keys import read_key_file
 from magistrate.config.api_keys import read_api_key_file
-from magistrate.store.sealing import read_sealing
+from magistrate.store.scripts.key_encryption import read_sealing
 from tests.cli.cases import Magistrate
 from tests.generated_docs import ROOT
 
@@ -133,28 +133,28 @@ def test_a_file_of_a_setting_may_have_a_mark(setting: str, tmp_path: Path) -> No
 
 READERS = {
     "api/auth/provider_keys.py": "jwt_keys, above",
-    "api/console.py": "files of the package",
-    "api/server/metrics.py": "files of other workers",
-    "api/server/supervisor.py": "asks whether there is a terminal",
-    "api/server/tls.py": "PEM, of which OpenSSL skips what is before it",
-    "cli/audit.py": "audit logs, which are hashed to the byte",
+    "api/http/pages.py": "files of the package",
+    "api/http/metrics.py": "files of other workers",
+    "api/processes/supervisor.py": "asks whether there is a terminal",
+    "api/http/tls.py": "PEM, of which OpenSSL skips what is before it",
+    "cli/administration/audit.py": "audit logs, which are hashed to the byte",
     "cli/commands.py": "opens standard input if the caller has closed it",
-    "cli/diff.py": "above",
-    "cli/foreign_files.py": "above",
-    "cli/foreign_import.py": "a temporary file",
-    "cli/importing.py": "above",
-    "cli/model_tests.py": "above",
-    "cli/models.py": "above",
-    "cli/policies.py": "above",
-    "cli/types.py": "above",
-    "cli/write.py": "above",
+    "cli/checks/diff.py": "above",
+    "cli/importing/foreign_files.py": "above",
+    "cli/importing/foreign_import.py": "a temporary file",
+    "cli/importing/command.py": "above",
+    "cli/models/tests.py": "above",
+    "cli/models/text.py": "above",
+    "cli/models/policies.py": "above",
+    "cli/models/object_types.py": "above",
+    "cli/writes/write.py": "above",
     "config/api_keys.py": "above",
-    "engine/query/language.py": "files of the package",
-    "operations/importing/line_file.py": "above",
-    "store/migrate.py": "files of the package",
-    "store/sealing.py": "above",
+    "engine/lists/language.py": "files of the package",
+    "operations/importing/importer.py": "above",
+    "store/schema.py": "files of the package",
+    "store/scripts/key_encryption.py": "above",
     "wiring/api_keys.py": "a file that the service writes",
-    "wiring/cpu_quota.py": "files of the kernel",
+    "wiring/server.py": "files of the kernel",
     "wiring/diagnosis.py": "PEM, as in tls.py",
     "wiring/examples.py": "files of the package",
 }

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from magistrate.cli.definitions import describe_relations
+from magistrate.cli.models.object_types import describe_relations
 from magistrate.client import Client
 from tests.cli.cases import Magistrate
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from magistrate.cli import warrants as warrants_command
-from magistrate.cli.where import read_where
+from magistrate.cli.writes import warrants as warrants_command
+from magistrate.cli.writes.warrants import read_where
 from magistrate.client import Client
 from magistrate.errors import ServiceUnreachable
 from tests.cli.cases import Magistrate

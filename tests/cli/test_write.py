@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.cli.write_file import read_write
+from magistrate.cli.writes.write import read_write
 from magistrate.errors import InvalidRequest
 from tests.cli.cases import Magistrate
 from tests.scenario_files import warrant_body

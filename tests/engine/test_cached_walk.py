@@ -5,13 +5,14 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import CachedWalk, Fetch, Graph
-from magistrate.engine.graph.decision_cache import MOST_CHARACTERS
-from magistrate.engine.terms import Revision
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.cache.decision_cache import MOST_CHARACTERS
+from magistrate.engine.cache.entry_reads import Fetch
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.names import Revision
+from magistrate.engine.walk.walk import CachedWalk
+from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY, Relations, change_of, model_of, rows_of
 from tests.operations.test_check import question
 from tests.scenario_files import stored_warrant

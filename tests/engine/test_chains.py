@@ -5,18 +5,20 @@ from typing import Protocol, TypeVar
 
 import pytest
 
-from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.expansion import Operation
-from magistrate.engine.nodes import CheckNode
-from magistrate.engine.plans import Model
-from magistrate.engine.query.finding import find
-from magistrate.engine.query.language import read_query
-from magistrate.engine.query.rows import Findings
-from magistrate.engine.query.search import Search
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import FALSE, TRUE
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.nodes import CheckNode
+from magistrate.engine.evaluation.truth import FALSE, TRUE
+from magistrate.engine.evaluation.work import WORK_BETWEEN_CHECKPOINTS, Work
+from magistrate.engine.lists.language import read_query
+from magistrate.engine.lists.query_search import find
+from magistrate.engine.lists.results import Findings
+from magistrate.engine.lists.search import Search
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.plans import Operation
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
 from tests.calls import count_calls
 from tests.chains import CHAINS, WARRANTS, Chain, combined, on_parent, same
 from tests.memory_source import PLENTY, model_of, rows_of

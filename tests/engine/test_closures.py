@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from magistrate.engine.graph.closures import Member
-from magistrate.engine.graph.memberships import Memberships
-from magistrate.engine.terms import Revision
-from magistrate.engine.work import Work
+from magistrate.engine.cache.closures import Member
+from magistrate.engine.cache.memberships import Memberships
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.names import Revision
 from tests.engine.test_graph_growth import ANN, SHAPES, Case, Shape, clique
 from tests.memory_source import PLENTY, change_of
 from tests.scenario_files import stored_warrant

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from magistrate.engine.model_tests.parsing import read_suite
-from magistrate.engine.model_tests.running import SuiteRun
-from magistrate.engine.model_tests.suite import ModelSuite, Reason
+from magistrate.engine.evaluation.truth import TRUE
+from magistrate.engine.model.model import Model
 from magistrate.engine.names import WarrantNames
-from magistrate.engine.plans import Model
 from magistrate.engine.rules import RULE_OPERATORS
-from magistrate.engine.truth import TRUE
-from magistrate.engine.written import read_written
+from magistrate.engine.testing.suite_run import SuiteRun
+from magistrate.engine.testing.suites import ModelSuite, Reason, read_suite
+from magistrate.engine.warrants.notation import read_written
 from tests.memory_source import evaluated, explained
 from tests.properties.test_denial_sentences import require_true
 

@@ -5,11 +5,9 @@ import weakref
 from collections.abc import Sequence
 from itertools import pairwise
 
-from magistrate.engine.dismantling import ITEMS_AT_ONCE, Container, Linked, dismantle
-from magistrate.engine.query.finding import find
-from magistrate.engine.query.language import read_query
-from magistrate.engine.sorting import sort_in_steps
-from magistrate.engine.work import Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Linked, Work, dismantle, sort_in_steps
+from magistrate.engine.lists.language import read_query
+from magistrate.engine.lists.query_search import find
 from tests.engine.test_graph_growth import TYPES
 from tests.memory_source import PLENTY, model_of, rows_of
 from tests.scenario_files import stored_warrant

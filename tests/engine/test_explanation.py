@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.explanation import Explanation, ExplanationNode
-from magistrate.engine.explanation.tree import FOR_PEOPLE
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN
+from magistrate.engine.explanation.explanation import Explanation
+from magistrate.engine.explanation.tree import FOR_PEOPLE, ExplanationNode
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.truth import FALSE, TRUE, UNKNOWN
 from magistrate.errors import BudgetExceeded
 from tests.memory_source import PLENTY, explained, model_of
 from tests.scenario_files import claim, stored_warrant

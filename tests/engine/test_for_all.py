@@ -5,10 +5,11 @@ from itertools import product
 
 import pytest
 
-from magistrate.engine.check import Check
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.for_all import ForAll
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
+from magistrate.engine.terms import ObjectRef, Subject
 from tests.calls import count_calls
 from tests.memory_source import Relations, evaluated, model_of
 from tests.scenario_files import stored_warrant

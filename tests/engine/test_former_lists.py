@@ -4,9 +4,9 @@ import weakref
 
 import pytest
 
-from magistrate.engine.graph import former_lists
-from magistrate.engine.graph.former_lists import FormerLists
-from magistrate.engine.segments import Capacity
+from magistrate.engine.cache import adjacency as former_lists
+from magistrate.engine.cache.adjacency import FormerLists
+from magistrate.engine.cache.segments import Capacity
 
 
 class Name:

@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import Graph, Walk
-from magistrate.engine.graph.entries import FEW_NAMES
-from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.cache.entries import FEW_NAMES
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.walk.walk import Walk
+from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY, Relations, change_of, model_of
 from tests.properties.test_graph import decided
 from tests.scenario_files import stored_warrant

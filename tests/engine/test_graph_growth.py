@@ -5,14 +5,16 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.graph import CheckpointNeeded, Fetch, Graph, MissingEntries, Walk
-from magistrate.engine.names import warrant_names
-from magistrate.engine.plans import Model
-from magistrate.engine.terms import ObjectId, Revision, Subject, TypeName
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
+from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
+from magistrate.engine.cache.graph import CheckpointNeeded, Graph
+from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.work import WORK_BETWEEN_CHECKPOINTS, Work
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import ObjectId, Revision, TypeName, warrant_names
+from magistrate.engine.terms import Subject
+from magistrate.engine.walk.walk import Walk
+from magistrate.engine.warrants.warrant import Warrant
 from tests.calls import count_calls
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.operations.test_check import question

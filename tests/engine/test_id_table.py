@@ -8,11 +8,10 @@ from itertools import islice
 import pytest
 from pyroaring import BitMap
 
-from magistrate.engine.graph.id_block import FEW_LOOSE
-from magistrate.engine.graph.id_table import MOST_IN_A_BLOCK, IdTable
+from magistrate.engine.cache.ids import FEW_LOOSE, MOST_IN_A_BLOCK, IdTable
+from magistrate.engine.evaluation.work import Work
 from magistrate.engine.id_characters import MAX_ID_LENGTH
-from magistrate.engine.terms import WILDCARD, ObjectId
-from magistrate.engine.work import Work
+from magistrate.engine.names import WILDCARD, ObjectId
 from tests.memory_source import PLENTY
 
 MANY = 20 * MOST_IN_A_BLOCK

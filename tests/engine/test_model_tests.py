@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from magistrate.engine.model_tests.coverage import measure_coverage
-from magistrate.engine.model_tests.parsing import read_suite
-from magistrate.engine.model_tests.running import SuiteRun
+from magistrate.engine.testing.coverage import measure_coverage
+from magistrate.engine.testing.suite_run import SuiteRun
+from magistrate.engine.testing.suites import read_suite
 from magistrate.errors import InvalidRequest
 
 NOW = 1_763_683_200_000_000

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from magistrate.engine.dismantling import Container
-from magistrate.engine.graph.adjacent_objects import AdjacentObjects, ReachedObjects, measure_objects
-from magistrate.engine.graph.entry_drafts import EntryBatch
-from magistrate.engine.graph.object_entries import BATCHES_AT_ONCE, EntrySegment, ReadEntries
-from magistrate.engine.graph.sparse_array import PAGE_SIZE
-from magistrate.engine.segments import FEW_ITEMS, Capacity
+from magistrate.engine.cache.adjacent_objects import AdjacentObjects, EntryBatch, ReachedObjects, measure_objects
+from magistrate.engine.cache.object_entries import BATCHES_AT_ONCE, PAGE_SIZE, EntrySegment, ReadEntries
+from magistrate.engine.cache.segments import FEW_ITEMS, Capacity
+from magistrate.engine.evaluation.work import Container
 
 subjects = st.sampled_from([0, 1, 2, 3, PAGE_SIZE - 1, PAGE_SIZE, PAGE_SIZE + 7])
 objects = st.lists(st.integers(0, 200_000), max_size=4, unique=True)

@@ -5,10 +5,10 @@ from itertools import product
 import pytest
 from pyroaring import BitMap
 
+from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 
 VALUES = (FALSE, UNKNOWN, UNDEFINED, TRUE)
 DECIDED = (FALSE, TRUE)

@@ -1,7 +1,8 @@
 """An overlay lists the objects that its changes leave."""
 
-from magistrate.engine.overlay import Overlay
-from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.overlay import Overlay
 from tests.scenario_files import added_warrants
 
 PAGE = TypeName("page")

@@ -2,12 +2,14 @@
 
 import pytest
 
-from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.nodes import CheckNode, EvaluationScope
-from magistrate.engine.paths import PathSearch
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
+from magistrate.engine.evaluation.paths import PathSearch
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded
 from tests.memory_source import PLENTY, Relations, found_paths, model_of, rows_of
 

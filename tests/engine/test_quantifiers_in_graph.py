@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from magistrate.engine.check import Check
-from magistrate.engine.graph import Graph
-from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import Subject, object_ref
 from tests.memory_source import Relations, change_of, model_of
 from tests.properties.test_graph import decided
 from tests.scenario_files import stored_warrant

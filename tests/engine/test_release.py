@@ -4,9 +4,9 @@ import gc
 
 import pytest
 
-from magistrate.engine.evaluation import Evaluation
-from magistrate.engine.nodes import CheckEdge, CheckNode
-from magistrate.engine.work import Work
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
+from magistrate.engine.evaluation.work import Work
 from tests.engine.test_graph_growth import TYPES, Shape, chain, clique
 from tests.memory_source import PLENTY, model_of, rows_of
 from tests.operations.test_check import question

@@ -8,8 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.dismantling import Container
-from magistrate.engine.segments import FEW_ITEMS, AbsentKeys, CacheSegment, Capacity, Key, SparseSegment, measure_key
+from magistrate.engine.cache.segments import (
+    FEW_ITEMS,
+    AbsentKeys,
+    CacheSegment,
+    Capacity,
+    Key,
+    SparseSegment,
+    measure_key,
+)
+from magistrate.engine.evaluation.work import Container
 from tests.working import counted_lines
 
 MANY = 2 * FEW_ITEMS

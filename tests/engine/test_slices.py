@@ -7,19 +7,19 @@ from typing import Any
 
 import pytest
 
-from magistrate.engine.check import Check
-from magistrate.engine.evaluation import Evaluation
-from magistrate.engine.facts import WARRANTS_BETWEEN_CHECKPOINTS, Facts
-from magistrate.engine.nodes import EvaluationScope
-from magistrate.engine.paths import PathSearch
-from magistrate.engine.query.finding import find
-from magistrate.engine.query.language import read_query
-from magistrate.engine.read_requests import build_request
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import FALSE, TRUE
-from magistrate.engine.warrant_reader import WarrantRead
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, Facts
+from magistrate.engine.evaluation.nodes import EvaluationScope
+from magistrate.engine.evaluation.paths import PathSearch
+from magistrate.engine.evaluation.truth import FALSE, TRUE
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.language import read_query
+from magistrate.engine.lists.query_search import find
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.reader import WarrantRead, build_request
+from magistrate.engine.warrants.warrant import Warrant
 from tests.calls import count_calls
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from magistrate.engine.graph.sparse_array import LEAST_PACKED, PAGE_SIZE, SparseArray
+from magistrate.engine.cache.object_entries import LEAST_PACKED, PAGE_SIZE, SparseArray
 
 GREATEST = (1 << 32) - 2
 

@@ -2,11 +2,13 @@
 
 import pytest
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import GivenUp, Graph, Walk
-from magistrate.engine.plans import MOST_STRANGE_PLANS
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.work import Work
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.model.model import MOST_STRANGE_PLANS
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.walk.walk import GivenUp, Walk
 from tests.memory_source import PLENTY, evaluated, model_of
 
 

@@ -5,11 +5,11 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.model import ObjectType, read_object_type
+from magistrate.engine.model.object_types import ObjectType, read_object_type
+from magistrate.engine.model.stratification import RelationEdge, find_negation_loop, render_loop
+from magistrate.engine.names import TypeName
 from magistrate.engine.rules import RULE_OPERATORS, dependencies
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.stratification import RelationEdge, find_negation_loop, render_loop
-from magistrate.engine.terms import TypeName
 
 TYPES = ("a", "b", "c")
 RELATIONS = ("p", "q")

@@ -7,15 +7,15 @@ from contextlib import suppress
 
 import pytest
 
-from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import CheckpointNeeded, Fetch, Graph, Walk
-from magistrate.engine.graph.walk_reads import GivenUp
-from magistrate.engine.plans import Model
-from magistrate.engine.segments import Capacity
-from magistrate.engine.terms import Revision
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.cache.entry_reads import Fetch
+from magistrate.engine.cache.graph import CheckpointNeeded, Graph
+from magistrate.engine.cache.segments import Capacity
+from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import Revision
+from magistrate.engine.walk.walk import GivenUp, Walk
+from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.operations.test_check import question
 from tests.scenario_files import stored_warrant

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.names import warrant_names
-from magistrate.engine.written import read_written
+from magistrate.engine.warrants.notation import read_written
 from magistrate.errors import InvalidRequest
 from tests.ids import ids
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from magistrate.engine.written import read_written
+from magistrate.engine.warrants.notation import read_written
 from tests.running import Client
 
 

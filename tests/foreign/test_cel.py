@@ -11,12 +11,12 @@ from cel_expr_python import cel  # type: ignore[import-untyped]  # it comes with
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from magistrate.engine.foreign.cel import CelRefusal
-from magistrate.engine.foreign.conditions import ConditionConverter
-from magistrate.engine.foreign.names import ForeignName
-from magistrate.engine.foreign.schema import ForeignCondition
-from magistrate.engine.named_policy import NO_WARRANT
-from magistrate.engine.policy import read_policy
+from magistrate.engine.importers.cel.pieces import CelRefusal
+from magistrate.engine.importers.conditions import ConditionConverter
+from magistrate.engine.importers.names import ForeignName
+from magistrate.engine.importers.schema import ForeignCondition
+from magistrate.engine.policy.named_policies import NO_WARRANT
+from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.policy.run import Fault
 from magistrate.engine.policy.values import read_duration
 from magistrate.errors import InvalidParameter

@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
-from magistrate.engine.foreign.cel import CelRefusal
-from magistrate.engine.foreign.conditions import ConditionConverter
-from magistrate.engine.foreign.converting import ConvertedModel, convert_model
-from magistrate.engine.foreign.names import Faults, ForeignName
-from magistrate.engine.foreign.openfga_json import read_openfga_json
-from magistrate.engine.foreign.schema import ForeignCondition, ForeignModel
-from magistrate.engine.model_text.rendering import render_model
-from magistrate.engine.model_text.reports import report_text
-from magistrate.engine.named_policy import NO_WARRANT, read_named_policy
-from magistrate.engine.policy import read_policy
+from magistrate.engine.importers.cel.pieces import CelRefusal
+from magistrate.engine.importers.conditions import ConditionConverter
+from magistrate.engine.importers.conversion import ConvertedModel, convert_model
+from magistrate.engine.importers.names import Faults, ForeignName
+from magistrate.engine.importers.openfga_models import read_openfga_json
+from magistrate.engine.importers.schema import ForeignCondition, ForeignModel
+from magistrate.engine.policy.named_policies import NO_WARRANT, read_named_policy
+from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.text.rendering import render_model
+from magistrate.engine.text.reports import report_text
 from magistrate.errors import InvalidParameter
 from tests.foreign.test_models import read_openfga, read_spicedb
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from magistrate.engine.foreign.converting import convert_model
-from magistrate.engine.foreign.names import Faults
-from magistrate.engine.foreign.openfga_relationships import read_written
-from magistrate.engine.foreign.relationships import RelationshipConverter
-from magistrate.engine.model_text.reports import render_json
+from magistrate.engine.importers.conversion import convert_model
+from magistrate.engine.importers.names import Faults
+from magistrate.engine.importers.openfga_relationships import read_written
+from magistrate.engine.importers.relationships import RelationshipConverter
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import Subject
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.text.reports import render_json
+from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.foreign.generating import DrawnModel, models, relationships
 from tests.foreign.test_models import read_openfga

@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 import yaml
 
-from magistrate.engine.foreign.converting import ConvertedModel, convert_model
-from magistrate.engine.foreign.names import Faults
-from magistrate.engine.foreign.openfga_json import read_openfga_json
-from magistrate.engine.foreign.openfga_text import OpenFgaModelReader
-from magistrate.engine.foreign.schema import ForeignModel
-from magistrate.engine.foreign.spicedb_schema import read_spicedb_schema
-from magistrate.engine.model_text.rendering import render_model
-from magistrate.engine.model_text.reports import render_json, report_text
+from magistrate.engine.importers.conversion import ConvertedModel, convert_model
+from magistrate.engine.importers.names import Faults
+from magistrate.engine.importers.openfga_models import OpenFgaModelReader, read_openfga_json
+from magistrate.engine.importers.schema import ForeignModel
+from magistrate.engine.importers.spicedb import read_spicedb_schema
+from magistrate.engine.text.rendering import render_model
+from magistrate.engine.text.reports import render_json, report_text
 
 HERE = Path(__file__).parent
 

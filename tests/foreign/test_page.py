@@ -4,9 +4,9 @@ import json
 import re
 from pathlib import Path
 
-from magistrate.engine.foreign.conditions import ConditionConverter
-from magistrate.engine.foreign.names import ForeignName
-from magistrate.engine.foreign.schema import ForeignCondition
+from magistrate.engine.importers.conditions import ConditionConverter
+from magistrate.engine.importers.names import ForeignName
+from magistrate.engine.importers.schema import ForeignCondition
 from tests.cli.test_foreign_import import run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text()

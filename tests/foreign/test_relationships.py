@@ -6,16 +6,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from magistrate.engine.foreign.converting import convert_model
-from magistrate.engine.foreign.names import Faults, ForeignRefusal
-from magistrate.engine.foreign.openfga_relationships import read_body, read_csv, read_json_array, read_yaml_sequence
-from magistrate.engine.foreign.relationships import (
-    ForeignRelationship,
-    RelationshipConverter,
-    RelationshipRefusal,
-)
-from magistrate.engine.foreign.spicedb_relationships import read_relationships
-from magistrate.engine.foreign.yaml_nodes import read_yaml_nodes
+from magistrate.engine.importers.conversion import convert_model
+from magistrate.engine.importers.names import Faults, ForeignRefusal
+from magistrate.engine.importers.openfga_relationships import read_body, read_csv, read_json_array, read_yaml_sequence
+from magistrate.engine.importers.relationships import ForeignRelationship, RelationshipConverter, RelationshipRefusal
+from magistrate.engine.importers.spicedb import read_relationships
+from magistrate.engine.importers.yaml_nodes import read_yaml_nodes
 from tests.foreign.test_models import read_openfga, read_spicedb
 
 HEADINGS = "user_type,user_id,user_relation,relation,object_type,object_id,condition_name,condition_context"

@@ -11,11 +11,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from magistrate.engine.foreign.converting import convert_model
-from magistrate.engine.foreign.names import Faults
-from magistrate.engine.foreign.openfga_json import read_openfga_json
-from magistrate.engine.foreign.schema import ForeignModel
-from magistrate.engine.model_text.rendering import render_model
+from magistrate.engine.importers.conversion import convert_model
+from magistrate.engine.importers.names import Faults
+from magistrate.engine.importers.openfga_models import read_openfga_json
+from magistrate.engine.importers.schema import ForeignModel
+from magistrate.engine.text.rendering import render_model
 from tests.foreign.generating import DrawnModel, models
 from tests.foreign.test_models import OPENFGA, read_openfga
 

@@ -4,8 +4,8 @@ from benchmarks.counting import CountingDatabase
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.object_types import create_object_types
-from magistrate.operations.warrants import create_warrants, delete_warrants
+from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from tests.memory_source import model_of
 from tests.operations.test_check import Types, new, question
 

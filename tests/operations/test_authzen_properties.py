@@ -2,8 +2,8 @@
 
 import pytest
 
-from magistrate.engine.named_policy import NO_WARRANT
-from magistrate.engine.policy import read_policy
+from magistrate.engine.policy.named_policies import NO_WARRANT
+from magistrate.engine.policy.policy import read_policy
 from magistrate.operations.authzen.properties import ObservedContext
 
 

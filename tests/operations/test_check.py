@@ -14,11 +14,11 @@ from msgspec import structs
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
-from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.nodes import CheckNode
-from magistrate.engine.terms import ObjectRef, Revision
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.evaluation.nodes import CheckNode
+from magistrate.engine.names import Revision
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded, InvalidParameter, NotFound, RevisionLost
 from magistrate.operations.checks import check as operations_check
 from magistrate.operations.checks.check import check_all
@@ -27,11 +27,13 @@ from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.prefetching_reader import MOST_ROWS
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.object_types import create_object_types, delete_object_type
-from magistrate.operations.warrants import create_warrants, delete_warrants
-from magistrate.store.contract import ALIVE, NewWarrant, Slice, Snapshot, WarrantFilter
-from magistrate.store.database import Execute, Script
-from magistrate.store.warrant_reads import FEW_ROWS
+from magistrate.operations.models.object_types import create_object_types, delete_object_type
+from magistrate.operations.writes.warrants import create_warrants, delete_warrants
+from magistrate.store.contract.lists import Slice, Snapshot, WarrantFilter
+from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.scripts.database import Execute, Script
+from magistrate.store.sql_reads import FEW_ROWS
 from tests import oracle
 from tests.event_loop_turns import counted_turns
 from tests.memory_source import model_of

@@ -4,19 +4,20 @@ import asyncio
 
 import pytest
 
-from magistrate.engine.terms import ObjectId, TypeName
-from magistrate.operations import chunk_size
-from magistrate.operations.chunk_size import (
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.operations.writes import warrants as chunk_size
+from magistrate.operations.writes.warrants import (
     FIRST_CHUNK,
     LARGEST_CHUNK,
     SMALLEST_CHUNK,
     TARGET_HOLD_SECONDS,
     ChunkSize,
+    delete_matching,
     pause_seconds,
 )
-from magistrate.operations.warrants import delete_matching
-from magistrate.store.contract import NewObject, Slice
-from magistrate.store.events import EventFilter, EventsOfKind
+from magistrate.store.contract.events import EventFilter, EventsOfKind
+from magistrate.store.contract.lists import Slice
+from magistrate.store.contract.new_rows import NewObject
 from tests.operations.node import Node
 
 

@@ -6,13 +6,12 @@ from functools import partial
 import pytest
 
 from magistrate import wiring
-from magistrate.api.lines import read_line
+from magistrate.api.endpoints.warrant_lines import read_line
 from magistrate.errors import RequestRefused
-from magistrate.operations.importing.comparing import compare
+from magistrate.operations.importing.comparison import compare
 from magistrate.operations.importing.importer import import_lines
-from magistrate.operations.importing.source_lists import SourceLists
-from magistrate.operations.importing.warrant_server import HttpWarrantServer
-from magistrate.store.contract import Store
+from magistrate.operations.importing.warrant_server import HttpWarrantServer, SourceLists
+from magistrate.store.contract.store import Store
 from tests.reference_server import KEY, Reference, fault, reference_server
 from tests.running import settings_for
 from tests.stub_server import Answered, Sent

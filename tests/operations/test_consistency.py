@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.terms import Revision
+from magistrate.engine.names import Revision
 from magistrate.errors import InvalidParameter, RevisionLost
 from magistrate.operations.consistency import NO_DEMAND, is_token, read_revision, read_token, write_token
-from magistrate.store.contract import Identity, RevisionId
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
 
 HERE = Identity("0123456789abcdef", "00" * 16)
 ELSEWHERE = Identity("fedcba9876543210", "00" * 16)

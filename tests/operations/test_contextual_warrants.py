@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from magistrate.engine.plain_warrants import KindIds, PlainRuns, PlainWarrants
-from magistrate.engine.query import read_query
-from magistrate.engine.query.rows import QueryRow
-from magistrate.engine.terms import ObjectId, RelationName, TypeName
+from magistrate.engine.lists.language import read_query
+from magistrate.engine.lists.results import QueryRow
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.warrants.plain_warrants import KindIds, PlainRuns, PlainWarrants
 from magistrate.errors import BudgetExceeded, InvalidParameter
 from magistrate.operations.checks import extended_graph
 from magistrate.operations.checks.check import PendingChecks, check
@@ -21,11 +21,11 @@ from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants, build_contextual_warrants
-from magistrate.operations.object_types import delete_object_type
-from magistrate.operations.paging import Wanted
-from magistrate.operations.query import QueryRequest, list_page
-from magistrate.store.contract import Slice
+from magistrate.operations.lists.paging import Wanted
+from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.operations.models.object_types import delete_object_type
+from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
+from magistrate.store.contract.lists import Slice
 from tests.operations.node import Node
 from tests.operations.test_check import new, question
 from tests.properties.test_overlay import LIFELIKE, SHAPES

@@ -8,9 +8,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from magistrate import wiring
-from magistrate.engine.decision import DENIED, EXPLICIT, Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.terms import Revision
+from magistrate.engine.evaluation.check import DENIED, EXPLICIT, Check, Decision
+from magistrate.engine.names import Revision
 from magistrate.errors import NotFound, StoreUnavailable
 from magistrate.operations.checks import decision_log
 from magistrate.operations.checks.check import PendingChecks, check
@@ -24,8 +23,9 @@ from magistrate.operations.checks.decision_log import (
 )
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.store.contract import Slice, Snapshot, Store
-from magistrate.store.events import EventFilter, EventsOfKind
+from magistrate.store.contract.events import EventFilter, EventsOfKind
+from magistrate.store.contract.lists import Slice, Snapshot
+from magistrate.store.contract.store import Store
 from tests.operations.test_check import DRIVE, define, grant, question
 from tests.running import settings_for
 

@@ -9,8 +9,8 @@ import pytest
 from msgspec import structs
 
 from magistrate import wiring
-from magistrate.engine.evaluation import Check
-from magistrate.engine.terms import Revision
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.names import Revision
 from magistrate.errors import NotFound, NotReplayable, NotRetained, RevisionLost
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
@@ -18,13 +18,15 @@ from magistrate.operations.checks.decision_log import MOST_CHARACTERS
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.decisions import Replay, find_decision, replay_decision
-from magistrate.operations.events import event_id
-from magistrate.operations.expiry import end_expired
-from magistrate.operations.object_types import create_object_types, delete_object_type
-from magistrate.operations.warrants import create_warrants, delete_warrants
-from magistrate.store.contract import NewWarrant, Slice, Store
-from magistrate.store.events import DecisionRecord, EventFilter, EventsOfKind
+from magistrate.operations.history.decisions import Replay, find_decision, replay_decision
+from magistrate.operations.history.events import event_id
+from magistrate.operations.models.object_types import create_object_types, delete_object_type
+from magistrate.operations.writes.retention import end_expired
+from magistrate.operations.writes.warrants import create_warrants, delete_warrants
+from magistrate.store.contract.events import DecisionRecord, EventFilter, EventsOfKind
+from magistrate.store.contract.lists import Slice
+from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.store import Store
 from tests.memory_source import model_of
 from tests.operations.test_check import Types, define, grant, new, question
 from tests.properties.test_overlay import LIFELIKE, SHAPES

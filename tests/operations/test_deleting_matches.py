@@ -5,8 +5,8 @@ from functools import partial
 
 import pytest
 
-from magistrate.operations import chunk_size
-from magistrate.operations.warrants import DeletedMatches, delete_matching
+from magistrate.operations.writes import warrants as chunk_size
+from magistrate.operations.writes.warrants import DeletedMatches, delete_matching
 from tests.operations.node import Node
 
 pytestmark = pytest.mark.anyio

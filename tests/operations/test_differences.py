@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from magistrate.engine.terms import TypeName
+from magistrate.engine.names import TypeName
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.difference.narrowing import Narrowing
+from magistrate.operations.difference.affected_access import StateSearch
+from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
-from magistrate.operations.difference.search import StateSearch
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.lists.paging import read_wanted
 from tests.memory_source import model_of
 from tests.operations.node import Node
 from tests.operations.test_check import Types

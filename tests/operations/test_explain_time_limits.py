@@ -4,12 +4,12 @@ check."""
 import pytest
 from msgspec import structs
 
-from magistrate.engine.explanation import Explanation
-from magistrate.operations.as_of import AsOf
+from magistrate.engine.explanation.explanation import Explanation
 from magistrate.operations.checks.explain import explain_check
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.expiry import end_expired
-from magistrate.store.contract import NewWarrant
+from magistrate.operations.history.points_in_time import AsOf
+from magistrate.operations.writes.retention import end_expired
+from magistrate.store.contract.new_rows import NewWarrant
 from tests.operations.node import Node
 from tests.operations.test_check import new, question
 from tests.operations.test_time_limits import NEWEST, Clock, clock, grant, limited, pair

@@ -5,8 +5,8 @@ import pytest
 from benchmarks.counting import CountingDatabase
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.first_lists import MOST_WARRANTS
-from magistrate.operations.set_listings import SetListing
+from magistrate.operations.lists.bitmap_listings import SetListing
+from magistrate.operations.lists.query import MOST_WARRANTS
 from tests.operations.test_query import SEES, VIEWERS, fill, grant, page_of
 from tests.operations.test_set_listings import (
     OFF,

@@ -7,20 +7,18 @@ from itertools import pairwise
 
 import pytest
 
-from magistrate.engine.dismantling import ITEMS_AT_ONCE
-from magistrate.engine.graph.fetching import FEW_GROUPS, MOST_WILDCARDS
-from magistrate.engine.graph.graph import MOST_EACH
-from magistrate.engine.terms import Revision
-from magistrate.engine.warrant_reader import AnyRead, ReadResult
-from magistrate.engine.work import Work
+from magistrate.engine.cache.entry_reads import FEW_GROUPS, MOST_WILDCARDS
+from magistrate.engine.cache.graph import MOST_EACH
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
+from magistrate.engine.names import Revision
+from magistrate.engine.warrants.reader import AnyRead, ReadResult
 from magistrate.errors import RevisionLost, StoreUnavailable
 from magistrate.operations.checks.check import PendingChecks, check, check_all
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED
 from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.scheduling import take_checkpoint
-from magistrate.store.contract import RevisionId
-from magistrate.store.following import Mark, Staleness, WarrantChanges
+from magistrate.store.contract.revisions import Mark, RevisionId, Staleness, WarrantChanges
 from magistrate.store.sql_store import SqlStore
 from tests.operations.node import Node
 from tests.operations.test_check import Types, question

@@ -9,21 +9,23 @@ import pytest
 from msgspec.structs import replace
 
 from magistrate import wiring
-from magistrate.api.lines import WHAT_A_LINE_IS, read_line
-from magistrate.engine.evaluation import Check
-from magistrate.engine.query import read_query
-from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
+from magistrate.api.endpoints.warrant_lines import WHAT_A_LINE_IS, read_line
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.lists.language import read_query
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.terms import Subject, object_ref
 from magistrate.errors import InvalidRequest
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.importing import line_file
-from magistrate.operations.importing.importer import Reached, import_lines
-from magistrate.operations.importing.line_file import LineFile
-from magistrate.operations.paging import read_wanted
-from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
-from magistrate.store.contract import Imported, ObjectFilter, Slice, Store, WarrantFilter
+from magistrate.operations.importing import importer as line_file
+from magistrate.operations.importing.importer import LineFile, Reached, import_lines
+from magistrate.operations.lists.paging import read_wanted
+from magistrate.operations.lists.query import QUERY_LIST, QueryRequest, list_page
+from magistrate.store.contract.lists import ObjectFilter, Slice, WarrantFilter
+from magistrate.store.contract.new_rows import Imported
+from magistrate.store.contract.store import Store
 from tests.change_log import list_changes
 from tests.databases import dump
 from tests.ids import STRANGE_IDS

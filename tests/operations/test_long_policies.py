@@ -5,17 +5,17 @@ from collections import Counter
 
 import pytest
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.policy import STEPS_AT_ONCE, policy
-from magistrate.engine.policy.cache import MOST_BYTES, TextCache
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.lists.language import read_query
+from magistrate.engine.policy import policy
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import PolicyNode
-from magistrate.engine.policy.run import PolicyRun
-from magistrate.engine.query import read_query
+from magistrate.engine.policy.policy import MOST_BYTES, TextCache
+from magistrate.engine.policy.run import STEPS_AT_ONCE, PolicyRun
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.paging import read_wanted
-from magistrate.operations.query import QUERY_LIST, QueryRequest, list_page
+from magistrate.operations.lists.paging import read_wanted
+from magistrate.operations.lists.query import QUERY_LIST, QueryRequest, list_page
 from tests.operations.node import Node
 from tests.operations.test_check import question
 

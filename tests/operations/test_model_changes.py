@@ -2,9 +2,9 @@
 
 import pytest
 
-from magistrate.engine.plans import Model
-from magistrate.engine.terms import TypeName
-from magistrate.operations.object_types import delete_object_type
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import TypeName
+from magistrate.operations.models.object_types import delete_object_type
 from tests.operations.node import Node
 from tests.operations.test_check import DRIVE
 from tests.operations.test_query import reads_of_news

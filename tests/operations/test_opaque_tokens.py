@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.terms import Revision
-from magistrate.operations.consistency import read_token, write_token
-from magistrate.operations.objects import OBJECT_LIST
-from magistrate.operations.opaque_tokens import TokenCodec, compute_crc, compute_mac, decode_text
-from magistrate.operations.paging import read_wanted
-from magistrate.store.contract import Identity, RevisionId
+from magistrate.engine.names import Revision
+from magistrate.operations.consistency import TokenCodec, compute_crc, compute_mac, decode_text, read_token, write_token
+from magistrate.operations.lists.paging import read_wanted
+from magistrate.operations.writes.objects import OBJECT_LIST
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
 
 HERE = Identity("0123456789abcdef", "0f" * 16)
 CODECS = [TokenCodec(compute_crc, 4), TokenCodec(compute_mac, 8, check_is_first=True)]

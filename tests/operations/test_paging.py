@@ -4,13 +4,16 @@ import pytest
 
 from magistrate import wiring
 from magistrate.engine.id_characters import MAX_ID_LENGTH
-from magistrate.engine.terms import MAX_NAME_LENGTH, ObjectId, TypeName
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.terms import MAX_NAME_LENGTH
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.objects import OBJECT_LIST, list_objects
-from magistrate.operations.paging import MAX_CURSOR_LENGTH, read_wanted
-from magistrate.operations.resources import USERS
-from magistrate.store.contract import NewObject, ObjectFilter, Store
+from magistrate.operations.lists.paging import MAX_CURSOR_LENGTH, read_wanted
+from magistrate.operations.writes.objects import OBJECT_LIST, list_objects
+from magistrate.operations.writes.v1_resources import USERS
+from magistrate.store.contract.lists import ObjectFilter
+from magistrate.store.contract.new_rows import NewObject
+from magistrate.store.contract.store import Store
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

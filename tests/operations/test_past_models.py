@@ -7,16 +7,16 @@ import pytest
 
 from benchmarks.counting import counting_store
 from magistrate import wiring
-from magistrate.engine.plans import Model
-from magistrate.engine.terms import Revision, TypeName
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import Revision, TypeName
 from magistrate.errors import NotFound, NotRetained
-from magistrate.operations import models
-from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.models import Models
-from magistrate.operations.object_types import delete_object_type
+from magistrate.operations.history.points_in_time import AsOf
+from magistrate.operations.models import cache as models
+from magistrate.operations.models.cache import Models
+from magistrate.operations.models.object_types import delete_object_type
 from tests.operations.node import Node
 from tests.operations.test_check import DRIVE, question
 from tests.running import settings_for

@@ -10,18 +10,18 @@ import pytest
 
 from magistrate import wiring
 from magistrate.api.endpoints import warrants
+from magistrate.api.endpoints.warrant_lines import read_line
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
-from magistrate.api.lines import read_line
 from magistrate.api.service import Call
 from magistrate.engine.policy import policy
-from magistrate.engine.policy.cache import MOST_BYTES, TextCache
+from magistrate.engine.policy.policy import MOST_BYTES, TextCache
 from magistrate.errors import InvalidParameter
-from magistrate.operations.callers import ALL_SCOPES, Caller
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import Chunk, line_refused
-from magistrate.operations.object_types import create_object_types
-from magistrate.store.contract import Store
+from magistrate.operations.keys.callers import ALL_SCOPES, Caller
+from magistrate.operations.models.object_types import create_object_types
+from magistrate.store.contract.store import Store
 from tests.event_loop_turns import counted_turns
 from tests.memory_source import model_of
 from tests.running import settings_for

@@ -14,22 +14,21 @@ import pytest
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
-from magistrate.engine.dismantling import ITEMS_AT_ONCE
-from magistrate.engine.plans import Model
-from magistrate.engine.query import read_query
-from magistrate.engine.query.result_set import ListValue, ResultSet
-from magistrate.engine.query.reverse_graph import ReverseIndex
-from magistrate.engine.query.rows import QueryRow, RelationResult, Reports
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
-from magistrate.engine.truth import TRUE
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.evaluation.truth import TRUE
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
+from magistrate.engine.lists.language import read_query
+from magistrate.engine.lists.results import ListValue, QueryRow, RelationResult, Reports, ResultSet
+from magistrate.engine.lists.reverse_graph import ReverseIndex
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded, InvalidParameter, RevisionLost
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.kept_page import StoredRow
-from magistrate.operations.listings import (
+from magistrate.operations.lists.bitmap_listings import SetListing, StoredRow
+from magistrate.operations.lists.listings import (
     LISTING_BYTES,
     ListingKey,
     Listings,
@@ -37,14 +36,13 @@ from magistrate.operations.listings import (
     SortKey,
     measure_key,
 )
-from magistrate.operations.object_types import create_object_types
-from magistrate.operations.objects import ObjectDraft, create_objects, delete_objects
-from magistrate.operations.paging import Page, Wanted, read_wanted
-from magistrate.operations.query import QUERY_LIST, ROWS_BETWEEN_CHECKPOINTS, QueryRequest, list_page
-from magistrate.operations.set_listings import SetListing
-from magistrate.operations.warrants import create_warrants, delete_warrants
-from magistrate.store.contract import Slice, Snapshot
-from magistrate.store.postgres import PostgresDatabase
+from magistrate.operations.lists.paging import Page, Wanted, read_wanted
+from magistrate.operations.lists.query import QUERY_LIST, ROWS_BETWEEN_CHECKPOINTS, QueryRequest, list_page
+from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.writes.objects import ObjectDraft, create_objects, delete_objects
+from magistrate.operations.writes.warrants import create_warrants, delete_warrants
+from magistrate.store.contract.lists import Slice, Snapshot
+from magistrate.store.postgres.database import PostgresDatabase
 from tests.event_loop_turns import counted_turns
 from tests.memory_source import model_of
 from tests.running import settings_for
@@ -387,7 +385,7 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
         turns.append(0)
 
     monkeypatch.setattr(RelationResult, "row", count_row)
-    monkeypatch.setattr("magistrate.operations.query.checkpoint", pass_checkpoint)
+    monkeypatch.setattr("magistrate.operations.lists.query.checkpoint", pass_checkpoint)
     await page_of(ctx, "select folder where user:ann is viewer", sortBy="createdAt", limit="1000")
 
     assert sum(turns) >= number

@@ -7,12 +7,15 @@ from dataclasses import replace
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, Revision, TypeName, object_ref
+from magistrate.engine.names import ObjectId, Revision, TypeName
+from magistrate.engine.terms import object_ref
 from magistrate.errors import RevisionUnavailable
 from magistrate.operations.context import Context
-from magistrate.operations.retention import MICROSECONDS_PER_HOUR, delete_ended, delete_events
-from magistrate.store.contract import NewObject, Slice, Stamp, Store
-from magistrate.store.events import EventFilter, EventsOfKind
+from magistrate.operations.writes.retention import MICROSECONDS_PER_HOUR, delete_ended, delete_events
+from magistrate.store.contract.events import EventFilter, EventsOfKind
+from magistrate.store.contract.lists import Slice
+from magistrate.store.contract.new_rows import NewObject, Stamp
+from magistrate.store.contract.store import Store
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

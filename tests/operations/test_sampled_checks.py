@@ -2,9 +2,10 @@
 
 from collections import Counter
 
-from magistrate.engine.terms import ObjectRef, RelationName, TypeName
+from magistrate.engine.names import RelationName, TypeName
+from magistrate.engine.terms import ObjectRef
 from magistrate.operations.importing.sampled_checks import NOBODY, Sample, draw_checks
-from magistrate.store.contract import NewWarrant
+from magistrate.store.contract.new_rows import NewWarrant
 from tests.scenario_files import claim, stored_warrant
 
 RELATIONS = {TypeName("document"): [RelationName("viewer"), RelationName("editor")]}

@@ -14,7 +14,7 @@ from magistrate.operations.sessions.session_keys import (
     SIGNING_DAYS,
     SessionKeys,
 )
-from magistrate.store.contract import Store
+from magistrate.store.contract.store import Store
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

@@ -11,20 +11,18 @@ from pyroaring import BitMap
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
-from magistrate.engine.graph.adjacent_objects import FEW_NUMBERS
-from magistrate.engine.graph.id_table import MOST_IN_A_BLOCK, MOST_RECENT, IdTable
-from magistrate.engine.query import ObjectsQuery, read_query
-from magistrate.engine.query.connected_graph import MOST_NODES
-from magistrate.engine.terms import ObjectId
-from magistrate.engine.work import Work
+from magistrate.engine.bitmaps.connected_graph import MOST_NODES
+from magistrate.engine.cache.adjacent_objects import FEW_NUMBERS
+from magistrate.engine.cache.ids import MOST_IN_A_BLOCK, MOST_RECENT, IdTable
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.language import ObjectsQuery, read_query
+from magistrate.engine.names import ObjectId
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.existing_numbers import ExistingNumbers
-from magistrate.operations.listings import Listings
-from magistrate.operations.object_listings import ObjectLists
-from magistrate.operations.object_types import create_object_types
-from magistrate.operations.set_listings import MOST_ATTEMPTS, SetListing
+from magistrate.operations.lists.bitmap_listings import MOST_ATTEMPTS, ExistingNumbers, ObjectLists, SetListing
+from magistrate.operations.lists.listings import Listings
+from magistrate.operations.models.object_types import create_object_types
 from tests.memory_source import PLENTY, model_of
 from tests.operations.test_graph import LATEST
 from tests.operations.test_query import (

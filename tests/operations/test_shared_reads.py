@@ -7,9 +7,9 @@ import pytest
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
-from magistrate.engine.evaluation import Check
-from magistrate.engine.terms import ObjectId, Revision
-from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantRead
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.names import ObjectId, Revision
+from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead
 from magistrate.errors import StoreUnavailable
 from magistrate.operations.checks import shared_reads
 from magistrate.operations.checks.check import check_all

@@ -9,10 +9,9 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from magistrate.errors import ServiceUnreachable
-from magistrate.operations.importing import source_lists
-from magistrate.operations.importing.source_lists import MAX_EMPTY_PAGES, SourceLists
-from magistrate.operations.importing.warrant_server import HttpWarrantServer
-from magistrate.store.contract import ImportProgress
+from magistrate.operations.importing import warrant_server as source_lists
+from magistrate.operations.importing.warrant_server import MAX_EMPTY_PAGES, HttpWarrantServer, SourceLists
+from magistrate.store.contract.new_rows import ImportProgress
 from tests.reference_server import KEY, MOST, Reference, reference_server
 from tests.stub_server import Answered, Sent, stub_server
 

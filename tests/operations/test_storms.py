@@ -11,14 +11,14 @@ import pytest
 
 from benchmarks.counting import counting_store
 from magistrate import wiring
-from magistrate.engine.query import read_query
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.lists.language import read_query
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.paging import Wanted
-from magistrate.operations.query import QueryRequest, list_page
-from magistrate.store.contract import Slice
+from magistrate.operations.lists.paging import Wanted
+from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.store.contract.lists import Slice
 from tests import oracle
 from tests.operations.node import Node
 from tests.operations.test_check import OTHER_FOLDER, STORM, new, question, read_state, stormy_warrants

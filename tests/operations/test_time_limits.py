@@ -7,17 +7,18 @@ from random import Random
 import pytest
 from msgspec import structs
 
-from magistrate.engine.query import read_query
-from magistrate.engine.terms import Revision
+from magistrate.engine.lists.language import read_query
+from magistrate.engine.names import Revision
 from magistrate.errors import InvalidParameter
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
-from magistrate.operations.expiry import end_expired
-from magistrate.operations.listings import Listings
-from magistrate.operations.paging import Wanted
-from magistrate.operations.query import QueryRequest, list_page
-from magistrate.operations.warrants import create_warrants, delete_matching, list_warrants, read_filter
-from magistrate.store.contract import NewWarrant, Slice
+from magistrate.operations.lists.listings import Listings
+from magistrate.operations.lists.paging import Wanted
+from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.operations.writes.retention import end_expired
+from magistrate.operations.writes.warrants import create_warrants, delete_matching, list_warrants, read_filter
+from magistrate.store.contract.lists import Slice
+from magistrate.store.contract.new_rows import NewWarrant
 from tests import oracle
 from tests.memory_source import Relations
 from tests.operations.node import Node

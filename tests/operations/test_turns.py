@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.decision import Decision
-from magistrate.engine.terms import Revision
-from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, WORK_BETWEEN_LOOKS
+from magistrate.engine.evaluation.check import Decision
+from magistrate.engine.evaluation.work import WORK_BETWEEN_CHECKPOINTS, WORK_BETWEEN_LOOKS
+from magistrate.engine.names import Revision
 from magistrate.operations.checks.check import FEW_CHECKS, PendingChecks, check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS, checkpoint, is_time_up, limit_work
-from magistrate.store.contract import Snapshot
+from magistrate.store.contract.lists import Snapshot
 from tests.operations.test_check import define, question
 from tests.running import settings_for
 

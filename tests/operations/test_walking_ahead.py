@@ -10,13 +10,12 @@ from msgspec.structs import replace
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
-from magistrate.engine.decision import DENIED, EXPLICIT, IMPLICIT, Decision
-from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.graph import ahead_walk
-from magistrate.engine.read_ahead import MOST_BRANCHES
-from magistrate.engine.terms import Revision
+from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.names import Revision
+from magistrate.engine.walk import ahead_walk
+from magistrate.engine.warrants.read_ahead import MOST_BRANCHES
 from magistrate.errors import NotFound, RevisionLost
-from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
@@ -24,9 +23,10 @@ from magistrate.operations.checks.prefetching_reader import MOST_ROWS
 from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.history.points_in_time import AsOf
 from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS
-from magistrate.store.database import Rows
-from magistrate.store.sql import Parameter
+from magistrate.store.scripts.database import Rows
+from magistrate.store.sql.statements import Parameter
 from magistrate.store.sql_store import SqlStore
 from tests.operations.test_check import Types, define, grant, question
 from tests.operations.test_turns import TASKS, Clock, Iterations

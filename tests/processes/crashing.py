@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from magistrate.store.contract import ALIVE
+from magistrate.store.contract.stored_rows import ALIVE
 from tests.databases import Dump, dump
 from tests.processes.forked_service import ForkedService
 from tests.running import KEY, Client

@@ -10,8 +10,8 @@ from types import TracebackType
 
 import httpx
 
-from magistrate.client_tls import load_trust
 from magistrate.config import SETTINGS
+from magistrate.outgoing_requests import load_trust
 from tests.processes.starting import start_process
 from tests.running import KEY, Client
 

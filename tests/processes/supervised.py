@@ -7,9 +7,9 @@ from functools import partial
 from pathlib import Path
 
 from magistrate import wiring
-from magistrate.api.server.accepting import accept_from
-from magistrate.api.server.server import run_worker
-from magistrate.api.server.supervisor import Bounds, Supervisor
+from magistrate.api.processes.acceptors import accept_from
+from magistrate.api.processes.server import run_worker
+from magistrate.api.processes.supervisor import Bounds, Supervisor
 from magistrate.log import log_to_stderr
 from tests.running import settings_for
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.audit_chain import ChainVerifier
+from magistrate.api.audit.chain import ChainVerifier
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 

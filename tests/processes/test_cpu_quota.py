@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.wiring.cpu_quota import find_cpu_quota
+from magistrate.wiring.server import find_cpu_quota
 
 V1 = "4:memory:/x\n3:cpuset:/x\n2:cpu,cpuacct:/kubepods/pod1/c1\n0::/\n"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.api.server.access_log import AccessLog
-from magistrate.log_output import LineOutput
+from magistrate.api.http.ledger import AccessLog
+from magistrate.log import LineOutput
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from magistrate import wiring
-from magistrate.store.sqlite_file import SUFFIXES, find_exposed_files, migrate_sqlite
+from magistrate.store.sqlite.files import SUFFIXES, find_exposed_files, migrate_sqlite
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, settings_for
 

@@ -19,7 +19,7 @@ import pytest
 
 import magistrate
 from magistrate import wiring
-from magistrate.store.sqlite import SqliteDatabase
+from magistrate.store.sqlite.database import SqliteDatabase
 from tests.api.sockets import connect, head, is_hung_up, read_answer
 from tests.databases import dump
 from tests.processes.service_process import ServiceProcess

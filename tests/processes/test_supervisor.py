@@ -74,7 +74,7 @@ def serving_now(service: ServiceProcess) -> set[str]:
     [
         ("os._exit(7)", "ended with exit code 7"),
         ("os.kill(os.getpid(), 9)", "ended by SIGKILL"),
-        ("import magistrate.wiring.serving as w; w.SURVIVORS = None", "ended with exit code 1"),
+        ("import magistrate.wiring.server as w; w.SURVIVORS = None", "ended with exit code 1"),
     ],
 )
 def test_a_service_whose_workers_cannot_start_ends_and_says_why(tmp_path: Path, line: str, reason: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from magistrate.errors import StoreUnavailable
-from magistrate.temporary import open_temporary_file, writing_to
+from magistrate.temporary_files import open_temporary_file, writing_to
 from tests.cli.every_command import Words, write_files
 from tests.generated_docs import ROOT
 from tests.processes.service_process import ServiceProcess
@@ -54,7 +54,7 @@ def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
 def test_temporary_files_are_made_in_one_place() -> None:
     for path in (ROOT / "src/magistrate").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import | ast.ImportFrom) and path.name != "temporary.py":
+            if isinstance(node, ast.Import | ast.ImportFrom) and path.name != "temporary_files.py":
                 names = {alias.name for alias in node.names} | {getattr(node, "module", "")}
                 assert "tempfile" not in names, path
 

@@ -13,7 +13,7 @@ import httpx
 import pytest
 from cryptography import x509
 
-from magistrate.api.server.tls import TlsFiles, load_context
+from magistrate.api.http.tls import TlsFiles, load_context
 from magistrate.errors import InvalidSetting
 from tests.api.sockets import read_answer, read_to_the_end
 from tests.api.test_fast_path import ALLOWED, DRIVEN, request

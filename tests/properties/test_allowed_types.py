@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import Graph
-from magistrate.engine.query import Query
-from magistrate.engine.terms import Revision
-from magistrate.engine.truth import TRUE
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.truth import TRUE
+from magistrate.engine.lists.language import Query
+from magistrate.engine.names import Revision
+from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import evaluated, explained, found, model_of
 from tests.properties.test_check import RELATIONS, TYPES, Types, model, oracle_value, question, warrants

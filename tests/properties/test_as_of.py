@@ -14,21 +14,21 @@ from msgspec import structs
 
 from benchmarks.counting import counting_store
 from magistrate import wiring
-from magistrate.engine.evaluation import Check
-from magistrate.engine.policy import read_policy
-from magistrate.engine.query import Query
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.truth import TRUE, UNDEFINED
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
+from magistrate.engine.lists.language import Query
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
-from magistrate.operations.as_of import AsOf
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.history import pin_page
-from magistrate.operations.query import QueryRequest, list_page
-from magistrate.store.contract import NewObjectType, NewWarrant, Stamp
+from magistrate.operations.history.points_in_time import AsOf, pin_page
+from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Stamp
 from tests import oracle
 from tests.databases import PostgresServer
 from tests.properties.test_check import Types, model, question, warrants

@@ -8,14 +8,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.nodes import CheckNode
-from magistrate.engine.policy import read_policy
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.nodes import CheckNode
+from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
+from magistrate.engine.model.stratification import find_negation_loop
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.rules import RULE_OPERATORS
-from magistrate.engine.stratification import find_negation_loop
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import TRUE, UNDEFINED
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import evaluated, found_paths, model_of
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from hypothesis import given
 from msgspec.structs import replace
 
-from magistrate.cli.reasons import describe_denial
-from magistrate.engine.explanation import Explanation
-from magistrate.engine.model_tests.rendering import render_explanation
-from magistrate.engine.names import WarrantNames
-from magistrate.engine.terms import ObjectRef, RelationName, Subject
-from magistrate.engine.truth import TRUE
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.written import read_written
+from magistrate.cli.checks.reasons import describe_denial
+from magistrate.engine.evaluation.truth import TRUE
+from magistrate.engine.explanation.explanation import Explanation
+from magistrate.engine.names import RelationName, WarrantNames
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.testing.suite_run import render_explanation
+from magistrate.engine.warrants.notation import read_written
+from magistrate.engine.warrants.warrant import Warrant
 from tests.properties.test_check import oracle_value
 from tests.properties.test_explain import NOW, Case, cases, explanation_of, in_force, nodes_of
 

@@ -17,21 +17,27 @@ from msgspec import structs
 
 from benchmarks.counting import counting_store
 from magistrate import wiring
-from magistrate.engine.difference.comparing import AccessChange
-from magistrate.engine.policy import read_policy
-from magistrate.engine.query.subject_bitmaps import SubjectBitmapSearch
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.bitmaps.subject_batches import SubjectBitmapSearch
+from magistrate.engine.difference.comparison import AccessChange
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND, write_token
 from magistrate.operations.context import Context
-from magistrate.operations.difference import bitmap_comparing, comparing, search
-from magistrate.operations.difference.listing import DifferenceRow
-from magistrate.operations.difference.narrowing import Narrowing, read_narrowing
+from magistrate.operations.difference import affected_access as search
+from magistrate.operations.difference import comparison as bitmap_comparing
+from magistrate.operations.difference import comparison as comparing
+from magistrate.operations.difference.filters import Narrowing, read_narrowing
+from magistrate.operations.difference.pages import DifferenceRow
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference, revisions_kind
-from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
-from magistrate.store.contract import Identity, NewObject, NewObjectType, NewWarrant, RevisionId, Snapshot, Stamp
+from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
 from tests.access import Access, AccessRow, Difference, access, difference
 from tests.databases import PostgresServer
 from tests.memory_source import model_of

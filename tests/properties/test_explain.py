@@ -11,14 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.explanation import Effects, Explanation, ExplanationNode, Suggestion
-from magistrate.engine.names import WarrantNames
-from magistrate.engine.overlay import WarrantKey, warrant_key
-from magistrate.engine.plans import Model
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Subject, TypeName
-from magistrate.engine.truth import TRUE
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.truth import TRUE
+from magistrate.engine.explanation.changes import Effects, Suggestion
+from magistrate.engine.explanation.explanation import Explanation
+from magistrate.engine.explanation.tree import ExplanationNode
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.overlay import WarrantKey, warrant_key
+from magistrate.engine.warrants.warrant import Warrant
 from tests.access import access, difference
 from tests.memory_source import completed, explained, model_of
 from tests.properties.test_check import (

@@ -7,15 +7,16 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import CachedWalk, CheckpointNeeded, Fetch, GivenUp, Graph, Walk
-from magistrate.engine.graph.graph import MOST_VISITS
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.truth import TRUE, UNDEFINED
-from magistrate.engine.warrant_reader import AnyRead
-from magistrate.engine.warrants import ChangedWarrant, Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.cache.entry_reads import Fetch
+from magistrate.engine.cache.graph import MOST_VISITS, CheckpointNeeded, Graph
+from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.walk.walk import CachedWalk, GivenUp, Walk
+from magistrate.engine.warrants.reader import AnyRead
+from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
 from tests.memory_source import PLENTY, change_of, evaluated, model_of, rows_of
 from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, warrants
 

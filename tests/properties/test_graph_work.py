@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from benchmarks.counting import CountingDatabase, counting_store
 from benchmarks.fairness.shapes import SHAPES, TYPES, Groups
 from magistrate import wiring
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph.fetching import FEW_GROUPS
-from magistrate.engine.graph.graph import MOST_EACH
+from magistrate.engine.cache.entry_reads import FEW_GROUPS
+from magistrate.engine.cache.graph import MOST_EACH
+from magistrate.engine.evaluation.check import Check
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context

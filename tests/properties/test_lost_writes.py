@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from magistrate.store.following import STALE_MS
+from magistrate.store.contract.revisions import STALE_MS
 from tests.api.test_lost_writes import FIRST_TOKENS, LOST, PLACES
 from tests.conftest import STORES, new_database_url
 from tests.databases import Dump, dump, restore

@@ -6,14 +6,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import Graph
-from magistrate.engine.plans import Model
-from magistrate.engine.policy import read_policy
-from magistrate.engine.query import Query
-from magistrate.engine.terms import Revision
-from magistrate.engine.truth import TRUE
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.truth import TRUE
+from magistrate.engine.lists.language import Query
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import Revision
+from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import evaluated, explained, found, found_paths, model_of
 from tests.properties.test_check import Types, model, question, warrants

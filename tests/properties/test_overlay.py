@@ -8,23 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import Fetch, GivenUp, Graph, MissingEntries, OverlaidWalk
-from magistrate.engine.overlay import Overlay, warrant_key
-from magistrate.engine.plain_warrants import FIRST_NUMBER
-from magistrate.engine.plans import Model
-from magistrate.engine.query import Query
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.warrant_reader import (
+from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.language import Query
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.walk.overlaid_walk import OverlaidWalk
+from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.warrants.overlay import Overlay, warrant_key
+from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
+from magistrate.engine.warrants.reader import (
     AnyRead,
     ReverseWarrantRead,
     WarrantRead,
     WarrantsByObject,
     WarrantsBySubject,
 )
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
 from tests import oracle
 from tests.memory_source import PLENTY, evaluated, found, found_paths, model_of, rows_of

@@ -7,16 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.names import join_subject_type
-from magistrate.engine.policy import read_policy
-from magistrate.engine.query import ObjectCondition, ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.query.result_set import ResultSet
-from magistrate.engine.query.rows import RelationResult, Reports
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.lists.language import ObjectCondition, ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.lists.results import RelationResult, Reports, ResultSet
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, join_subject_type
+from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
-from magistrate.operations.listings import Entry, SnapshotListing
-from magistrate.store.contract import Slice
+from magistrate.operations.lists.listings import Entry, SnapshotListing
+from magistrate.store.contract.lists import Slice
 from tests import oracle
 from tests.memory_source import found, model_of
 from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, types, warrants

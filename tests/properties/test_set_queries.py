@@ -7,22 +7,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from magistrate.engine.conditions import PolicyEvaluator
-from magistrate.engine.graph import GivenUp, Graph
-from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
-from magistrate.engine.graph.id_table import IdTable
-from magistrate.engine.query import ObjectsQuery, Query
-from magistrate.engine.query.connected_graph import ConnectedGraph, connect_graph
-from magistrate.engine.query.finding import find_targets
-from magistrate.engine.query.object_sets import ObjectSets
-from magistrate.engine.query.rows import QueryRow
-from magistrate.engine.query.search import Steps, WarrantLists
-from magistrate.engine.query.set_pages import OrderedResult, OrderedSets, SetPage, cut_page
-from magistrate.engine.query.set_search import search_sets
-from magistrate.engine.query.subject_pages import OrderedSubjects
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.bitmaps.connected_graph import ConnectedGraph, connect_graph
+from magistrate.engine.bitmaps.object_pages import OrderedResult, OrderedSets, SetPage, cut_page
+from magistrate.engine.bitmaps.object_sets import ObjectSets, search_sets
+from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
+from magistrate.engine.cache.adjacency_reads import AdjacencyFetch
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.cache.ids import IdTable
+from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.language import ObjectsQuery, Query
+from magistrate.engine.lists.query_search import find_targets
+from magistrate.engine.lists.results import QueryRow
+from magistrate.engine.lists.search import Steps, WarrantLists
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import PLENTY, change_of, model_of, rows_of
 from tests.properties.test_check import POLICIES, Types, types, warrants

@@ -14,25 +14,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.warrants import Warrant, policy_digest
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant, policy_digest
 from magistrate.errors import NotFound, PreconditionFailed
-from magistrate.store.contract import (
-    AtomicWrite,
-    NewObject,
-    NewObjectType,
-    NewWarrant,
-    ObjectFilter,
-    ObjectTypeFilter,
-    PageSlice,
-    Precondition,
-    RevisionId,
-    Slice,
-    Stamp,
-    StoredObject,
-    WarrantFilter,
-    WriteCounts,
-)
+from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, PageSlice, Slice, WarrantFilter
+from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.store import AtomicWrite, Precondition, WriteCounts
+from magistrate.store.contract.stored_rows import StoredObject
 from tests.change_log import list_changes
 from tests.databases import PostgresServer
 from tests.running import settings_for

@@ -7,18 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from magistrate.engine.conditions import PolicyEvaluator
-from magistrate.engine.expansion import Plan
-from magistrate.engine.graph import GivenUp, Graph
-from magistrate.engine.graph.subject_fetch import SubjectFetch
-from magistrate.engine.query import SubjectsQuery
-from magistrate.engine.query.finding import list_relations, list_subject_types
-from magistrate.engine.query.plan_edges import PlanEdges
-from magistrate.engine.query.subject_pages import OrderedSubjects
-from magistrate.engine.query.subject_sets import search_subjects
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, TypeName
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.bitmaps.subject_nodes import PlanEdges
+from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
+from magistrate.engine.bitmaps.subject_sets import search_subjects
+from magistrate.engine.cache.adjacency_reads import SubjectFetch
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.language import SubjectsQuery
+from magistrate.engine.lists.query_search import list_relations, list_subject_types
+from magistrate.engine.model.plans import Plan
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import PLENTY, found, model_of
 from tests.properties.test_check import Types, types, warrants

@@ -7,15 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from magistrate.engine.conditions import ALWAYS
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import Fetch, GivenUp, Graph, Walk
-from magistrate.engine.query import Query
-from magistrate.engine.query.finding import find
-from magistrate.engine.terms import ObjectRef, Revision
-from magistrate.engine.truth import TRUE, UNDEFINED
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.cache.entry_reads import Fetch
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.conditions import ALWAYS
+from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.language import Query
+from magistrate.engine.lists.query_search import find
+from magistrate.engine.names import Revision
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.walk.walk import GivenUp, Walk
+from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import PLENTY, change_of, evaluated, found, found_paths, model_of, searched
 from tests.properties import test_graph, test_query

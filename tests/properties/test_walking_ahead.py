@@ -12,23 +12,24 @@ from hypothesis import strategies as st
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
-from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import GivenUp
-from magistrate.engine.graph.ahead_walk import walk_ahead
-from magistrate.engine.plans import Model
-from magistrate.engine.read_ahead import ReadsAhead, outline_reads
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.truth import TRUE, UNDEFINED
-from magistrate.engine.warrant_reader import WarrantRead, WarrantReader
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.walk.ahead_walk import walk_ahead
+from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.warrants.read_ahead import ReadsAhead, outline_reads
+from magistrate.engine.warrants.reader import WarrantRead, WarrantReader
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded, NotFound
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.prefetching_reader import PrefetchingReader
 from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
-from magistrate.store.contract import NewObjectType, Stamp, Store
+from magistrate.store.contract.new_rows import NewObjectType, Stamp
+from magistrate.store.contract.store import Store
 from tests.databases import PostgresServer
 from tests.memory_source import PLENTY, evaluated, model_of, rows_of
 from tests.properties.test_check import Types, model, oracle_value, question, warrants

@@ -1,27 +1,18 @@
-"""The sentences of magistrate/store/contract.py about atomic writes and deletes by filter, on every store."""
+"""The sentences of magistrate/store/contract/store.py about atomic writes and deletes by filter, on every store."""
 
 import asyncio
 from collections.abc import Sequence
 
 import pytest
 
-from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, object_ref
+from magistrate.engine.names import ObjectId, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, object_ref
 from magistrate.errors import InvalidParameter, KeyReused, NotFound, PreconditionFailed, RevisionLost
-from magistrate.store.contract import (
-    AtomicWrite,
-    NewObject,
-    NewWarrant,
-    Once,
-    Precondition,
-    RevisionId,
-    Slice,
-    Snapshot,
-    Stamp,
-    Store,
-    WarrantFilter,
-    WriteCounts,
-)
-from magistrate.store.events import EventFilter, EventsOfKind
+from magistrate.store.contract.events import EventFilter, EventsOfKind
+from magistrate.store.contract.lists import Slice, Snapshot, WarrantFilter
+from magistrate.store.contract.new_rows import NewObject, NewWarrant, Once, Stamp
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.store import AtomicWrite, Precondition, Store, WriteCounts
 from tests.change_log import list_changes
 from tests.store.test_warrants import NOW, anything_goes, delete, new, objects, put, relation_results, stamp
 

@@ -7,23 +7,22 @@ from contextlib import asynccontextmanager
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import WILDCARD, ObjectId, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import Subject, object_ref
 from magistrate.errors import StoreUnavailable
-from magistrate.store.contract import (
-    AtomicWrite,
+from magistrate.store.contract.events import DecisionRecord
+from magistrate.store.contract.keys import SessionKey
+from magistrate.store.contract.new_rows import (
     ImportBatch,
     ImportProgress,
     NewObject,
     NewObjectType,
     NewWarrant,
     Once,
-    Precondition,
     Stamp,
-    Store,
 )
-from magistrate.store.database import Observer
-from magistrate.store.events import DecisionRecord
-from magistrate.store.session_keys import SessionKey
+from magistrate.store.contract.store import AtomicWrite, Precondition, Store
+from magistrate.store.scripts.database import Observer
 from tests.databases import PostgresServer, dump
 from tests.running import settings_for
 

@@ -1,4 +1,4 @@
-"""The one conformance suite: every sentence of magistrate/store/contract.py, on every store."""
+"""The one conformance suite: every sentence of magistrate/store/contract/store.py, on every store."""
 
 import asyncio
 import threading
@@ -9,7 +9,8 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.engine.terms import ObjectId, ObjectRef, PolicyName, Revision, TypeName, object_ref, type_name
+from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, object_ref, type_name
 from magistrate.errors import (
     InvalidParameter,
     KeyReused,
@@ -20,20 +21,12 @@ from magistrate.errors import (
     SchemaMismatch,
     StoreUnavailable,
 )
-from magistrate.operations.paging import Values
-from magistrate.store.contract import (
-    NewModel,
-    NewObject,
-    NewObjectType,
-    ObjectFilter,
-    ObjectTypeFilter,
-    Once,
-    RevisionId,
-    Slice,
-    Stamp,
-    Store,
-    StoredObject,
-)
+from magistrate.operations.lists.paging import Values
+from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, Slice
+from magistrate.store.contract.new_rows import NewModel, NewObject, NewObjectType, Once, Stamp
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.store import Store
+from magistrate.store.contract.stored_rows import StoredObject
 from tests.change_log import list_changes
 from tests.running import settings_for
 

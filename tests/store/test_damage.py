@@ -10,11 +10,14 @@ import apsw
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, RelationName, Subject, TypeName, object_ref
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.terms import Subject, object_ref
 from magistrate.errors import StoreUnavailable
-from magistrate.store.contract import NewObject, NewWarrant, ObjectFilter, Slice, Stamp, Store
-from magistrate.store.sqlite_connection import DAMAGED
-from magistrate.store.sqlite_probe import probe_file
+from magistrate.store.contract.lists import ObjectFilter, Slice
+from magistrate.store.contract.new_rows import NewObject, NewWarrant, Stamp
+from magistrate.store.contract.store import Store
+from magistrate.store.sqlite.database import probe_file
+from magistrate.store.sqlite.files import DAMAGED
 from tests.running import Client, running_service, settings_for
 
 pytestmark = pytest.mark.anyio

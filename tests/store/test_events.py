@@ -1,4 +1,4 @@
-"""The part of the conformance suite that is about events: every sentence of magistrate/store/events.py, on every
+"""The part of the conformance suite that is about events: every sentence of store/contract/events.py, on every
 store."""
 
 import random
@@ -9,11 +9,14 @@ import msgspec
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
-from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Slice, Snapshot, Stamp, Store
-from magistrate.store.decisions import DELETED_AT_ONCE
-from magistrate.store.events import DecisionRecord, Event, EventFilter, EventsOfKind
-from magistrate.store.session_keys import SessionKey
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Subject, object_ref
+from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventsOfKind
+from magistrate.store.contract.keys import SessionKey
+from magistrate.store.contract.lists import Slice, Snapshot
+from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
+from magistrate.store.contract.store import Store
+from magistrate.store.scripts.decisions import DELETED_AT_ONCE
 from tests.change_log import list_changes
 from tests.databases import dump
 from tests.running import settings_for

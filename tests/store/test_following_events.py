@@ -7,10 +7,11 @@ from contextlib import AsyncExitStack
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import Revision
+from magistrate.engine.names import Revision
 from magistrate.errors import EventsNotKept
-from magistrate.store.contract import Slice, Store
-from magistrate.store.events import Event, EventFilter, EventPosition, EventsOfKind, build_position
+from magistrate.store.contract.events import Event, EventFilter, EventPosition, EventsOfKind, build_position
+from magistrate.store.contract.lists import Slice
+from magistrate.store.contract.store import Store
 from tests.running import settings_for
 from tests.store.test_events import EVERYTHING, NOW, anything_goes, decided, fill, new, stamp, viewer
 

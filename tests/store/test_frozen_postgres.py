@@ -10,9 +10,11 @@ from contextlib import ExitStack
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, TypeName, object_ref
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.terms import object_ref
 from magistrate.errors import OutcomeUnknown, StoreUnavailable
-from magistrate.store.contract import NewObject, Once, Stamp, Store
+from magistrate.store.contract.new_rows import NewObject, Once, Stamp
+from magistrate.store.contract.store import Store
 from tests.databases import PostgresServer
 from tests.running import settings_for
 

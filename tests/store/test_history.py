@@ -1,4 +1,4 @@
-"""Every sentence of magistrate/store/history.py, on every store."""
+"""Every sentence of magistrate/store/contract/revisions.py, on every store."""
 
 import apsw
 import psycopg
@@ -6,11 +6,13 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, type_name
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Subject, type_name
 from magistrate.errors import RevisionUnavailable
-from magistrate.store import migrate
-from magistrate.store.contract import NewObject, NewObjectType, NewWarrant, Stamp, Store
-from magistrate.store.history import LoggedChange, RevisionLookup, RevisionTime, Span
+from magistrate.store import schema as migrate
+from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
+from magistrate.store.contract.revisions import LoggedChange, RevisionLookup, RevisionTime, Span
+from magistrate.store.contract.store import Store
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

@@ -1,4 +1,4 @@
-"""The sentences of magistrate/store/contract.py about imports, on every store."""
+"""The sentences of magistrate/store/contract/store.py about imports, on every store."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,22 +6,21 @@ import msgspec
 import pytest
 from msgspec import structs
 
-from magistrate.engine.terms import ObjectId, ObjectRef, Revision, TypeName, object_ref
-from magistrate.engine.warrants import policy_digest
+from magistrate.engine.names import ObjectId, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, object_ref
+from magistrate.engine.warrants.warrant import policy_digest
 from magistrate.errors import InvalidParameter
-from magistrate.store.contract import (
+from magistrate.store.contract.lists import ObjectFilter, Slice, WarrantFilter
+from magistrate.store.contract.new_rows import (
     ImportBatch,
     Imported,
     ImportProgress,
     NewObject,
     NewObjectType,
     NewWarrant,
-    ObjectFilter,
-    Slice,
     Stamp,
-    Store,
-    WarrantFilter,
 )
+from magistrate.store.contract.store import Store
 from tests.change_log import list_changes
 from tests.databases import dump
 from tests.scenario_files import claim, stored_warrant

@@ -9,10 +9,12 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
-from magistrate.engine.terms import ObjectId, PolicyName, RelationName, Revision, Subject, TypeName, object_ref
-from magistrate.store import migrate
-from magistrate.store.contract import (
-    ALIVE,
+from magistrate.engine.names import ObjectId, PolicyName, RelationName, Revision, TypeName
+from magistrate.engine.terms import Subject, object_ref
+from magistrate.store import schema as migrate
+from magistrate.store.contract.events import DecisionRecord
+from magistrate.store.contract.keys import SessionKey, StoredKey
+from magistrate.store.contract.new_rows import (
     ImportBatch,
     ImportProgress,
     NewObject,
@@ -21,9 +23,7 @@ from magistrate.store.contract import (
     Once,
     Stamp,
 )
-from magistrate.store.events import DecisionRecord
-from magistrate.store.keys import StoredKey
-from magistrate.store.session_keys import SessionKey
+from magistrate.store.contract.stored_rows import ALIVE
 from tests.databases import dump
 from tests.running import settings_for
 

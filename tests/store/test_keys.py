@@ -1,4 +1,4 @@
-"""The sentences of magistrate/store/keys.py, on every store."""
+"""The sentences of magistrate/store/contract/keys.py, on every store."""
 
 import asyncio
 from dataclasses import replace
@@ -6,11 +6,12 @@ from dataclasses import replace
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, Revision, TypeName
+from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.errors import Conflict, NotFound
-from magistrate.store.caller_keys import KEYS_AT_ONCE
-from magistrate.store.contract import NewObject, Stamp, Store
-from magistrate.store.keys import NewSecret, StoredKey
+from magistrate.store.contract.keys import NewSecret, StoredKey
+from magistrate.store.contract.new_rows import NewObject, Stamp
+from magistrate.store.contract.store import Store
+from magistrate.store.scripts.keys import KEYS_AT_ONCE
 from tests.databases import dump
 from tests.running import settings_for
 

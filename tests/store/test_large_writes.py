@@ -7,15 +7,17 @@ from hypothesis import strategies as st
 
 from benchmarks.callers import count_steps
 from benchmarks.writes import ELEMENTS, build_warrants
-from magistrate.engine.names import warrant_names
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.warrants import warrant_pattern
-from magistrate.store import sql
-from magistrate.store.atomic_writes import write_atomically
-from magistrate.store.contract import AtomicWrite, NewWarrant, Stamp, StoredObject
-from magistrate.store.database import Execute, FindTogether, Script
-from magistrate.store.versioned import EFFECTS_AT_ONCE, Effect, Key, WriteOutcome, write
-from magistrate.store.warrants import _plan_writes, objects_of, patterns_of, warrant_key
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, warrant_names
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import warrant_pattern
+from magistrate.store.contract.new_rows import NewWarrant, Stamp
+from magistrate.store.contract.store import AtomicWrite
+from magistrate.store.contract.stored_rows import StoredObject
+from magistrate.store.scripts.batches import write_atomically
+from magistrate.store.scripts.database import Execute, FindTogether, Script
+from magistrate.store.scripts.versions import EFFECTS_AT_ONCE, Effect, Key, WriteOutcome, write
+from magistrate.store.scripts.warrants import _plan_writes, objects_of, patterns_of, warrant_key
+from magistrate.store.sql import statements as sql
 
 AT, REVISION = 1_763_683_200_000_000, Revision(7)
 MOST_OF_A_WARRANT = 250

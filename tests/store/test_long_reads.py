@@ -12,12 +12,14 @@ from pathlib import Path
 import pytest
 
 from benchmarks.counting import counting_store
-from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
-from magistrate.engine.warrant_reader import WarrantRead, WarrantsByObject
-from magistrate.store.contract import NewObject, NewWarrant, ObjectFilter, ObjectTypeFilter, Slice, Stamp
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
+from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, Slice
+from magistrate.store.contract.new_rows import NewObject, NewWarrant, Stamp
+from magistrate.store.sql_reads import FEW_ROWS
 from magistrate.store.sql_store import FEW_LARGE_ROWS
-from magistrate.store.sqlite import MOST_STEPS_OF_A_LOOKUP
-from magistrate.store.warrant_reads import FEW_ROWS
+from magistrate.store.sqlite.database import MOST_STEPS_OF_A_LOOKUP
 from tests.databases import new_migrated_file
 
 pytestmark = pytest.mark.anyio

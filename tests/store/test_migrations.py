@@ -7,8 +7,8 @@ import pytest
 from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.errors import SchemaMismatch, StoreUnavailable
-from magistrate.store import migrate
-from magistrate.store.contract import ALIVE
+from magistrate.store import schema as migrate
+from magistrate.store.contract.stored_rows import ALIVE
 from tests.databases import dump, run_sql
 from tests.running import settings_for
 

@@ -9,11 +9,13 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import PostgresUrl, read_database_url
-from magistrate.engine.terms import ObjectId, TypeName, object_ref
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.terms import object_ref
 from magistrate.errors import InvalidSetting, OutcomeUnknown, StoreUnavailable
-from magistrate.store import postgres_connections
-from magistrate.store.contract import NewObject, Stamp, Store
-from magistrate.store.postgres_connections import translate_error
+from magistrate.store.contract.new_rows import NewObject, Stamp
+from magistrate.store.contract.store import Store
+from magistrate.store.postgres import connections as postgres_connections
+from magistrate.store.postgres.connections import translate_error
 from magistrate.store.sql_store import SqlStore
 from tests.databases import PostgresServer, run_sql, set_default
 from tests.running import settings_for

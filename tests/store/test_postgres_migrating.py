@@ -12,7 +12,7 @@ import pytest
 
 from magistrate import wiring
 from magistrate.errors import StoreUnavailable
-from magistrate.store import migrate
+from magistrate.store import schema as migrate
 from tests.databases import PostgresServer, dump, run_sql, set_default
 from tests.processes.service_process import ServiceProcess
 from tests.running import settings_for

@@ -8,8 +8,8 @@ import pytest
 
 from magistrate import wiring
 from magistrate.errors import InvalidSetting, MagistrateError, StoreUnavailable
-from magistrate.store.postgres import PostgresDatabase
-from magistrate.store.postgres_password import PasswordCommand
+from magistrate.store.postgres.database import PostgresDatabase
+from magistrate.store.postgres.password import PasswordCommand
 from magistrate.store.sql_store import SqlStore
 from tests.conftest import new_database_url
 from tests.running import running_service, settings_for

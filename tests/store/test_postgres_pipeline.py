@@ -6,7 +6,7 @@ from weakref import ref
 import psycopg
 import pytest
 
-from magistrate.store.postgres_pipeline import (
+from magistrate.store.postgres.pipeline import (
     STATEMENTS_AT_ONCE,
     VALUES_AT_ONCE,
     Statement,

@@ -11,33 +11,30 @@ from msgspec.structs import replace
 
 from magistrate import wiring
 from magistrate.config import PostgresUrl, SqliteUrl, read_database_url
-from magistrate.engine.names import warrant_names
-from magistrate.engine.read_ahead import NOBODY, FollowingRead, PlacedRead, ReadOutline, ReadsAhead
-from magistrate.engine.terms import ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
-from magistrate.engine.warrant_reader import (
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName, warrant_names
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.read_ahead import NOBODY, FollowingRead, PlacedRead, ReadOutline, ReadsAhead
+from magistrate.engine.warrants.reader import (
     AnyRead,
     ReverseWarrantRead,
     WarrantRead,
     WarrantsByObject,
     WarrantsBySubject,
 )
-from magistrate.engine.warrants import WarrantPattern
-from magistrate.store import sql, sql_collecting, sql_credentials, sql_models
-from magistrate.store.batch_reads import (
-    JoinTemplates,
-    ahead_statement,
-    objects_statement,
-    read_statement,
-    split_objects,
-)
-from magistrate.store.contract import ALIVE, Slice
-from magistrate.store.event_listing import events_statement, follow_statement
-from magistrate.store.events import EventFilter, EventPosition, EventsOfKind, Place
-from magistrate.store.matching import match_statement
-from magistrate.store.postgres import PostgresDatabase
-from magistrate.store.postgres_statements import find_each
-from magistrate.store.sql_lists import ListFilter, list_statement
-from magistrate.store.sqlite import SqliteDatabase
+from magistrate.engine.warrants.warrant import WarrantPattern
+from magistrate.store.contract.events import EventFilter, EventPosition, EventsOfKind, Place
+from magistrate.store.contract.lists import Slice
+from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.postgres.database import PostgresDatabase
+from magistrate.store.postgres.pipeline import find_each
+from magistrate.store.sql import keys as sql_credentials
+from magistrate.store.sql import policies as sql_models
+from magistrate.store.sql import statements as sql
+from magistrate.store.sql import statements as sql_collecting
+from magistrate.store.sql.events import events_statement, follow_statement
+from magistrate.store.sql.lists import ListFilter, list_statement, match_statement
+from magistrate.store.sql.reads import JoinTemplates, ahead_statement, objects_statement, read_statement, split_objects
+from magistrate.store.sqlite.database import SqliteDatabase
 from tests.databases import PostgresServer
 from tests.running import settings_for
 

@@ -5,11 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import Subject, object_ref
 from magistrate.errors import NotFound
-from magistrate.store.contract import NewObjectType, NewWarrant, Once, Stamp, Store
-from magistrate.store.following import Staleness
-from magistrate.store.recent_changes import MOST_GROUPS, MOST_ROWS
+from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Once, Stamp
+from magistrate.store.contract.revisions import Staleness
+from magistrate.store.contract.store import Store
+from magistrate.store.postgres.recent_changes import MOST_GROUPS, MOST_ROWS
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

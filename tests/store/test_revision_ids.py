@@ -5,21 +5,13 @@ from collections.abc import AsyncIterator
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, Revision, TypeName, object_ref
+from magistrate.engine.names import ObjectId, Revision, TypeName
+from magistrate.engine.terms import object_ref
 from magistrate.errors import HistoryReplaced, PreconditionFailed, RevisionLost
-from magistrate.store.contract import (
-    ALIVE,
-    NOTHING_WRITTEN,
-    AtomicWrite,
-    NewModel,
-    NewObject,
-    NewWarrant,
-    Precondition,
-    Presence,
-    RevisionId,
-    Stamp,
-    Store,
-)
+from magistrate.store.contract.new_rows import NewModel, NewObject, NewWarrant, Stamp
+from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
+from magistrate.store.contract.store import AtomicWrite, Precondition, Store
+from magistrate.store.contract.stored_rows import ALIVE
 from tests.databases import dump, restore, run_sql
 from tests.running import settings_for
 from tests.store.test_warrants import new as new_warrant

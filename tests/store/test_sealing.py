@@ -9,8 +9,8 @@ import pytest
 from magistrate import wiring
 from magistrate.config import Settings, SqliteUrl
 from magistrate.errors import InvalidSetting, SigningKeysLocked
-from magistrate.store.sealing import SEALED_PREFIX, read_sealing
-from magistrate.store.session_keys import SessionKey
+from magistrate.store.contract.keys import SessionKey
+from magistrate.store.scripts.key_encryption import SEALED_PREFIX, read_sealing
 from tests.databases import dump
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, running_service, settings_for

@@ -1,14 +1,15 @@
-"""The sentences of magistrate/store/session_keys.py, on every store."""
+"""The sentences of magistrate/store/contract/keys.py, on every store."""
 
 import asyncio
 
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, Revision, TypeName
+from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.errors import StoreUnavailable
-from magistrate.store.contract import NewObject, Stamp, Store
-from magistrate.store.session_keys import KeptKeys, SessionKey
+from magistrate.store.contract.keys import KeptKeys, SessionKey
+from magistrate.store.contract.new_rows import NewObject, Stamp
+from magistrate.store.contract.store import Store
 from tests.databases import dump
 from tests.running import settings_for
 

@@ -10,14 +10,17 @@ import apsw
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, Revision, TypeName, object_ref
+from magistrate.engine.names import ObjectId, Revision, TypeName
+from magistrate.engine.terms import object_ref
 from magistrate.errors import NotFound, StoreUnavailable
-from magistrate.store.contract import NewObject, ObjectFilter, Slice, Stamp, Store
-from magistrate.store.database import Script
-from magistrate.store.objects import put_objects
-from magistrate.store.sql import MOVE_HEAD
+from magistrate.store.contract.lists import ObjectFilter, Slice
+from magistrate.store.contract.new_rows import NewObject, Stamp
+from magistrate.store.contract.store import Store
+from magistrate.store.scripts.database import Script
+from magistrate.store.scripts.objects import put_objects
+from magistrate.store.sql.statements import MOVE_HEAD
 from magistrate.store.sql_store import SqlStore
-from magistrate.store.sqlite import SqliteDatabase
+from magistrate.store.sqlite.database import SqliteDatabase
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.store import sql
-from magistrate.store.database import Find
-from magistrate.store.insertions import ROWS_AT_ONCE, join_insertions
-from magistrate.store.sqlite_connection import open_connection
-from magistrate.store.sqlite_file import migrate_sqlite
-from magistrate.store.sqlite_lookups import KEYS_AT_ONCE, MANY_KEYS, find_statements
+from magistrate.store.scripts.database import Find
+from magistrate.store.sql import statements as sql
+from magistrate.store.sql.insertions import ROWS_AT_ONCE, join_insertions
+from magistrate.store.sqlite.files import migrate_sqlite, open_connection
+from magistrate.store.sqlite.writer import KEYS_AT_ONCE, MANY_KEYS, find_statements
 
 OBJECTS = [(of_type, f"id-{number}") for of_type in ("document", "folder") for number in range(2 * KEYS_AT_ONCE)]
 STORED = OBJECTS[::2]

@@ -1,4 +1,4 @@
-"""The sentences of magistrate/store/contract.py about time limits, renewal and the clock, on every store."""
+"""The sentences of magistrate/store/contract/store.py about time limits, renewal and the clock, on every store."""
 
 import asyncio
 import time
@@ -7,30 +7,22 @@ import pytest
 from msgspec.structs import replace
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, RelationName, Revision, TypeName, object_ref
-from magistrate.engine.warrant_reader import (
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import object_ref
+from magistrate.engine.warrants.reader import (
     AnyRead,
     ReverseWarrantRead,
     WarrantRead,
     WarrantsByObject,
     WarrantsBySubject,
 )
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
-from magistrate.store.contract import (
-    AtomicWrite,
-    ImportBatch,
-    NewWarrant,
-    Once,
-    Slice,
-    Snapshot,
-    Stamp,
-    Store,
-    WarrantFilter,
-    write_outcome,
-)
-from magistrate.store.database_clock import DatabaseClock
-from magistrate.store.events import Event, EventFilter, EventsOfKind
+from magistrate.store.contract.events import Event, EventFilter, EventsOfKind
+from magistrate.store.contract.lists import Slice, Snapshot, WarrantFilter
+from magistrate.store.contract.new_rows import ImportBatch, NewWarrant, Once, Stamp, write_outcome
+from magistrate.store.contract.store import AtomicWrite, Store
+from magistrate.store.postgres.database import DatabaseClock
 from tests.change_log import list_changes
 from tests.running import settings_for
 from tests.store.test_warrants import NOW, anything_goes, delete, new, objects, stamp

@@ -9,11 +9,10 @@ import apsw
 import pytest
 
 from magistrate import wiring
-from magistrate.engine.terms import ObjectId, TypeName
-from magistrate.store.contract import NewObject, Stamp
-from magistrate.store.sqlite_connection import open_connection
-from magistrate.store.sqlite_file import migrate_sqlite
-from magistrate.store.wal_checkpoints import PAGES_BETWEEN_CHECKPOINTS, WalCheckpoints
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.store.contract.new_rows import NewObject, Stamp
+from magistrate.store.sqlite.files import migrate_sqlite, open_connection
+from magistrate.store.sqlite.writer import PAGES_BETWEEN_CHECKPOINTS, WalCheckpoints
 from tests.running import settings_for
 
 PAGE_BYTES = 4_096

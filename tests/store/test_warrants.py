@@ -1,4 +1,4 @@
-"""The sentences of magistrate/store/contract.py about warrants, on every store."""
+"""The sentences of magistrate/store/contract/store.py about warrants, on every store."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -7,33 +7,24 @@ import pytest
 
 from benchmarks.counting import counting_store
 from magistrate import wiring
-from magistrate.engine.names import warrant_names
-from magistrate.engine.read_ahead import AheadResult, ReadsAhead, outline_reads
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName, object_ref
-from magistrate.engine.warrant_reader import (
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, warrant_names
+from magistrate.engine.terms import ObjectRef, Subject, object_ref
+from magistrate.engine.warrants.read_ahead import AheadResult, ReadsAhead, outline_reads
+from magistrate.engine.warrants.reader import (
     AnyRead,
     ReverseWarrantRead,
     WarrantRead,
     WarrantsByObject,
     WarrantsBySubject,
 )
-from magistrate.engine.warrants import ChangedWarrant, Warrant, policy_digest
+from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, policy_digest
 from magistrate.errors import InvalidParameter, NotFound, RevisionUnavailable, StoreUnavailable
-from magistrate.store.contract import (
-    NewObject,
-    NewObjectType,
-    NewWarrant,
-    ObjectFilter,
-    Once,
-    Slice,
-    Snapshot,
-    Stamp,
-    Store,
-    StoredObject,
-    WarrantFilter,
-)
-from magistrate.store.following import AGING_MS, STALE_MS, Staleness
-from magistrate.store.warrant_reads import FEW_ROWS, MANY_IDS
+from magistrate.store.contract.lists import ObjectFilter, Slice, Snapshot, WarrantFilter
+from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Once, Stamp
+from magistrate.store.contract.revisions import AGING_MS, STALE_MS, Staleness
+from magistrate.store.contract.store import Store
+from magistrate.store.contract.stored_rows import StoredObject
+from magistrate.store.sql_reads import FEW_ROWS, MANY_IDS
 from tests.change_log import list_changes
 from tests.memory_source import model_of, rows_of
 from tests.running import settings_for

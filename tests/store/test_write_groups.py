@@ -12,25 +12,16 @@ import pytest
 
 from magistrate import wiring
 from magistrate.config import PostgresUrl, read_database_url
-from magistrate.engine.terms import ObjectId, RelationName, Revision, Subject, TypeName, object_ref
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import Subject, object_ref
 from magistrate.errors import NotFound, OutcomeUnknown, StoreUnavailable
-from magistrate.store.contract import (
-    AtomicWrite,
-    NewObject,
-    NewObjectType,
-    NewWarrant,
-    Once,
-    Precondition,
-    Slice,
-    Stamp,
-    Store,
-    WarrantFilter,
-)
-from magistrate.store.database import Execute, Observer, Script, Select, observe_nothing
-from magistrate.store.insertions import ROWS_AT_ONCE, insert_rows
-from magistrate.store.postgres_transaction import KEYS_AT_ONCE
-from magistrate.store.postgres_writing import WRITES_AT_ONCE
-from magistrate.store.script_runs import MOST_UNSENT_VALUES
+from magistrate.store.contract.lists import Slice, WarrantFilter
+from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Once, Stamp
+from magistrate.store.contract.store import AtomicWrite, Precondition, Store
+from magistrate.store.postgres.writer import KEYS_AT_ONCE, WRITES_AT_ONCE
+from magistrate.store.scripts.database import Execute, Observer, Script, Select, observe_nothing
+from magistrate.store.scripts.runs import MOST_UNSENT_VALUES
+from magistrate.store.sql.insertions import ROWS_AT_ONCE, insert_rows
 from magistrate.store.sql_store import SqlStore
 from tests.change_log import list_changes
 from tests.databases import PostgresServer, dump, run_sql

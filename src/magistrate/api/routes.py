@@ -10,6 +10,8 @@ from magistrate.api.endpoints import (
     events,
     explain,
     keys,
+    model_tests,
+    models,
     object_types,
     objects,
     policies,
@@ -25,6 +27,8 @@ from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnsw
 from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
 from magistrate.api.endpoints.keys import CallerAnswer, IssuedKeyAnswer, KeyAnswer, KeyBody, RotationBody
 from magistrate.api.endpoints.lists import ListAnswer
+from magistrate.api.endpoints.model_tests import ModelTestAnswer, ModelTestBody
+from magistrate.api.endpoints.models import ModelPlanAnswer, ModelValidationAnswer
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
 from magistrate.api.endpoints.policies import NamedPolicyAnswer, NamedPolicyBody
@@ -33,9 +37,9 @@ from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
 from magistrate.api.endpoints.writes import FilteredDeletionAnswer, FilteredDeletionBody, WriteAnswer, WriteBody
 from magistrate.api.fga.routes import FGA_ROUTES
-from magistrate.api.model_routes import KEEP_EXISTING, MODEL_ROUTES
 from magistrate.api.route import (
     AS_OF_PARAMETER,
+    EXPECTED_REVISION,
     ONE_ROW,
     SEARCH,
     TEXT,
@@ -58,13 +62,12 @@ from magistrate.api.used_types import (
     list_none,
 )
 from magistrate.api.v1.routes import v1_routes
-from magistrate.engine.query import MAX_QUERY_LENGTH
-from magistrate.operations.callers import Scope
-from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
-from magistrate.operations.difference.narrowing import OBJECT, OF, SUBJECT, Q
+from magistrate.engine.lists.language import MAX_QUERY_LENGTH
+from magistrate.engine.text.json_documents import ModelBody, TypeBody
+from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, Q
 from magistrate.operations.difference.pages import DIFFERENCE_LIST
 from magistrate.operations.difference.revisions import FROM, TO
-from magistrate.operations.events import (
+from magistrate.operations.history.events import (
     ACCESS_EVENT_LIST,
     ACCESS_NAMES,
     ACCESS_TYPES,
@@ -76,12 +79,55 @@ from magistrate.operations.events import (
     RESOURCE_TYPES,
     SOURCE,
 )
-from magistrate.operations.keys import KEY_LIST
-from magistrate.operations.object_types import OBJECT_TYPE_LIST
-from magistrate.operations.objects import OBJECT_LIST
-from magistrate.operations.policies import POLICY_LIST
-from magistrate.operations.query import QUERY_LIST
-from magistrate.operations.warrants import FILTERS, WARRANT_LIST
+from magistrate.operations.keys.caller_keys import KEY_LIST
+from magistrate.operations.keys.callers import Scope
+from magistrate.operations.lists.query import QUERY_LIST
+from magistrate.operations.models.object_types import OBJECT_TYPE_LIST
+from magistrate.operations.models.policies import POLICY_LIST
+from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
+from magistrate.operations.writes.objects import OBJECT_LIST
+from magistrate.operations.writes.warrants import FILTERS, WARRANT_LIST
+
+KEEP_EXISTING = Parameter(
+    "keepExisting",
+    "whether stored warrants that `allowedTypes` forbids are kept, without effect; otherwise they are an error",
+    {"type": "boolean", "default": False},
+)
+
+MODEL_ROUTES: tuple[Route, ...] = (
+    Route(
+        "GET", "/v2/model", models.get, "Get the whole model, in JSON or as text",
+        answer=ModelBody, parameters=ONE_ROW, answers_text=True,
+        scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
+        "PUT", "/v2/model", models.put, "Replace the whole model, given in text or JSON",
+        answer=ModelBody, body=ModelBody | list[TypeBody], writes=True, takes_text=True, answers_text=True,
+        parameters=(KEEP_EXISTING, EXPECTED_REVISION),
+        scope=Scope.MODEL, list_types=list_all,
+    ),
+    Route(
+        "POST", "/v2/model/plan", models.plan, "Find what writing a model would change",
+        answer=ModelPlanAnswer, body=ModelBody | list[TypeBody], takes_text=True,
+        scope=Scope.READ, list_types=list_all,
+    ),
+    Route(
+        "POST", "/v2/model/validate", models.validate, "Find what is wrong with a model in text or JSON",
+        answer=ModelValidationAnswer, body=ModelBody | list[TypeBody], takes_text=True,
+        scope=Scope.READ, list_types=list_none,
+    ),
+    Route(
+        "POST", "/v2/model/convert", models.convert, "Convert a model from text to JSON, or back",
+        answer=ModelBody, body=ModelBody | list[TypeBody], takes_text=True, answers_text=True,
+        scope=Scope.READ, list_types=list_none,
+    ),
+    Route(
+        "POST", "/v2/model/test", model_tests.run, "Run the tests of a model, given in YAML or JSON",
+        answer=ModelTestAnswer, body=ModelTestBody, takes_text=True,
+        scope=Scope.READ, list_types=list_all,
+    ),
+)  # fmt: skip
+
 
 _OBJECT_TYPE_LIST = list_parameters(OBJECT_TYPE_LIST, SEARCH, AS_OF_PARAMETER)
 _POLICY_LIST = list_parameters(POLICY_LIST, AS_OF_PARAMETER)

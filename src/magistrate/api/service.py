@@ -6,18 +6,18 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from magistrate.api.admission import Admissions
 from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.callers import Holder, KeyRing
-from magistrate.api.parse import read_boolean
-from magistrate.api.render import AnswerMemory, render_in_steps
-from magistrate.api.server.rate_limit import RateLimit
-from magistrate.engine.terms import Revision
-from magistrate.operations.as_of import AS_OF, AsOf, read_as_of
-from magistrate.operations.callers import Caller
+from magistrate.api.http.admission import Admissions
+from magistrate.api.http.json_values import AnswerMemory, render_in_steps
+from magistrate.api.http.rate_limits import RateLimit
+from magistrate.api.http.request_values import read_boolean
+from magistrate.engine.names import Revision
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.store.contract import Once, Stamp
+from magistrate.operations.history.points_in_time import AS_OF, AsOf, read_as_of
+from magistrate.operations.keys.callers import Caller
+from magistrate.store.contract.new_rows import Once, Stamp
 
 B = TypeVar("B")
 

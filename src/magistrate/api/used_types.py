@@ -9,9 +9,9 @@ from typing import Any
 
 from magistrate.api.service import Call
 from magistrate.api.v1.query import CLAUSES, read_clause
-from magistrate.engine.query import ObjectsQuery, read_query
-from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
-from magistrate.operations.events import KIND, OBJECTS
+from magistrate.engine.lists.language import ObjectsQuery, read_query
+from magistrate.operations.history.events import KIND, OBJECTS
+from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS
 
 ListTypes = Callable[[Call[Any]], Collection[str | None]]
 

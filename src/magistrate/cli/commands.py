@@ -10,29 +10,28 @@ from typing import Any
 import click
 
 import magistrate
-from magistrate.cli.audit import audit
-from magistrate.cli.check import check
+from magistrate.cli.administration.audit import audit
+from magistrate.cli.administration.doctor import doctor
+from magistrate.cli.administration.keys import keys
+from magistrate.cli.administration.playground import EXAMPLES, playground
+from magistrate.cli.administration.sessions import sessions
+from magistrate.cli.checks.check import check
+from magistrate.cli.checks.diff import diff
+from magistrate.cli.checks.events import events
+from magistrate.cli.checks.explain import explain, replay
+from magistrate.cli.checks.query import query
 from magistrate.cli.completion import completion
-from magistrate.cli.diff import diff
-from magistrate.cli.doctor import doctor
-from magistrate.cli.events import events
-from magistrate.cli.explain import explain
-from magistrate.cli.importing import import_command
-from magistrate.cli.keys import keys
-from magistrate.cli.model_plans import apply_command, plan_command
-from magistrate.cli.model_tests import run_tests
-from magistrate.cli.models import model
-from magistrate.cli.objects import objects
+from magistrate.cli.importing.command import import_command
+from magistrate.cli.models.object_types import types
+from magistrate.cli.models.plans import apply_command, plan_command
+from magistrate.cli.models.policies import policies
+from magistrate.cli.models.tests import run_tests
+from magistrate.cli.models.text import model
 from magistrate.cli.output import echo
-from magistrate.cli.playground import EXAMPLES, playground
-from magistrate.cli.policies import policies
-from magistrate.cli.query import query
-from magistrate.cli.replay import replay
 from magistrate.cli.service import INTERRUPTED, with_settings
-from magistrate.cli.sessions import sessions
-from magistrate.cli.types import types
-from magistrate.cli.warrants import warrants
-from magistrate.cli.write import write
+from magistrate.cli.writes.objects import objects
+from magistrate.cli.writes.warrants import warrants
+from magistrate.cli.writes.write import write
 from magistrate.config import SETTINGS, adopt_client_key, find_service_links, read_settings
 from magistrate.errors import MagistrateError
 from magistrate.terminal import printable_lines

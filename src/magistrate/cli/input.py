@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.completion import complete_objects
-from magistrate.engine.written import Written, read_written, unquote_id
+from magistrate.engine.warrants.notation import Written, read_written, unquote_id
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:

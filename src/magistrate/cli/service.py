@@ -13,7 +13,7 @@ import click
 
 from magistrate.cli.output import discard_output, echo, print_json
 from magistrate.config import CLIENT_SETTINGS, ClientSettings, Setting, read_client_settings
-from magistrate.config.setting import name_flag
+from magistrate.config.settings_table import name_flag
 from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
 from magistrate.terminal import printable
 
@@ -175,7 +175,7 @@ def connect_client(flags: dict[str, str | None], timeout_ms: int = 30_000) -> It
 
     Raises InvalidSetting, and the errors of the client as CommandFailed with a hint."""
     from magistrate.client import Client  # importing httpx takes a moment, which `--help` need not wait for
-    from magistrate.client_tls import ClientTlsFiles
+    from magistrate.outgoing_requests import ClientTlsFiles
 
     settings = read_client_settings(flags, os.environ)
     files = ClientTlsFiles(settings.ca_cert, settings.client_cert, settings.client_key)

@@ -6,36 +6,16 @@ empty, and InvalidParameter when it is too long or has a character that is not a
 """
 
 import re
-from collections.abc import Set
+from collections.abc import Container, Mapping, Set
 from functools import lru_cache
 from typing import cast
 
 import msgspec
 
 from magistrate.engine.id_characters import are_ids, describe_id_fault, is_id
-from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, Revision, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import InvalidParameter, MissingParameter
-
-__all__ = [
-    "KEYWORDS",
-    "MAX_NAME_LENGTH",
-    "WILDCARD",
-    "ObjectId",
-    "ObjectRef",
-    "PolicyName",
-    "RelationName",
-    "Revision",
-    "Subject",
-    "TypeName",
-    "are_object_ids",
-    "object_id",
-    "object_id_or_wildcard",
-    "object_ref",
-    "policy_name",
-    "relation_name",
-    "type_name",
-]
 
 MAX_NAME_LENGTH = 64
 """Limits the characters in the name of an object type or of a relation."""
@@ -119,3 +99,29 @@ def _match_text(pattern: re.Pattern[str], text: str | None, parameter: str, long
     if not pattern.fullmatch(text):
         raise InvalidParameter(parameter, message)
     return text
+
+
+MAX_DESCRIPTION_LENGTH = 2_000
+"""Limits a description, in characters."""
+
+
+def read_description(text: str | None, parameter: str) -> str:
+    """Returns the description; the empty text stands for none. Raises InvalidParameter if it is too long, or cannot be
+    stored."""
+    if text is not None and len(text) > MAX_DESCRIPTION_LENGTH:
+        raise InvalidParameter(parameter, f"must be at most {MAX_DESCRIPTION_LENGTH} characters long")
+    if text is not None and "\0" in text:  # PostgreSQL cannot store it
+        raise InvalidParameter(parameter, "must not contain the character NUL")
+    return text or ""
+
+
+def read_descriptions(given: Mapping[str, str] | None, relations: Container[str]) -> Mapping[RelationName, str]:
+    """Returns the descriptions of relations, in written order, without empty ones. Raises InvalidParameter for
+    the first that is not valid, or not of one of these relations."""
+    descriptions: dict[RelationName, str] = {}
+    for relation, text in (given or {}).items():
+        if relation not in relations:
+            raise InvalidParameter("descriptions", f"'{relation}' is not a relation of the object type")
+        if description := read_description(text, "descriptions"):
+            descriptions[RelationName(relation)] = description
+    return descriptions

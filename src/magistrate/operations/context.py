@@ -7,12 +7,12 @@ from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.checks.evaluating import release_runs
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.checks.shared_reads import SharedReads
-from magistrate.operations.listings import Listings
-from magistrate.operations.models import Models
-from magistrate.operations.object_listings import ObjectLists
+from magistrate.operations.lists.bitmap_listings import ObjectLists, SubjectLists
+from magistrate.operations.lists.listings import Listings
+from magistrate.operations.models.cache import Models
 from magistrate.operations.sessions.session_keys import SessionKeys
-from magistrate.operations.subject_listings import SubjectLists
-from magistrate.store.contract import Once, Stamp, Store
+from magistrate.store.contract.new_rows import Once, Stamp
+from magistrate.store.contract.store import Store
 
 
 async def _take_over_nothing() -> None:
@@ -61,7 +61,7 @@ class Context:
 
     def replace_caches(self, caches: Caches) -> None:
         """Takes these caches in place of those that are of a history that the store has no more. What runs may still
-        use the latter; what it finds is not answered (see api/answering.py)."""
+        use the latter; what it finds is not answered (see api/http/consistency_tokens.py)."""
         former, self.graph = self.graph, caches.graph
         listings, self.listings = self.listings, caches.listings
         self.models = caches.models

@@ -9,8 +9,8 @@ import apsw
 import psycopg
 
 from magistrate.errors import StoreUnavailable
-from magistrate.store import migrate
-from magistrate.store.postgres_migrating import check_conninfo, whole_seconds
+from magistrate.store import schema as migrate
+from magistrate.store.postgres.migration import check_conninfo, whole_seconds
 
 NEWEST_REVISION = "SELECT written_at FROM revision ORDER BY revision DESC LIMIT 1"
 _NOW = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"

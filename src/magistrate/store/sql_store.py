@@ -6,68 +6,115 @@ from dataclasses import replace
 from itertools import islice
 from typing import TypeVar
 
-from magistrate.engine.names import warrant_names
-from magistrate.engine.segments import CacheBytes
-from magistrate.engine.terms import ObjectRef, PolicyName, Revision, TypeName
-from magistrate.engine.warrants import Warrant, WarrantPattern
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.names import PolicyName, Revision, TypeName, warrant_names
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 from magistrate.errors import SchemaMismatch
-from magistrate.store import (
-    atomic_writes,
-    cascading,
-    collecting,
-    decisions,
-    event_listing,
-    importing,
-    object_types,
-    objects,
-    policies,
-    sql,
-    sql_models,
-    warrants,
-    whole_models,
-)
-from magistrate.store.batch_reads import objects_statement, split_objects
-from magistrate.store.contract import (
-    ALIVE,
-    AtomicWrite,
-    FindForbidden,
-    Identity,
+from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventPosition, FollowedEvents
+from magistrate.store.contract.keys import KeptKeys, NewSecret, SessionKey, StoredKey, StoredKeys
+from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, PageSlice, Slice, Snapshot, WarrantFilter
+from magistrate.store.contract.new_rows import (
+    DeletedChunk,
     ImportBatch,
     Imported,
     ImportProgress,
-    Judge,
     NewModel,
     NewObject,
     NewObjectType,
     NewWarrant,
-    ObjectFilter,
-    ObjectName,
-    ObjectTypeFilter,
-    PageSlice,
-    Slice,
-    Snapshot,
     Stamp,
+    TimedScript,
+)
+from magistrate.store.contract.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES, read_within_memory
+from magistrate.store.contract.revisions import Mark, RevisionId, Staleness, WarrantChanges
+from magistrate.store.contract.store import AtomicWrite, FindForbidden, Judge, WriteCounts
+from magistrate.store.contract.stored_rows import (
+    ALIVE,
+    Identity,
+    ObjectName,
     StoredModel,
     StoredObject,
     StoredObjectType,
     StoredPolicy,
-    WarrantFilter,
-    WriteCounts,
 )
-from magistrate.store.database import Database, Row, Rows
-from magistrate.store.events import DecisionRecord, Event, EventFilter, EventPosition, FollowedEvents
-from magistrate.store.following import Mark, Staleness, WarrantChanges
-from magistrate.store.holds import DeletedChunk, TimedScript
-from magistrate.store.known_revisions import RevisionId
-from magistrate.store.matching import match_statement
-from magistrate.store.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES, read_within_memory
-from magistrate.store.sealing import UNSEALED, Sealing
-from magistrate.store.sql import Clause
-from magistrate.store.sql_history import SqlHistory
-from magistrate.store.sql_keys import SqlKeys
-from magistrate.store.sql_lists import ListFilter, list_statement
-from magistrate.store.sql_revisions import build_id
-from magistrate.store.warrant_reads import FEW_ROWS, SqlWarrantReads
+from magistrate.store.scripts import batches as atomic_writes
+from magistrate.store.scripts import batches as importing
+from magistrate.store.scripts import decisions, objects, warrants
+from magistrate.store.scripts import keys as caller_keys
+from magistrate.store.scripts import keys as key_digests
+from magistrate.store.scripts import keys as signing
+from magistrate.store.scripts import models as object_types
+from magistrate.store.scripts import models as policies
+from magistrate.store.scripts import models as whole_models
+from magistrate.store.scripts import objects as cascading
+from magistrate.store.scripts import retention as collecting
+from magistrate.store.scripts.database import Database, Row, Rows
+from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
+from magistrate.store.sql import events as event_listing
+from magistrate.store.sql import keys as sql_credentials
+from magistrate.store.sql import policies as sql_models
+from magistrate.store.sql import statements as sql
+from magistrate.store.sql.lists import ListFilter, list_statement, match_statement
+from magistrate.store.sql.reads import objects_statement, split_objects
+from magistrate.store.sql.statements import Clause
+from magistrate.store.sql_reads import FEW_ROWS, SqlHistory, SqlRevisions, SqlWarrantReads, build_id
+
+
+class SqlKeys(SqlRevisions):
+    """Implements store/contract/keys.py and store/contract/keys.py."""
+
+    def __init__(self, database: Database, sealing: Sealing) -> None:
+        self.database = database
+        self._sealing = sealing
+
+    async def keys_version(self) -> int:
+        since = self.known.newest
+        [row] = await self.database.read(sql_credentials.READ_KEYS_VERSION, (since.revision,))
+        self.known.link(RevisionId(row[0], row[2]), build_id(row[4:6]), since)
+        return int(row[3])
+
+    async def list_keys(self) -> StoredKeys:
+        rows = await self.database.read(sql_credentials.LIST_KEYS, (), long=True)
+        self.note_newest(rows[0])
+        return await caller_keys.build_keys(rows)
+
+    async def create_key(self, new: StoredKey, most: int) -> Revision:
+        return await self.database.transact(caller_keys.create_key(new, most), makes_revision=False)
+
+    async def rotate_key(self, id: str, new: NewSecret) -> Snapshot[StoredKey]:
+        return await self.database.transact(caller_keys.rotate_key(id, new), makes_revision=False)
+
+    async def delete_key(self, id: str) -> Revision:
+        return await self.database.transact(caller_keys.delete_key(id), makes_revision=False)
+
+    async def note_key_uses(self, uses: Mapping[str, int], pause: int) -> None:
+        await self.database.transact(caller_keys.note_key_uses(uses, pause), makes_revision=False)
+
+    async def key_digests(self) -> Iterable[str]:
+        return [digest for (digest,) in await self.database.read(sql_credentials.LIST_KEY_DIGESTS, ())]
+
+    async def keep_key_digest(self, digest: str, at: int) -> bool:
+        return await self.database.transact(key_digests.keep_key_digest(digest, at), makes_revision=False)
+
+    async def replace_key_digests(self, digest: str, at: int) -> int:
+        return await self.database.transact(key_digests.replace_key_digests(digest, at), makes_revision=False)
+
+    async def session_keys(self) -> KeptKeys:
+        rows = await self.database.read(sql_credentials.LIST_SESSION_KEYS, ())
+        self.note_newest(rows[0])
+        return signing.open_kept_keys(rows, self._sealing)
+
+    async def keep_session_key(self, new: SessionKey, unless_after: int, delete_by: int) -> KeptKeys:
+        script = signing.keep_session_key(new, unless_after, delete_by, self._sealing)
+        return await self.database.transact(script, makes_revision=False)
+
+    async def seal_session_keys(self) -> int:
+        return await self.database.transact(signing.seal_session_keys(self._sealing), makes_revision=False)
+
+    async def delete_session_keys(self) -> int:
+        return await self.database.transact(signing.delete_session_keys, makes_revision=False)
+
 
 T = TypeVar("T")
 
@@ -77,8 +124,8 @@ long read. This many with 64 KB each take some ten milliseconds."""
 
 
 class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
-    """Implements store/contract.py over a Database. `schema_version` is the number of the newest migration of this
-    version."""
+    """Implements store/contract/store.py over a Database. `schema_version` is the number of the newest migration of the
+    package."""
 
     def __init__(
         self, database: Database, identity: Identity, schema_version: int, sealing: Sealing = UNSEALED

@@ -5,19 +5,56 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 
 import structlog
 
 from magistrate.api.auth.callers import KeyRing, KnownSecret, list_secrets
-from magistrate.api.auth.unknown_keys import UnknownKeys
 from magistrate.config import FileState, Settings, find_file_state, read_api_key_file
 from magistrate.errors import InvalidSetting, StoreUnavailable
-from magistrate.operations.background import attempt_work
-from magistrate.operations.keys import key_digest
-from magistrate.store.contract import Store
+from magistrate.operations.keys.caller_keys import key_digest
+from magistrate.operations.scheduling import attempt_work
+from magistrate.store.contract.store import Store
+
+PAUSE_SECONDS = 0.05
+"""Sets the time between the beginnings of two rounds: 20 lookups a second in each worker."""
+MOST_WAITING = 1_000
+"""Limits the requests that wait for a round; others are refused at once."""
+
+
+class UnknownKeys:
+    """Looks up unknown keys by `take_over`, which takes over all changes of the stored keys, within a bounded time, and
+    raises nothing."""
+
+    def __init__(self, take_over: Callable[[], Awaitable[None]], now: Callable[[], float] = time.monotonic) -> None:
+        self._take_over = take_over
+        self._now = now
+        self._running = asyncio.Lock()
+        self._next_round: asyncio.Task[None] | None = None
+        self._next_at = now()
+        self._waiting = 0
+
+    async def look_up(self) -> None:
+        """Returns when all keys are known that were stored before the call, or when that takes too long."""
+        if self._waiting >= MOST_WAITING:
+            return
+        if self._next_round is None:
+            self._next_round = asyncio.create_task(self._run_round())
+        self._waiting += 1
+        try:
+            await asyncio.shield(self._next_round)  # the others wait on if one of them is cancelled
+        finally:
+            self._waiting -= 1
+
+    async def _run_round(self) -> None:
+        async with self._running:
+            await asyncio.sleep(max(0.0, self._next_at - self._now()))
+            self._next_round = None  # whoever comes from now on needs another one
+            self._next_at = self._now() + PAUSE_SECONDS
+            await self._take_over()
+
 
 log = structlog.get_logger()
 

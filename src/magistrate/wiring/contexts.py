@@ -6,22 +6,20 @@ from dataclasses import replace
 
 from uuid_utils import uuid7
 
-from magistrate.api.parse import measure_parameters
+from magistrate.api.http.request_values import measure_parameters
 from magistrate.config import Settings
-from magistrate.engine.policy import measure_policies
-from magistrate.engine.query import measure_queries
-from magistrate.engine.segments import CacheBytes
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.lists.language import measure_queries
+from magistrate.engine.policy.policy import measure_policies
 from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.checks.graph import GraphCounts, LiveGraph
 from magistrate.operations.checks.shared_reads import SharedReads
 from magistrate.operations.context import Caches, Context
-from magistrate.operations.existing_numbers import ExistingNumbers
-from magistrate.operations.listings import Listings
-from magistrate.operations.models import Models
-from magistrate.operations.object_listings import ObjectLists
+from magistrate.operations.lists.bitmap_listings import ExistingNumbers, ObjectLists, SubjectLists
+from magistrate.operations.lists.listings import Listings
+from magistrate.operations.models.cache import Models
 from magistrate.operations.sessions.session_keys import SessionKeys
-from magistrate.operations.subject_listings import SubjectLists
-from magistrate.store.contract import Store
+from magistrate.store.contract.store import Store
 from magistrate.wiring.stores import open_store
 
 IMPORT_TIMEOUT_MS = 600_000

@@ -13,19 +13,19 @@ from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
 from pathlib import Path
 
-from magistrate.api.server.audit_log import STANDARD_OUTPUT
-from magistrate.api.server.server import limit_connections
-from magistrate.api.server.tls import load_context
+from magistrate.api.audit.log import STANDARD_OUTPUT
+from magistrate.api.http.tls import load_context
+from magistrate.api.processes.server import limit_connections
 from magistrate.config import Settings, SqliteUrl, read_api_key_file
 from magistrate.errors import InvalidSetting, MagistrateError
-from magistrate.operations.callers import Scope
+from magistrate.operations.keys.callers import Scope
+from magistrate.store.contract.keys import StoredKey
 from magistrate.store.inspection import StoreReport
-from magistrate.store.keys import StoredKey
-from magistrate.store.sealing import read_sealing
-from magistrate.store.sqlite_file import find_exposed_files
-from magistrate.temporary import find_temporary_folder
+from magistrate.store.scripts.key_encryption import read_sealing
+from magistrate.store.sqlite.files import find_exposed_files
+from magistrate.temporary_files import find_temporary_folder
 from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY
-from magistrate.wiring.serving import check_provider, choose_workers, tls_files
+from magistrate.wiring.server import check_provider, choose_workers, tls_files
 from magistrate.wiring.stores import inspect_store, open_store
 
 ERROR, WARNING = "error", "warning"
@@ -202,7 +202,7 @@ def _check_provider(settings: Settings) -> Findings:
 
 def _check_outgoing(settings: Settings) -> Findings:
     """Finds variables that stop the importers and the clients of this machine; the service may not need them."""
-    from magistrate.outgoing import choose_http_options  # as in check_provider
+    from magistrate.outgoing_requests import choose_http_options  # as in check_provider
 
     if not settings.jwt_keys_have_url:
         try:

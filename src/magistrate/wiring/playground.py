@@ -10,16 +10,15 @@ from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
 from magistrate.config import Settings, read_settings
-from magistrate.engine.model_tests.suite import ModelSuite
-from magistrate.operations.keys import generate_key
-from magistrate.operations.object_types import seed_object_types
-from magistrate.operations.playground import load_suite
-from magistrate.temporary import MEMORY, is_writable, make_temporary_folder
-from magistrate.wiring.announcing import announce, name_url
+from magistrate.engine.testing.suites import ModelSuite
+from magistrate.operations.keys.caller_keys import generate_key
+from magistrate.operations.models.examples import load_suite
+from magistrate.operations.models.object_types import seed_object_types
+from magistrate.temporary_files import MEMORY, is_writable, make_temporary_folder
 from magistrate.wiring.contexts import open_context
 from magistrate.wiring.examples import read_example
-from magistrate.wiring.preparing import prepare_store
-from magistrate.wiring.serving import listen, serve_alone
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.server import announce, listen, name_url, serve_alone
 from magistrate.wiring.stores import migrate_store
 
 MOST_LINK_CHARACTERS = 4_000

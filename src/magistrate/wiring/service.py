@@ -8,19 +8,18 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
-from magistrate.api.admission import Admissions, admissions
 from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
 from magistrate.api.auth.provider import Provider
-from magistrate.api.server.metrics import METRICS, Readings
-from magistrate.api.server.rate_limit import RateLimit
+from magistrate.api.http.admission import Admissions, admissions
+from magistrate.api.http.metrics import METRICS, Readings
+from magistrate.api.http.rate_limits import RateLimit
 from magistrate.api.service import Limits, Service
 from magistrate.config import Settings
-from magistrate.engine import query
-from magistrate.operations.background import attempt_work, running_beside
+from magistrate.engine import lists as query
 from magistrate.operations.context import Context
-from magistrate.operations.expiry import end_expired
-from magistrate.operations.retention import delete_ended, delete_events
+from magistrate.operations.scheduling import attempt_work, running_beside
+from magistrate.operations.writes.retention import delete_ended, delete_events, end_expired
 from magistrate.wiring.api_keys import Hangup, ServiceKeys, SharedDigests
 from magistrate.wiring.contexts import measure_caches, open_context
 

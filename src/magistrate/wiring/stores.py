@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from magistrate.config import PostgresUrl, Settings, SqliteUrl
-from magistrate.store.contract import Store
-from magistrate.store.database import Observer, observe_nothing
-from magistrate.store.sealing import UNSEALED, Sealing, read_sealing
+from magistrate.store.contract.store import Store
+from magistrate.store.scripts.database import Observer, observe_nothing
+from magistrate.store.scripts.key_encryption import UNSEALED, Sealing, read_sealing
 
 if TYPE_CHECKING:
     from magistrate.store.inspection import StoreReport
@@ -67,25 +67,25 @@ def _find_opener(settings: Settings) -> StoreOpener:
 
 
 def _migrate_sqlite(url: SqliteUrl, settings: Settings) -> None:
-    from magistrate.store.sqlite_file import migrate_sqlite
+    from magistrate.store.sqlite.files import migrate_sqlite
 
     migrate_sqlite(url.path, settings.store_timeout_ms)
 
 
 async def _open_sqlite(url: SqliteUrl, settings: Settings, observer: Observer, sealing: Sealing) -> Store:
-    from magistrate.store.sqlite import open_sqlite
+    from magistrate.store.sqlite.database import open_sqlite
 
     return await open_sqlite(url.path, settings.store_timeout_ms, observer, sealing)
 
 
 def _secure_sqlite(url: SqliteUrl, fix_permissions: bool) -> None:
-    from magistrate.store.sqlite_file import secure_files
+    from magistrate.store.sqlite.files import secure_files
 
     secure_files(url.path, fix_permissions)
 
 
 def _migrate_postgres(url: PostgresUrl, settings: Settings) -> None:
-    from magistrate.store.postgres_migrating import migrate_postgres
+    from magistrate.store.postgres.migration import migrate_postgres
 
     migrate_postgres(_complete(url, settings), settings.store_timeout_ms)
 
@@ -94,14 +94,14 @@ def _complete(url: PostgresUrl, settings: Settings) -> str:
     """Returns the connection string for one connection. Raises InvalidSetting or StoreUnavailable."""
     if not settings.database_password_command:
         return url.conninfo
-    from magistrate.store.postgres_password import PasswordCommand
+    from magistrate.store.postgres.password import PasswordCommand
 
     return PasswordCommand(settings.database_password_command, settings.store_timeout_ms).complete(url.conninfo)
 
 
 async def _open_postgres(url: PostgresUrl, settings: Settings, observer: Observer, sealing: Sealing) -> Store:
-    from magistrate.store.postgres import open_postgres
-    from magistrate.store.postgres_password import PasswordCommand
+    from magistrate.store.postgres.database import open_postgres
+    from magistrate.store.postgres.password import PasswordCommand
 
     conninfo: str | Callable[[], Awaitable[str]] = url.conninfo
     if settings.database_password_command:
@@ -111,7 +111,7 @@ async def _open_postgres(url: PostgresUrl, settings: Settings, observer: Observe
 
 
 def _reach_postgres(url: PostgresUrl, settings: Settings) -> None:
-    from magistrate.store.postgres_migrating import reach_postgres
+    from magistrate.store.postgres.migration import reach_postgres
 
     reach_postgres(_complete(url, settings), settings.store_timeout_ms)
 

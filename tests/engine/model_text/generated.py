@@ -5,9 +5,9 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from magistrate.engine.model_text.document import PARAMETER_TYPES, ModelDocument, RelationDeclaration, RuleClause
-from magistrate.engine.model_text.json_bodies import ModelBody, PolicyBody, RuleBody, TypeBody
-from magistrate.engine.model_text.rendering import render_clause
+from magistrate.engine.text.document import PARAMETER_TYPES, ModelDocument, RelationDeclaration, RuleClause
+from magistrate.engine.text.json_documents import ModelBody, PolicyBody, RuleBody, TypeBody
+from magistrate.engine.text.rendering import render_clause
 
 # Words of the language are names, too.
 TYPE_NAMES = ["user", "group", "folder", "type", "relation", "on", "self", "-", "0-3", "policy", "version", "if"]

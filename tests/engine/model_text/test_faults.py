@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import yaml
 
-from magistrate.engine.model_text.faults import MOST_SHOWN, ModelFault, describe_fault, describe_faults
-from magistrate.engine.model_text.lint import CODES, lint_text
-from magistrate.engine.model_text.parser import parse_model
+from magistrate.engine.text.faults import MOST_SHOWN, ModelFault, describe_fault, describe_faults
+from magistrate.engine.text.lint import CODES, lint_text
+from magistrate.engine.text.parser import parse_model
 
 HERE = Path(__file__).parent
 Case = dict[str, Any]

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from lark import Lark, UnexpectedInput
 from lark.indenter import DedentError, Indenter
 
-from magistrate.engine.model_text.formatter import format_model
-from magistrate.engine.model_text.json_bodies import ModelBody
-from magistrate.engine.model_text.lint import lint_text
-from magistrate.engine.model_text.parser import parse_model
-from magistrate.engine.model_text.rendering import render_model
-from magistrate.engine.model_text.reports import report_value
+from magistrate.engine.text.json_documents import ModelBody
+from magistrate.engine.text.lint import lint_text
+from magistrate.engine.text.parser import parse_model
+from magistrate.engine.text.rendering import format_model, render_model
+from magistrate.engine.text.reports import report_value
 from tests.engine.model_text.generated import layouts, models
 from tests.engine.model_text.test_faults import ERRORS, LINT, Case, name_of
 from tests.engine.model_text.test_round_trips import document_of

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.model_text.blocks import MAX_NESTING
-from magistrate.engine.model_text.faults import MAX_FAULTS, describe_faults
-from magistrate.engine.model_text.formatter import format_model
-from magistrate.engine.model_text.lint import lint_text
-from magistrate.engine.model_text.parser import MAX_MODEL_CHARACTERS, ParsedModel, parse_model
+from magistrate.engine.text.faults import MAX_FAULTS, describe_faults
+from magistrate.engine.text.lint import lint_text
+from magistrate.engine.text.parser import MAX_MODEL_CHARACTERS, MAX_NESTING, ParsedModel, parse_model
+from magistrate.engine.text.rendering import format_model
 from tests.engine.model_text.generated import layouts, models
 from tests.engine.model_text.test_round_trips import document_of
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from magistrate.engine.model_text.formatter import format_model
-from magistrate.engine.model_text.parser import parse_model
+from magistrate.engine.text.parser import parse_model
+from magistrate.engine.text.rendering import format_model
 
 WRITTEN = """\
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from magistrate.engine.model_text.faults import MAX_FAULTS
-from magistrate.engine.model_text.reports import ModelReport, render_json, report_text, report_value
+from magistrate.engine.text.faults import MAX_FAULTS
+from magistrate.engine.text.reports import ModelReport, render_json, report_text, report_value
 
 POLICIES = {
     "a call": ("policy p(hour integer) {\n    hour > 3 &&\n      hour <\n}", "4:12 unexpected token EOF"),

@@ -4,16 +4,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.model_text.document import ModelDocument
-from magistrate.engine.model_text.expressions import find_end, read_expression, tidy_expression, write_expression
-from magistrate.engine.model_text.formatter import format_model
-from magistrate.engine.model_text.json_bodies import ModelBody, RuleBody
-from magistrate.engine.model_text.json_members import read_members
-from magistrate.engine.model_text.json_model import read_body
-from magistrate.engine.model_text.json_rendering import render_body
-from magistrate.engine.model_text.parser import ParsedModel, parse_model
-from magistrate.engine.model_text.rendering import render_model
-from magistrate.engine.model_text.tokens import TOKEN
+from magistrate.engine.text.document import ModelDocument
+from magistrate.engine.text.expressions import find_end, read_expression, tidy_expression, write_expression
+from magistrate.engine.text.json_documents import ModelBody, RuleBody, read_body, read_members, render_body
+from magistrate.engine.text.parser import ParsedModel, parse_model
+from magistrate.engine.text.rendering import format_model, render_model
+from magistrate.engine.text.statements import TOKEN
 from tests.engine.model_text.generated import expressions, layouts, models
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from magistrate.engine.policy import read_policy
-from magistrate.engine.terms import ObjectId, RelationName, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
 
 CREATED_AT = 1_763_683_200_000_000  # 2025-11-21 00:00:00 UTC, a Friday

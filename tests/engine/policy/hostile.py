@@ -1,6 +1,6 @@
 """Policies as long as one may be, each made to be slow in its own way."""
 
-from magistrate.engine.policy import MAX_POLICY_LENGTH
+from magistrate.engine.policy.policy import MAX_POLICY_LENGTH
 
 
 def _long(part: str, before: str = "", after: str = "") -> str:

@@ -13,10 +13,9 @@ from msgspec import structs
 from magistrate.engine.policy import access, compiler, logic
 from magistrate.engine.policy.compiler import Closure
 from magistrate.engine.policy.environment import Environment
-from magistrate.engine.policy.literals import read_string, render_string
 from magistrate.engine.policy.node import PolicyNode, Refusal, literal_node
 from magistrate.engine.policy.operations import Sign, chain, compile_sign
-from magistrate.engine.policy.tokenizer import Token
+from magistrate.engine.policy.tokens import Token, read_string, render_string
 
 GRAMMAR = Path(__file__).with_name("grammar.lark")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from magistrate.engine.policy import read_new_policy
-from magistrate.engine.terms import ObjectId, RelationName, TypeName
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.policy.policy import read_new_policy
 from magistrate.errors import InvalidParameter
 from tests.engine.policy.asking import WARRANT
 

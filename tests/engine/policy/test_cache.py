@@ -2,8 +2,7 @@
 
 import pytest
 
-from magistrate.engine.policy.cache import TextCache
-from magistrate.engine.policy.policy import Policy, compile_policy
+from magistrate.engine.policy.policy import Policy, TextCache, compile_policy
 
 
 def compiled_in_circles(kept: int, used: int, rounds: int) -> int:

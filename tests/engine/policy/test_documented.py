@@ -5,18 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.engine.policy import MAX_POLICY_LENGTH
 from magistrate.engine.policy.compiler import ABSORBING
 from magistrate.engine.policy.functions import FUNCTIONS
 from magistrate.engine.policy.node import MAX_DEPTH
 from magistrate.engine.policy.operators import OPERATORS
 from magistrate.engine.policy.own_functions import CALENDAR_UNITS
-from magistrate.engine.policy.patterns import MAX_PATTERN_LENGTH, MAX_PATTERNS
+from magistrate.engine.policy.policy import MAX_POLICY_LENGTH
 from magistrate.engine.policy.predicates import TAKE_CLOSURES
 from magistrate.engine.policy.run import MAX_STEPS, TEXT_STEP
 from magistrate.engine.policy.structs import METHODS
-from magistrate.engine.policy.typed import READ_AS
-from magistrate.engine.policy.value_types import INNERMOST
+from magistrate.engine.policy.texts import MAX_PATTERN_LENGTH, MAX_PATTERNS
+from magistrate.engine.policy.value_types import INNERMOST, READ_AS
 from tests.engine.policy.asking import answer, refusal
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()

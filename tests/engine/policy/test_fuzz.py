@@ -5,12 +5,11 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from magistrate.engine.policy import Policy, policy_of_context, read_policy
 from magistrate.engine.policy.environment import Environment
-from magistrate.engine.policy.literals import is_variable
 from magistrate.engine.policy.node import PolicyNode
-from magistrate.engine.policy.policy import compile_text
+from magistrate.engine.policy.policy import Policy, compile_text, policy_of_context, read_policy
 from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
+from magistrate.engine.policy.tokens import is_variable
 from magistrate.errors import InvalidParameter
 from tests.engine.policy.asking import NOW, WARRANT, answer
 from tests.engine.policy.expressions import contexts, expressions, token_runs

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from magistrate.engine.policy import read_policy
+from magistrate.engine.policy.policy import read_policy
 from tests.engine.policy.asking import CREATED_AT, HOUR, WARRANT
 
 

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from magistrate.engine.policy import MAX_POLICY_LENGTH
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import NOT_LITERAL, PolicyNode, Refusal
 from magistrate.engine.policy.parser import parse
-from magistrate.engine.policy.policy import compile_text
+from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, compile_text
 from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
 from tests.engine.policy.asking import CONTEXT, NOW, WARRANT
 from tests.engine.policy.expressions import TOKENS, contexts, expressions, token_runs

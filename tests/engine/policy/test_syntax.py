@@ -2,9 +2,9 @@
 
 import pytest
 
-from magistrate.engine.policy import MAX_POLICY_LENGTH, policy_of_context, read_new_policy, read_policy
 from magistrate.engine.policy.node import MAX_DEPTH
-from magistrate.engine.policy.patterns import MAX_PATTERN_LENGTH, MAX_PATTERNS
+from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, policy_of_context, read_new_policy, read_policy
+from magistrate.engine.policy.texts import MAX_PATTERN_LENGTH, MAX_PATTERNS
 from magistrate.errors import InvalidParameter
 from tests.engine.policy.asking import answer, refusal
 

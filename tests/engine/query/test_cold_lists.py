@@ -6,21 +6,18 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from magistrate.engine.conditions import PolicyEvaluator
-from magistrate.engine.dismantling import ITEMS_AT_ONCE
-from magistrate.engine.graph import Graph
-from magistrate.engine.graph.adjacency_fetch import AdjacencyFetch
-from magistrate.engine.graph.subject_fetch import SubjectFetch
-from magistrate.engine.query import ObjectsQuery, SubjectsQuery
-from magistrate.engine.query.connected_graph import connect_graph
-from magistrate.engine.query.finding import find_targets, list_relations, list_subject_types
-from magistrate.engine.query.language import read_query
-from magistrate.engine.query.search import Search, Steps
-from magistrate.engine.query.set_search import search_sets
-from magistrate.engine.query.subject_sets import search_subjects
-from magistrate.engine.terms import Revision
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.bitmaps.connected_graph import connect_graph
+from magistrate.engine.bitmaps.object_sets import search_sets
+from magistrate.engine.bitmaps.subject_sets import search_subjects
+from magistrate.engine.cache.adjacency_reads import AdjacencyFetch, SubjectFetch
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
+from magistrate.engine.lists.language import ObjectsQuery, SubjectsQuery, read_query
+from magistrate.engine.lists.query_search import find_targets, list_relations, list_subject_types
+from magistrate.engine.lists.search import Search, Steps
+from magistrate.engine.names import Revision
+from magistrate.engine.warrants.warrant import Warrant
 from tests.calls import count_calls
 from tests.engine.query.test_growth import always
 from tests.memory_source import PLENTY, Relations, model_of, rows_of

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.components import components
+from magistrate.engine.model.components import components
 
 Graph = Mapping[int, Sequence[int]]
 

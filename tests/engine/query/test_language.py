@@ -9,9 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from magistrate.engine.id_characters import DOTS_MESSAGE
-from magistrate.engine.query import MAX_QUERY_LENGTH, ObjectCondition, ObjectsQuery, Query, SubjectsQuery, read_query
-from magistrate.engine.query.language import FAULTS, render_query
-from magistrate.engine.terms import KEYWORDS, RelationName, TypeName, object_ref
+from magistrate.engine.lists.language import (
+    FAULTS,
+    MAX_QUERY_LENGTH,
+    ObjectCondition,
+    ObjectsQuery,
+    Query,
+    SubjectsQuery,
+    read_query,
+    render_query,
+)
+from magistrate.engine.names import RelationName, TypeName
+from magistrate.engine.terms import KEYWORDS, object_ref
 from magistrate.errors import InvalidParameter
 from tests.ids import id_message
 

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.query.language import read_query
-from magistrate.engine.query.set_pages import OrderedSets
-from magistrate.engine.query.subject_pages import OrderedSubjects
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.bitmaps.object_pages import OrderedSets
+from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
+from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery, read_query
+from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import Relations
 from tests.properties import test_set_queries as of_objects

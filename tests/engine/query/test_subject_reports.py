@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from benchmarks.counting import count_executed
-from magistrate.engine.query import SubjectsQuery
-from magistrate.engine.query.language import read_query
-from magistrate.engine.query.search import Steps, WarrantLists
-from magistrate.engine.query.set_pages import SetPage, cut_page
-from magistrate.engine.query.subject_pages import OrderedSubjects
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.bitmaps.object_pages import SetPage, cut_page
+from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.language import SubjectsQuery, read_query
+from magistrate.engine.lists.search import Steps, WarrantLists
+from magistrate.engine.warrants.warrant import Warrant
 from tests.engine.query.test_growth import always
 from tests.memory_source import PLENTY, Relations, rows_of
 from tests.properties.test_subject_sets import Lists

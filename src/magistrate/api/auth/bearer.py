@@ -6,8 +6,8 @@ from magistrate.api.auth.callers import KEYS_AND_TOKENS, ONLY_KEYS, USER, Holder
 from magistrate.api.auth.provider import Provider
 from magistrate.api.auth.provider_keys import ALGORITHMS
 from magistrate.errors import Forbidden, InvalidToken
-from magistrate.operations.callers import Caller, Scope
 from magistrate.operations.context import Context
+from magistrate.operations.keys.callers import Caller, Scope
 from magistrate.operations.sessions import sessions
 from magistrate.operations.sessions.bearer_tokens import read_header
 

@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from magistrate.engine.conditions import ALWAYS
-from magistrate.engine.terms import ObjectId, Subject, TypeName
+from magistrate.engine.evaluation.conditions import ALWAYS
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.terms import Subject
 from magistrate.errors import InvalidToken, Unauthenticated
-from magistrate.operations.callers import ALL_SCOPES, Caller, expand_scopes
-from magistrate.operations.keys import key_digest
-from magistrate.store.keys import StoredKey
+from magistrate.operations.keys.caller_keys import key_digest
+from magistrate.operations.keys.callers import ALL_SCOPES, Caller, expand_scopes
+from magistrate.store.contract.keys import StoredKey
 
 SCHEME, BEARER_SCHEME = "ApiKey", "Bearer"
 ONLY_KEYS, KEYS_AND_TOKENS = (SCHEME,), (SCHEME, BEARER_SCHEME)

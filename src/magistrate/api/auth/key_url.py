@@ -6,7 +6,7 @@ import asyncio
 import httpx
 
 from magistrate.api.auth.provider_keys import MAX_KEYS_BYTES
-from magistrate.outgoing import choose_http_options
+from magistrate.outgoing_requests import choose_http_options
 
 FETCH_EVERY_SECONDS = 300.0
 TIMEOUT_SECONDS = 5.0

@@ -7,9 +7,10 @@ from typing import Any
 
 from magistrate.api.auth.callers import Holder, holder
 from magistrate.api.auth.fetched_keys import FetchedKeys
-from magistrate.engine.terms import ObjectId, object_id
+from magistrate.engine.names import ObjectId
+from magistrate.engine.terms import object_id
 from magistrate.errors import InvalidParameter, InvalidToken, MissingParameter
-from magistrate.operations.callers import Caller, Scope, expand_scopes
+from magistrate.operations.keys.callers import Caller, Scope, expand_scopes
 from magistrate.operations.sessions.bearer_tokens import Expected, TokenHeader, verify_claims
 
 LEEWAY_SECONDS = 10

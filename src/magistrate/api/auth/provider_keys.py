@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_public_key
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
-from magistrate.api.json_decoders import build_decoder
+from magistrate.api.http.json_values import build_decoder
 from magistrate.errors import InvalidSetting
 from magistrate.operations.sessions.bearer_tokens import TokenHeader
 

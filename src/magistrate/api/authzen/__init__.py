@@ -1,1 +1,1 @@
-"""Speaks the AuthZEN Authorization API 1.0: views of checks and queries, listed in a table of routes."""
+"""Serves the AuthZEN Authorization API 1.0 as a view of checks and queries."""

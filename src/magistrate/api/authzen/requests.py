@@ -8,14 +8,12 @@ from typing import Annotated, Any
 import msgspec
 
 from magistrate.api.endpoints.check import NO_CONTEXT
-from magistrate.api.endpoints.policy_context import context_bytes
-from magistrate.engine.evaluation import Check
+from magistrate.api.endpoints.policies import context_bytes
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.terms import (
-    WILDCARD,
     ObjectRef,
-    RelationName,
     Subject,
-    TypeName,
     are_object_ids,
     object_id,
     object_id_or_wildcard,

@@ -10,7 +10,9 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from magistrate.api.auth.callers import Holder
-from magistrate.api.endpoints.contextual_warrants import (
+from magistrate.api.endpoints.objects import TypeText
+from magistrate.api.endpoints.policies import check_context_size, context_bytes
+from magistrate.api.endpoints.warrant_bodies import (
     DOCUMENTED_LIMIT,
     ContextualMember,
     are_readable_at_once,
@@ -19,9 +21,6 @@ from magistrate.api.endpoints.contextual_warrants import (
     read_contextual_warrants,
     read_plain_warrants,
 )
-from magistrate.api.endpoints.last_member import LastMember
-from magistrate.api.endpoints.objects import TypeText
-from magistrate.api.endpoints.policy_context import check_context_size, context_bytes
 from magistrate.api.endpoints.warrants import (
     IdOrWildcard,
     RelationText,
@@ -31,24 +30,30 @@ from magistrate.api.endpoints.warrants import (
     read_check,
     render_path,
 )
+from magistrate.api.http.body_cache import LastMember
 from magistrate.api.service import Answer, Call
-from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.overlay import NO_CHANGES
-from magistrate.engine.plain_warrants import PlainRuns, PlainWarrants
-from magistrate.engine.terms import ObjectId, ObjectRef, Subject, are_object_ids, relation_name, type_name
+from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.names import ObjectId
+from magistrate.engine.terms import ObjectRef, Subject, are_object_ids, relation_name, type_name
+from magistrate.engine.warrants.overlay import NO_CHANGES
+from magistrate.engine.warrants.plain_warrants import PlainRuns, PlainWarrants
 from magistrate.errors import Forbidden, InvalidParameter, NotFound
-from magistrate.operations.as_of import AS_OF, read_as_of
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
-from magistrate.operations.contextual_warrants import (
+from magistrate.operations.history.points_in_time import AS_OF, read_as_of
+from magistrate.operations.models.undefined_names import (
+    UsedName,
+    collect_names,
+    describe_missing_type,
+    require_defined_names,
+)
+from magistrate.operations.readers.contextual_warrants import (
     CONTEXTUAL_WARRANTS,
     ContextualWarrants,
     build_contextual_warrants,
 )
-from magistrate.operations.strict import UsedName, collect_names, describe_missing_type, require_defined_names
 
 MAX_CHECKS = 1_000
 """Limits the warrants in one check."""

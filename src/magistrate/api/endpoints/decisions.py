@@ -5,15 +5,16 @@ from typing import Any, Literal
 import msgspec
 
 from magistrate.api.endpoints.explain import ExplainAnswer, render_explained
-from magistrate.api.endpoints.time_limits import render_limits
-from magistrate.api.endpoints.warrants import SubjectAnswer, SubjectBody, WarrantBody
-from magistrate.api.freshness import token_of
-from magistrate.api.render import render_time
+from magistrate.api.endpoints.warrants import SubjectAnswer, SubjectBody, WarrantBody, render_limits
+from magistrate.api.http.consistency_tokens import token_of
+from magistrate.api.http.json_values import render_time
 from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import Subject
-from magistrate.operations import decisions
-from magistrate.operations.decisions import RecordedDecision
-from magistrate.store.contract import Identity, NewWarrant, RevisionId
+from magistrate.operations.history import decisions
+from magistrate.operations.history.decisions import RecordedDecision
+from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
 
 
 class DecisionAnswer(msgspec.Struct, rename="camel", kw_only=True):

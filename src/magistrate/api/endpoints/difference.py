@@ -17,16 +17,16 @@ from magistrate.api.endpoints.warrants import (
     read_warrant,
     read_warrant_policies,
 )
-from magistrate.api.parse import read_elements
-from magistrate.api.render import render_time
+from magistrate.api.http.json_values import render_time
+from magistrate.api.http.request_values import read_elements
 from magistrate.api.service import Answer, Call
 from magistrate.engine.difference.origins import TypeChange, WarrantChange
-from magistrate.engine.query import MAX_QUERY_LENGTH
+from magistrate.engine.lists.language import MAX_QUERY_LENGTH
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter, MissingParameter
-from magistrate.operations.difference.listing import Cause, DifferenceRow
-from magistrate.operations.difference.narrowing import OBJECT, OF, SUBJECT, Q, read_narrowing
+from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, Q, read_narrowing
+from magistrate.operations.difference.pages import Cause, DifferenceRow
 from magistrate.operations.difference.proposal import (
     MAX_PROPOSED_POLICIES,
     MAX_PROPOSED_TYPES,
@@ -37,9 +37,9 @@ from magistrate.operations.difference.proposal import (
     proposal_kind,
 )
 from magistrate.operations.difference.revisions import FROM, TO, RevisionsRequest, list_difference, revisions_kind
-from magistrate.operations.paging import MAX_LIMIT, read_wanted
+from magistrate.operations.lists.paging import MAX_LIMIT, read_wanted
 from magistrate.operations.scheduling import checkpoint
-from magistrate.store.contract import NewWarrant
+from magistrate.store.contract.new_rows import NewWarrant
 
 B = TypeVar("B")
 T = TypeVar("T")

@@ -7,14 +7,13 @@ from typing import Annotated, Generic, TypeVar
 import msgspec
 
 from magistrate.api.endpoints.lists import render_page
-from magistrate.api.endpoints.time_limits import render_limits
-from magistrate.api.freshness import token_of
-from magistrate.api.render import render_time
+from magistrate.api.endpoints.warrants import render_limits
+from magistrate.api.http.consistency_tokens import token_of
+from magistrate.api.http.json_values import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.names import warrant_names
-from magistrate.engine.terms import Revision
-from magistrate.operations import events
-from magistrate.operations.events import (
+from magistrate.engine.names import Revision, warrant_names
+from magistrate.operations.history import events
+from magistrate.operations.history.events import (
     ACCESS_EVENT_LIST,
     ACCESS_TYPES,
     DEFINITIONS,
@@ -27,9 +26,11 @@ from magistrate.operations.events import (
     read_resource_filter,
     render_resource_kind,
 )
-from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
-from magistrate.store.contract import Identity, RevisionId, Snapshot
-from magistrate.store.events import Event, EventFilter
+from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.store.contract.events import Event, EventFilter
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
 
 A = TypeVar("A")
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from magistrate.api.endpoints.contextual_warrants import DOCUMENTED_LIMIT, judge_contextual_warrants
 from magistrate.api.endpoints.objects import TypeText
-from magistrate.api.endpoints.policy_context import check_context_size
+from magistrate.api.endpoints.policies import check_context_size
+from magistrate.api.endpoints.warrant_bodies import DOCUMENTED_LIMIT, judge_contextual_warrants
 from magistrate.api.endpoints.warrants import (
     IdOrWildcard,
     RelationText,
@@ -19,13 +19,14 @@ from magistrate.api.endpoints.warrants import (
     render_warrant,
 )
 from magistrate.api.service import Answer, Call
-from magistrate.engine.evaluation import Check
-from magistrate.engine.explanation import ExplanationNode, OutOfForce, PolicyTrace, Suggestion
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
+from magistrate.engine.explanation.changes import Suggestion
+from magistrate.engine.explanation.tree import ExplanationNode, OutOfForce, PolicyTrace
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
-from magistrate.engine.truth import FALSE, TRUE, Truth
-from magistrate.operations.as_of import read_as_of
 from magistrate.operations.checks.explain import ExplainedCheck, explain_check
+from magistrate.operations.history.points_in_time import read_as_of
 
 TruthAnswer = bool | Literal["unknown"]
 

@@ -8,17 +8,18 @@ import msgspec
 from magistrate.api.auth.callers import OPERATOR
 from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.objects import TypeText
-from magistrate.api.parse import document_pattern
-from magistrate.api.render import render_time
+from magistrate.api.http.json_values import render_time
+from magistrate.api.http.request_values import document_pattern
 from magistrate.api.service import Answer, Call
-from magistrate.engine.terms import TypeName, type_name
+from magistrate.engine.names import TypeName
+from magistrate.engine.terms import type_name
 from magistrate.errors import InvalidParameter, MissingParameter
-from magistrate.operations import keys
-from magistrate.operations.callers import Scope
-from magistrate.operations.keys import KEY_LIST, MAX_GRACE_SECONDS, IssuedKey, KeyDraft
-from magistrate.operations.paging import read_wanted
-from magistrate.operations.times import read_time
-from magistrate.store.keys import StoredKey
+from magistrate.operations.history.times import read_time
+from magistrate.operations.keys import caller_keys as keys
+from magistrate.operations.keys.caller_keys import KEY_LIST, MAX_GRACE_SECONDS, IssuedKey, KeyDraft
+from magistrate.operations.keys.callers import Scope
+from magistrate.operations.lists.paging import read_wanted
+from magistrate.store.contract.keys import StoredKey
 
 MAX_TYPES = 100
 """Limits the object types that a key can be limited to."""

@@ -8,19 +8,19 @@ import msgspec
 
 from magistrate.api.endpoints.explain import ExplainAnswer, render_explained
 from magistrate.api.endpoints.models import COST, render_stored_model
-from magistrate.api.render import render_json
+from magistrate.api.http.json_values import render_json
+from magistrate.api.http.request_values import WrittenBody
 from magistrate.api.service import Answer, Call
-from magistrate.api.written_body import WrittenBody
-from magistrate.engine.model_tests.parsing import GivenModel, read_suite
-from magistrate.engine.model_tests.running import AssertionOutcome
-from magistrate.engine.model_tests.yaml_documents import read_long_yaml
-from magistrate.engine.model_text.json_bodies import ModelBody
-from magistrate.engine.terms import Revision
+from magistrate.engine.names import Revision
+from magistrate.engine.testing.suite_run import AssertionOutcome
+from magistrate.engine.testing.suites import GivenModel, read_suite
+from magistrate.engine.testing.yaml_documents import read_long_yaml
+from magistrate.engine.text.json_documents import ModelBody
 from magistrate.errors import InvalidRequest
 from magistrate.operations.checks.explain import ExplainedCheck
-from magistrate.operations.model_tests import MAX_ASSERTIONS, MAX_TEST_WARRANTS, run_model_tests
+from magistrate.operations.models.tests import MAX_ASSERTIONS, MAX_TEST_WARRANTS, run_model_tests
+from magistrate.operations.models.whole_models import read_whole_model
 from magistrate.operations.scheduling import aside, checkpoint, is_time_up
-from magistrate.operations.whole_model import read_whole_model
 
 MAX_TEST_CHARACTERS = 262_144
 """Limits the text of a test file in a request (256 Ki)."""

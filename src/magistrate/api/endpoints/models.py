@@ -9,28 +9,29 @@ import msgspec
 
 from magistrate.api.endpoints.object_types import keeps_stranded, render_warnings
 from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
-from magistrate.api.json_decoders import decode_json
+from magistrate.api.http.json_values import decode_json
+from magistrate.api.http.request_values import WrittenBody
 from magistrate.api.service import Answer, Call
-from magistrate.api.written_body import WrittenBody
-from magistrate.engine.model_text.building import ModelContent, build_content
-from magistrate.engine.model_text.document import NEWEST_VERSION, ModelDocument
-from magistrate.engine.model_text.faults import ModelFault, describe_fault
-from magistrate.engine.model_text.formatter import format_model
-from magistrate.engine.model_text.json_bodies import ModelBody
-from magistrate.engine.model_text.json_members import read_members
-from magistrate.engine.model_text.json_model import read_body
-from magistrate.engine.model_text.json_rendering import render_body
-from magistrate.engine.model_text.meaning import find_meaningless
-from magistrate.engine.model_text.rendering import render_model
-from magistrate.engine.model_text.reports import ModelReport, report_text, report_value
-from magistrate.engine.model_text.versions import exact_document
-from magistrate.engine.positions import position
+from magistrate.engine.text.document import NEWEST_VERSION, ModelDocument, exact_document
+from magistrate.engine.text.faults import ModelFault, describe_fault
+from magistrate.engine.text.json_documents import (
+    ModelBody,
+    ModelContent,
+    build_content,
+    read_body,
+    read_members,
+    render_body,
+)
+from magistrate.engine.text.positions import position
+from magistrate.engine.text.rendering import format_model, render_model
+from magistrate.engine.text.reports import ModelReport, find_meaningless, report_text, report_value
 from magistrate.errors import InvalidModel, InvalidRequest, MissingParameter
 from magistrate.operations.consistency import read_revision
-from magistrate.operations.model_plan import plan_model
+from magistrate.operations.models.plans import plan_model
+from magistrate.operations.models.whole_models import put_whole_model, read_whole_model
 from magistrate.operations.scheduling import aside
-from magistrate.operations.whole_model import put_whole_model, read_whole_model
-from magistrate.store.contract import RevisionId, StoredModel
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import StoredModel
 
 T = TypeVar("T")
 

@@ -6,19 +6,21 @@ from typing import Annotated, Any
 import msgspec
 
 from magistrate.api.endpoints.lists import render_page
-from magistrate.api.parse import document_pattern, read_batch
-from magistrate.api.render import render_time
+from magistrate.api.http.json_values import render_time
+from magistrate.api.http.request_values import document_pattern, read_batch
 from magistrate.api.service import Answer, Call
 from magistrate.engine.id_characters import ID_CHARACTER, MAX_ID_LENGTH
-from magistrate.engine.overlay import NO_CHANGES
-from magistrate.engine.terms import ObjectRef, TypeName, object_id, object_ref, type_name
+from magistrate.engine.names import TypeName
+from magistrate.engine.terms import ObjectRef, object_id, object_ref, type_name
+from magistrate.engine.warrants.overlay import NO_CHANGES
 from magistrate.errors import InvalidParameter, NotFound
-from magistrate.operations import objects
-from magistrate.operations.history import pin_page
-from magistrate.operations.objects import OBJECT_LIST, ObjectDraft, render_meta
-from magistrate.operations.paging import read_search, read_wanted
-from magistrate.operations.strict import UsedName, require_defined_names
-from magistrate.store.contract import ObjectFilter, StoredObject
+from magistrate.operations.history.points_in_time import pin_page
+from magistrate.operations.lists.paging import read_search, read_wanted
+from magistrate.operations.models.undefined_names import UsedName, require_defined_names
+from magistrate.operations.writes import objects
+from magistrate.operations.writes.objects import OBJECT_LIST, ObjectDraft, render_meta
+from magistrate.store.contract.lists import ObjectFilter
+from magistrate.store.contract.stored_rows import StoredObject
 
 TypeText = Annotated[str, document_pattern(r"^[a-z0-9_-]{1,64}$")]
 IdText = Annotated[str, document_pattern(rf"^{ID_CHARACTER}{{0,{MAX_ID_LENGTH}}}$")]

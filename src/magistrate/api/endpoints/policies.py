@@ -1,24 +1,25 @@
 """Defines the bodies and handlers of /v2/policies (docs/policies.md#named-policies)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
 from magistrate.api.endpoints.lists import render_page
-from magistrate.api.parse import read_batch, read_boolean, read_elements
-from magistrate.api.render import render_time
+from magistrate.api.http.json_values import build_decoder, render_time
+from magistrate.api.http.request_values import decode_body, read_batch, read_boolean, read_elements
 from magistrate.api.service import Answer, Call
-from magistrate.engine.named_policy import NamedPolicy, read_named_policy
 from magistrate.engine.names import PolicyName
+from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
 from magistrate.engine.terms import policy_name
-from magistrate.errors import InvalidParameter, NotFound
-from magistrate.operations import policies
-from magistrate.operations.history import pin_page
-from magistrate.operations.paging import read_wanted
-from magistrate.operations.policies import POLICY_LIST
-from magistrate.operations.policy_definitions import read_policy_definition
+from magistrate.errors import InvalidParameter, InvalidRequest, NotFound
+from magistrate.operations.history.points_in_time import pin_page
+from magistrate.operations.lists.paging import read_wanted
+from magistrate.operations.models import policies
+from magistrate.operations.models.definitions import read_policy_definition
+from magistrate.operations.models.policies import POLICY_LIST
 from magistrate.operations.scheduling import aside
-from magistrate.store.contract import StoredPolicy
+from magistrate.store.contract.stored_rows import StoredPolicy
 
 
 class NamedPolicyBody(msgspec.Struct, frozen=True):
@@ -105,3 +106,36 @@ def _render(row: StoredPolicy) -> NamedPolicyAnswer:
         description=content.description,
         created_at=render_time(row.created_at),
     )
+
+
+MAX_CONTEXT_DEPTH = 128
+"""Limits the levels of a context in a query string."""
+
+_DECODER = build_decoder(dict[str, Any])
+
+
+def check_context_size(context: Mapping[str, Any], limit: int) -> Mapping[str, Any]:
+    """Raises InvalidParameter if the context is more than `limit` bytes of compact JSON."""
+    if context:
+        context_bytes(context, limit)
+    return context
+
+
+def context_bytes(context: Mapping[str, Any], limit: int) -> int:
+    """Returns the size of the context as compact JSON. Raises InvalidParameter if it is more than `limit` bytes."""
+    size = len(msgspec.json.encode(context))
+    if size > limit:
+        raise InvalidParameter("context", f"must be at most {limit} bytes of JSON")
+    return size
+
+
+def read_context(text: str | None, limit: int) -> Mapping[str, Any]:
+    """Returns the context in a query string, which is the text of a JSON object. If it is absent or empty, there is no
+    context."""
+    if not text:
+        return {}
+    try:
+        context = decode_body(text.encode(), _DECODER, MAX_CONTEXT_DEPTH)
+    except (InvalidRequest, InvalidParameter, UnicodeEncodeError):
+        raise InvalidParameter("context", "invalid") from None
+    return check_context_size(context, limit)

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from magistrate.api import openapi, reference
-from magistrate.api.authzen.metadata import WELL_KNOWN, render_metadata
-from magistrate.api.parse import JSON_TYPE
-from magistrate.api.render import render_json
-from magistrate.api.server.metrics import CONTENT_TYPE, METRICS, exposition
+from magistrate.api.authzen.routes import WELL_KNOWN, render_metadata
+from magistrate.api.http.json_values import render_json
+from magistrate.api.http.metrics import CONTENT_TYPE, METRICS, exposition
+from magistrate.api.http.request_values import JSON_TYPE
 from magistrate.api.service import Service
 from magistrate.errors import StoreUnavailable
-from magistrate.operations.callers import Scope
+from magistrate.operations.keys.callers import Scope
 
 READY_WITHIN_SECONDS = 1.5
 

@@ -7,30 +7,30 @@ from typing import Annotated, Any, NamedTuple, cast
 
 import msgspec
 
-from magistrate.api.endpoints.contextual_warrants import (
+from magistrate.api.endpoints.lists import ListAnswer, render_page
+from magistrate.api.endpoints.policies import check_context_size, read_context
+from magistrate.api.endpoints.warrant_bodies import (
     DOCUMENTED_LIMIT,
     decode_contextual_warrants,
     judge_contextual_warrants,
 )
-from magistrate.api.endpoints.lists import ListAnswer, render_page
-from magistrate.api.endpoints.policy_context import check_context_size, read_context
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
-from magistrate.api.parse import read_boolean
+from magistrate.api.http.request_values import read_boolean
 from magistrate.api.service import Answer, Call, answer_call
 from magistrate.api.v1 import query as legacy_query
+from magistrate.engine.lists.language import MAX_QUERY_LENGTH, Query, SubjectsQuery, hide_undefined_types, read_query
 from magistrate.engine.names import split_subject_type
-from magistrate.engine.query import MAX_QUERY_LENGTH, Query, SubjectsQuery, hide_undefined_types, read_query
 from magistrate.errors import InvalidParameter, NotFound
-from magistrate.operations import query
-from magistrate.operations.as_of import AsOf, read_as_of
-from magistrate.operations.callers import Caller
-from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS, build_contextual_warrants
-from magistrate.operations.history import pin_page
-from magistrate.operations.kept_page import StoredRow
-from magistrate.operations.paging import MAX_LIMIT, Page, Wanted, read_wanted
-from magistrate.operations.query import QueryRequest, query_kind
-from magistrate.operations.strict import UsedName, describe_missing_type, require_defined_names
-from magistrate.store.contract import NewWarrant, Snapshot
+from magistrate.operations.history.points_in_time import AsOf, pin_page, read_as_of
+from magistrate.operations.keys.callers import Caller
+from magistrate.operations.lists import query
+from magistrate.operations.lists.bitmap_listings import StoredRow
+from magistrate.operations.lists.paging import MAX_LIMIT, Page, Wanted, read_wanted
+from magistrate.operations.lists.query import QueryRequest, query_kind
+from magistrate.operations.models.undefined_names import UsedName, describe_missing_type, require_defined_names
+from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS, build_contextual_warrants
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import NewWarrant
 
 V1_CURSORS = ("afterId", "lastId")
 TOTAL = "total"

@@ -6,9 +6,10 @@ from typing import Annotated, Any
 import msgspec
 
 from magistrate.api.endpoints.objects import IdText, TypeText
-from magistrate.api.endpoints.policy_context import check_context_size
+from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.service import Answer, Call
-from magistrate.engine.terms import ObjectId, object_id, type_name
+from magistrate.engine.names import ObjectId
+from magistrate.engine.terms import object_id, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 from magistrate.operations.sessions import sessions
 from magistrate.operations.sessions.session_keys import MAX_TTL_SECONDS

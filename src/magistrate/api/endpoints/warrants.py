@@ -3,37 +3,72 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
 from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.objects import TypeText
-from magistrate.api.endpoints.time_limits import read_limits
-from magistrate.api.parse import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
-from magistrate.api.render import render_time
+from magistrate.api.http.json_values import render_time
+from magistrate.api.http.request_values import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
 from magistrate.api.service import Answer, Call
 from magistrate.engine.id_characters import ID_CHARACTER, MAX_ID_LENGTH
-from magistrate.engine.overlay import NO_CHANGES
-from magistrate.engine.policy import LONG_POLICY, is_kept, keep_policy, parse_policy, policy_of_context, read_new_policy
-from magistrate.engine.terms import (
-    ObjectRef,
-    RelationName,
-    Subject,
-    object_id_or_wildcard,
-    relation_name,
-    type_name,
+from magistrate.engine.names import RelationName
+from magistrate.engine.policy.policy import (
+    LONG_POLICY,
+    is_kept,
+    keep_policy,
+    parse_policy,
+    policy_of_context,
+    read_new_policy,
 )
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, relation_name, type_name
+from magistrate.engine.warrants.overlay import NO_CHANGES
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
-from magistrate.operations import warrants
-from magistrate.operations.history import pin_page
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.history.points_in_time import pin_page
+from magistrate.operations.history.times import TIME_MESSAGE, read_time
+from magistrate.operations.lists.paging import read_wanted
+from magistrate.operations.models.undefined_names import UsedName, require_defined_names
 from magistrate.operations.scheduling import checkpoint
-from magistrate.operations.strict import UsedName, require_defined_names
-from magistrate.operations.warrants import list_kind, read_filter
-from magistrate.store.contract import NewWarrant, write_outcome
+from magistrate.operations.writes import warrants
+from magistrate.operations.writes.warrants import list_kind, read_filter
+from magistrate.store.contract.new_rows import NewWarrant, write_outcome
+
+
+class Limited(Protocol):
+    """Represents anything with the time limits of a warrant, in microseconds since 1970 UTC."""
+
+    @property
+    def starts_at(self) -> int | None: ...
+
+    @property
+    def expires_at(self) -> int | None: ...
+
+
+def read_limits(starts_at: str | None, expires_at: str | None) -> tuple[int | None, int | None]:
+    """Returns both limits in microseconds since 1970 UTC. Raises InvalidParameter for the first fault."""
+    start, end = _read_limit(starts_at, "startsAt"), _read_limit(expires_at, "expiresAt")
+    if start is not None and end is not None and end <= start:
+        raise InvalidParameter("expiresAt", "must be after startsAt")
+    return start, end
+
+
+def _read_limit(text: str | None, parameter: str) -> int | None:
+    if text is None:
+        return None
+    limit = read_time(text, parameter)
+    if limit <= 0:
+        raise InvalidParameter(parameter, f"{TIME_MESSAGE}, after 1970-01-01T00:00:00Z")
+    return limit
+
+
+def render_limits(limited: Limited) -> dict[str, str]:
+    """Returns the members of an answer: those that there are."""
+    limits = {"startsAt": limited.starts_at, "expiresAt": limited.expires_at}
+    return {name: render_time(limit) for name, limit in limits.items() if limit is not None}
+
 
 IdOrWildcard = Annotated[str, document_pattern(rf"^({ID_CHARACTER}{{0,{MAX_ID_LENGTH}}}|\*)$")]
 RelationText = Annotated[str, document_pattern(r"^[a-zA-Z0-9_-]{0,64}$")]

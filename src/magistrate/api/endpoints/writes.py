@@ -11,7 +11,7 @@ from typing import Annotated, TypeVar
 import msgspec
 
 from magistrate.api.endpoints.objects import ObjectBody, ObjectRefBody, TypeText
-from magistrate.api.endpoints.plain_bodies import read_plain_bodies
+from magistrate.api.endpoints.warrant_bodies import read_plain_bodies
 from magistrate.api.endpoints.warrants import (
     IdOrWildcard,
     RelationText,
@@ -20,17 +20,18 @@ from magistrate.api.endpoints.warrants import (
     read_warrant,
     read_warrant_policies,
 )
-from magistrate.api.parse import read_elements
+from magistrate.api.http.request_values import read_elements
 from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ObjectRef, object_ref
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
-from magistrate.operations import warrants
 from magistrate.operations.consistency import read_revision
 from magistrate.operations.context import Context
-from magistrate.operations.objects import render_meta
 from magistrate.operations.scheduling import checkpoint
-from magistrate.operations.warrants import FILTERS, read_exact_filter
-from magistrate.store.contract import AtomicWrite, NewObject, NewWarrant, Precondition
+from magistrate.operations.writes import warrants
+from magistrate.operations.writes.objects import render_meta
+from magistrate.operations.writes.warrants import FILTERS, read_exact_filter
+from magistrate.store.contract.new_rows import NewObject, NewWarrant
+from magistrate.store.contract.store import AtomicWrite, Precondition
 
 B = TypeVar("B")
 T = TypeVar("T")

@@ -13,10 +13,10 @@ from magistrate.api.endpoints.warrants import IdOrWildcard, RelationText
 from magistrate.api.fga.decision_tree import ExplainedDecision, FgaDebugAnswer, FgaWarningAnswer, explain_decisions
 from magistrate.api.fga.names import translate_call
 from magistrate.api.fga.warrants import FgaSubjectBody
-from magistrate.api.freshness import find_token
+from magistrate.api.http.consistency_tokens import find_token
 from magistrate.api.service import Answer, Call, answer_call
 from magistrate.errors import InvalidParameter
-from magistrate.operations.callers import Scope
+from magistrate.operations.keys.callers import Scope
 
 OPERATORS = {"any_of": "anyOf", "all_of": "allOf", "batch": "batch"}
 """Maps the operators of checks to those of v2."""

@@ -11,7 +11,7 @@ from magistrate.api.fga.names import translate_call
 from magistrate.api.route import TEXT, Parameter
 from magistrate.api.service import Answer, Call, Handler, answer_call
 from magistrate.errors import InvalidParameter
-from magistrate.operations.paging import MAX_LIMIT
+from magistrate.operations.lists.paging import MAX_LIMIT
 from magistrate.operations.scheduling import aside
 
 A = TypeVar("A")

@@ -10,8 +10,9 @@ from magistrate.api.endpoints.query import QueryRowAnswer
 from magistrate.api.fga.lists import fga_list
 from magistrate.api.fga.warrants import FgaSubjectAnswer, FgaWarrantAnswer, render_fga_warrant
 from magistrate.api.service import Answer, Call, answer_call
-from magistrate.engine.query import Query, SubjectsQuery, read_query
-from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
+from magistrate.engine.lists.language import Query, SubjectsQuery, read_query
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.terms import ObjectRef
 
 
 class FgaQueryRowAnswer(msgspec.Struct, kw_only=True):

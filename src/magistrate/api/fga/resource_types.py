@@ -14,12 +14,11 @@ from magistrate.api.fga.lists import fga_list, render_rows
 from magistrate.api.fga.names import translate_call
 from magistrate.api.fga.schema_json import FgaRelationDefinition, FgaTypeBody, read_document, render_fga_type
 from magistrate.api.service import Answer, Call
-from magistrate.engine.model_text.json_bodies import TypeBody
-from magistrate.engine.model_text.json_rendering import render_body
+from magistrate.engine.text.json_documents import TypeBody, render_body
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.definitions import read_definition
+from magistrate.operations.models.definitions import read_definition
+from magistrate.operations.models.whole_models import read_whole_model
 from magistrate.operations.scheduling import aside
-from magistrate.operations.whole_model import read_whole_model
 
 
 class FgaTypeAnswer(msgspec.Struct, kw_only=True):

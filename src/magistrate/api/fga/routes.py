@@ -25,8 +25,8 @@ from magistrate.api.used_types import (
     list_in_query,
     list_none,
 )
-from magistrate.engine.query import MAX_QUERY_LENGTH
-from magistrate.operations.callers import Scope
+from magistrate.engine.lists.language import MAX_QUERY_LENGTH
+from magistrate.operations.keys.callers import Scope
 
 _TYPE = "resource_type"
 _CHECK, _QUERY, _WARRANTS, _SCHEMA = "/fga/v1/check", "/fga/v1/query", "/fga/v1/warrants", "/fga/v1/schema"

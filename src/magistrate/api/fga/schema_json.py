@@ -10,11 +10,9 @@ from functools import partial
 import msgspec
 
 from magistrate.api.fga.names import rename_in_error
-from magistrate.engine.model_text.document import ModelDocument, NameAt, RelationDeclaration, TypeDeclaration
-from magistrate.engine.model_text.json_bodies import PolicyBody, RuleBody, TypeBody
-from magistrate.engine.model_text.json_members import ModelMembers
-from magistrate.engine.model_text.json_model import read_body
 from magistrate.engine.nesting import fold
+from magistrate.engine.text.document import ModelDocument, NameAt, RelationDeclaration, TypeDeclaration
+from magistrate.engine.text.json_documents import ModelMembers, PolicyBody, RuleBody, TypeBody, read_body
 from magistrate.errors import InvalidParameter, MissingParameter
 
 LANGUAGE = "expr"

@@ -18,22 +18,25 @@ from magistrate.api.fga.schema_json import (
     render_fga_policy,
     render_fga_type,
 )
-from magistrate.api.json_decoders import build_decoder, decode_json
-from magistrate.api.parse import decode_body
+from magistrate.api.http.json_values import build_decoder, decode_json
+from magistrate.api.http.request_values import WrittenBody, decode_body
 from magistrate.api.service import Answer, Call, answer_call
-from magistrate.api.written_body import WrittenBody
-from magistrate.engine.model_text.building import ModelContent, build_content
-from magistrate.engine.model_text.document import NEWEST_VERSION, VERSIONS, ModelDocument
-from magistrate.engine.model_text.json_bodies import ModelBody, PolicyBody, TypeBody
-from magistrate.engine.model_text.json_rendering import render_body
-from magistrate.engine.model_text.lint import lint_document
-from magistrate.engine.model_text.rendering import render_model
-from magistrate.engine.model_text.versions import exact_document
+from magistrate.engine.text.document import NEWEST_VERSION, VERSIONS, ModelDocument, exact_document
+from magistrate.engine.text.json_documents import (
+    ModelBody,
+    ModelContent,
+    PolicyBody,
+    TypeBody,
+    build_content,
+    render_body,
+)
+from magistrate.engine.text.lint import lint_document
+from magistrate.engine.text.rendering import render_model
 from magistrate.errors import InvalidParameter, MissingParameter
-from magistrate.operations.policy_definitions import read_policy_definition
+from magistrate.operations.models.definitions import read_policy_definition
+from magistrate.operations.models.whole_models import put_whole_model, read_whole_model
 from magistrate.operations.scheduling import aside
-from magistrate.operations.whole_model import put_whole_model, read_whole_model
-from magistrate.store.contract import StoredModel
+from magistrate.store.contract.stored_rows import StoredModel
 
 DEFAULT_VERSION = "0.3"
 MOST_WARNINGS = 100

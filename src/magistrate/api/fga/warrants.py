@@ -18,13 +18,15 @@ from magistrate.api.endpoints.warrants import (
 )
 from magistrate.api.fga.lists import fga_list
 from magistrate.api.fga.resources import CREATE, DELETE
-from magistrate.api.freshness import find_token
-from magistrate.api.parse import MAX_BATCH, read_batch
+from magistrate.api.http.consistency_tokens import find_token
+from magistrate.api.http.request_values import MAX_BATCH, read_batch
 from magistrate.api.service import Answer, Call
-from magistrate.engine.terms import ObjectRef, RelationName, Subject
+from magistrate.engine.names import RelationName
+from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.errors import InvalidParameter
-from magistrate.operations import warrants
-from magistrate.store.contract import AtomicWrite, NewWarrant
+from magistrate.operations.writes import warrants
+from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.store import AtomicWrite
 
 FILTERS = {
     "resource_type": "objectType",

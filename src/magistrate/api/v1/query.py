@@ -7,35 +7,28 @@ from typing import Any
 
 import msgspec
 
-from magistrate.api.endpoints.policy_context import check_context_size
+from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.endpoints.warrants import SubjectAnswer
-from magistrate.api.render import render_time
+from magistrate.api.http.json_values import render_time
 from magistrate.api.service import Answer, Call
-from magistrate.engine.evaluation import Check
-from magistrate.engine.policy import policy_of_context
-from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery, hide_undefined_types
-from magistrate.engine.terms import (
-    WILDCARD,
-    ObjectId,
-    ObjectRef,
-    RelationName,
-    Subject,
-    TypeName,
-    object_id_or_wildcard,
-    relation_name,
-    type_name,
-)
-from magistrate.engine.warrants import Warrant, policy_digest
-from magistrate.engine.written import unquote_id
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery, hide_undefined_types
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.policy.policy import policy_of_context
+from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, relation_name, type_name
+from magistrate.engine.warrants.notation import unquote_id
+from magistrate.engine.warrants.warrant import Warrant, policy_digest
 from magistrate.errors import InvalidParameter
-from magistrate.operations import object_types, query, warrants
-from magistrate.operations.as_of import AS_OF
 from magistrate.operations.checks.check import check_all
-from magistrate.operations.definitions import read_definition
-from magistrate.operations.paging import ListKind, Wanted, read_wanted
-from magistrate.operations.query import QUERY_LIST, QueryRequest
-from magistrate.operations.warrants import WARRANT_LIST
-from magistrate.store.contract import WarrantFilter
+from magistrate.operations.history.points_in_time import AS_OF
+from magistrate.operations.lists import query
+from magistrate.operations.lists.paging import ListKind, Wanted, read_wanted
+from magistrate.operations.lists.query import QUERY_LIST, QueryRequest
+from magistrate.operations.models import object_types
+from magistrate.operations.models.definitions import read_definition
+from magistrate.operations.writes import warrants
+from magistrate.operations.writes.warrants import WARRANT_LIST
+from magistrate.store.contract.lists import WarrantFilter
 
 IMPLIED, STORED = "warrants", "explicit warrants"
 

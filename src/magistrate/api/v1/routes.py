@@ -12,13 +12,12 @@ from magistrate.api.endpoints.lists import bare
 from magistrate.api.route import SEARCH, TEXT, V1_PARAMETERS, Parameter, Route, list_parameters
 from magistrate.api.service import Handler
 from magistrate.api.used_types import always_list, list_in_v1_query
-from magistrate.api.v1.assignments import Assignment, TenantUsers
 from magistrate.api.v1.query import CLAUSES, V1WarrantAnswer
-from magistrate.api.v1.resources import ResourceView
-from magistrate.operations.callers import Scope
-from magistrate.operations.contextual_warrants import CONTEXTUAL_WARRANTS
-from magistrate.operations.paging import ListKind
-from magistrate.operations.resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
+from magistrate.api.v1.resources import Assignment, ResourceView, TenantUsers
+from magistrate.operations.keys.callers import Scope
+from magistrate.operations.lists.paging import ListKind
+from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS
+from magistrate.operations.writes.v1_resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
 
 _SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants", "/v2/sessions")
 _NOT_SHARED = ("/v2/warrants/delete",)

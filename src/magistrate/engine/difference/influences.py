@@ -9,13 +9,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from magistrate.engine.model import ObjectType
-from magistrate.engine.plans import Model
-from magistrate.engine.query.reverse_graph import Target
-from magistrate.engine.query.search import Checkpoints
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.reverse_graph import Target
+from magistrate.engine.lists.search import Checkpoints
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.object_types import ObjectType
+from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.rules.rule import Combined, LinkNames, Rule
-from magistrate.engine.terms import RelationName, TypeName
-from magistrate.engine.work import Work
 
 
 class Dependent(NamedTuple):

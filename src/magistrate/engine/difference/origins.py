@@ -6,12 +6,16 @@ from dataclasses import dataclass
 
 from magistrate.engine.difference.influences import Influences
 from magistrate.engine.difference.reverse_expansion import Direction, ObjectRelation
-from magistrate.engine.plans import Model
-from magistrate.engine.query.reverse_graph import Target
+from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.reverse_graph import Target
+from magistrate.engine.lists.search import Checkpoints
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.rules.policy_rule import PolicyRule
 from magistrate.engine.rules.rule import Rule
-from magistrate.engine.terms import WILDCARD, ObjectRef, RelationName, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import Warrant
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +116,21 @@ def list_targets(models: Iterable[Model]) -> dict[Target, None]:
     """Returns every relation that one of the models defines."""
     types = (one for model in models for one in model.types.values())
     return {(one.name, relation): None for one in types for relation in one.relations}
+
+
+def find_timed_changes(
+    warrants: Sequence[Warrant], evaluators: Sequence[tuple[PolicyEvaluator, PolicyEvaluator]], work: Work
+) -> Checkpoints[list[WarrantChange]]:
+    """Returns the changes of those warrants whose value differs between the two evaluators of a pair, which have the
+    times of the two states."""
+    for pair in evaluators:
+        for evaluator in pair:
+            yield from evaluator.evaluate_each(warrants)
+    changes: list[WarrantChange] = []
+    for warrant in warrants:
+        values = {(earlier.value(warrant), later.value(warrant)): None for earlier, later in evaluators}
+        changes += [WarrantChange(warrant, later > earlier) for earlier, later in values if earlier is not later]
+        work.spend(1)
+        if work.needs_checkpoint:
+            yield None
+    return changes

@@ -8,13 +8,12 @@ from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import combinations, product
 from typing import Any
 
-from magistrate.engine.conditions import POLICY_STEPS_FOR_A_NODE
-from magistrate.engine.policy import Policy, read_policy
-from magistrate.engine.policy.literals import read_decimal, read_integer, read_string
-from magistrate.engine.policy.tokenizer import Token, read_tokens
-from magistrate.engine.policy.typed import READ_AS
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.evaluation.conditions import POLICY_STEPS_FOR_A_NODE
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.policy.policy import Policy, read_policy
+from magistrate.engine.policy.tokens import Token, read_decimal, read_integer, read_string, read_tokens
+from magistrate.engine.policy.value_types import READ_AS
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
 
 MOST_VARIABLES = 4

@@ -8,13 +8,17 @@ cycle, the lists are computed again until they no longer change; where a node ha
 count as false until their lists are known.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
-from magistrate.engine.evaluation import Check, Evaluation
-from magistrate.engine.expansion import Operation, Plan
+from magistrate.engine.difference.influences import list_references
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
+from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
+from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import (
     FIRST_CREATED,
     MOST_CHANGES,
@@ -25,16 +29,84 @@ from magistrate.engine.explanation.changes import (
     ChangeSet,
     is_consistent,
 )
-from magistrate.engine.explanation.links import NO_LINKS, FollowedLinks, Linkable
 from magistrate.engine.explanation.policy_values import find_assignments
-from magistrate.engine.named_policy import NO_WARRANT
-from magistrate.engine.names import PolicyName, RelationName, WarrantNames
-from magistrate.engine.nodes import CheckEdge, CheckNode
-from magistrate.engine.plans import Model
-from magistrate.engine.terms import WILDCARD
-from magistrate.engine.truth import FALSE, TRUE, Truth
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.lists.search import Checkpoints
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.plans import Operation, Plan
+from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName, WarrantNames
+from magistrate.engine.policy.named_policies import NO_WARRANT
+from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+
+LinkKind = tuple[RelationName, TypeName]
+"""Holds the relation of links on objects of one type, and the type of the objects that they lead to."""
+LinkTarget = tuple[TypeName, RelationName]
+"""Holds that type, and the relation that a rule asks for there."""
+
+MOST_TARGETS = 50
+"""Limits the targets to which new links are tried."""
+
+Linkable = Mapping[LinkTarget, Sequence[ObjectId]]
+"""Maps targets to the objects that a new link may lead to."""
+NO_LINKS: Linkable = {}
+
+
+class FollowedLinks:
+    """Holds the links of the object types that have been prepared."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self._by_type: dict[TypeName, dict[LinkKind, dict[RelationName, None]]] = {}
+
+    def prepare(self, of_type: TypeName, work: Work) -> Checkpoints[None]:
+        """Reads the rules of a type, unless that was done before. Yields when the time slice is over."""
+        if of_type in self._by_type:
+            return
+        kinds = self._by_type[of_type] = {}
+        defined = self._model.types.get(of_type)
+        waiting = [] if defined is None else [*defined.relations.values()]
+        for rule in waiting:  # grows during the loop
+            references = list_references(rule)
+            for with_relation, target, relation in (*references.links, *references.quantified):
+                kinds.setdefault((with_relation, target), {})[relation] = None
+            waiting += rule.rules
+            work.hasten_checkpoint(1)
+            if work.needs_checkpoint:
+                yield None
+
+    def prepare_linked(self, of_type: TypeName, work: Work) -> Checkpoints[Set[TypeName]]:
+        """Prepares a type with all that links and usersets lead to from it, and returns those that links lead to."""
+        waiting, linked = [of_type], dict[TypeName, None]()
+        for one in waiting:  # grows during the loop
+            yield from self.prepare(one, work)
+            linked.update((target, None) for _, target in self._by_type[one])
+            defined = self._model.types.get(one)
+            patterns = self._model.patterns_on(one, () if defined is None else defined.relations)
+            work.hasten_checkpoint(len(patterns))
+            reached = [pattern.subject_type for pattern in patterns if pattern.subject_relation]
+            waiting += dict.fromkeys(name for name in (*linked, *reached) if name not in {*self._by_type, *waiting})
+        return linked.keys()
+
+    def follows(self, names: WarrantNames) -> bool:
+        """Returns whether a rule follows warrants with these names. Their object type must have been prepared."""
+        return (names.relation, names.subject_type) in self._by_type[names.object_type]
+
+    def list_patterns(self) -> Set[WarrantPattern]:
+        """Returns the patterns of the links that could be written on objects of the prepared types."""
+        return {
+            WarrantPattern(names)
+            for of_type, kinds in self._by_type.items()
+            for relation, target in kinds
+            if self._model.allows(names := WarrantNames(of_type, ObjectId(""), relation, target, ObjectId(""), ""))
+        }
+
+    def list_targets(self) -> Sequence[LinkTarget]:
+        """Returns the first relations that links from the prepared types lead to, each once."""
+        targets: dict[LinkTarget, None] = {}
+        for kinds in self._by_type.values():
+            for (_, target), relations in kinds.items():
+                targets.update(((target, relation), None) for relation in relations)
+        return [*targets][:MOST_TARGETS]
+
 
 MOST_SETS = 12
 """Limits the sets that are kept for a node: somewhat more than are shown, because some turn out not to do."""

@@ -14,7 +14,6 @@ from magistrate.engine.policy import access, logic
 from magistrate.engine.policy.access import Step
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.functions import FUNCTIONS, compile_call, failing_node
-from magistrate.engine.policy.literals import read_decimal, read_integer, read_string
 from magistrate.engine.policy.node import (
     NOT_LITERAL,
     Constant,
@@ -29,9 +28,9 @@ from magistrate.engine.policy.own_functions import OWN_FUNCTIONS
 from magistrate.engine.policy.predicates import CLOSURES_OF_GO, POINTERS, TAKE_CLOSURES, over_elements
 from magistrate.engine.policy.run import Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.structs import WarrantView
-from magistrate.engine.policy.tokenizer import Token
-from magistrate.engine.policy.typed import READ_AS, read_as
+from magistrate.engine.policy.tokens import Token, read_decimal, read_integer, read_string
 from magistrate.engine.policy.types import ANY, ARRAY, FLOAT, MAP, NIL, TIME, StaticType, is_any
+from magistrate.engine.policy.value_types import READ_AS, read_as
 from magistrate.engine.policy.values import MadeList, MadeMap, json_value, time_at, values_in
 
 _CONSTANTS = {"true": True, "false": False, "nil": None}

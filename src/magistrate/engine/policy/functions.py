@@ -13,10 +13,9 @@ from typing import Any
 from magistrate.engine.policy import aggregates, texts
 from magistrate.engine.policy.layouts import read_date
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node, compose_of_all
-from magistrate.engine.policy.own_functions import OWN_FUNCTIONS
+from magistrate.engine.policy.own_functions import OWN_FUNCTIONS, Function, FunctionParameter
 from magistrate.engine.policy.rendering import read_json, render_json, render_value
 from magistrate.engine.policy.run import Fault, PolicyRun
-from magistrate.engine.policy.signatures import Function, FunctionParameter
 from magistrate.engine.policy.structs import SubjectView, WarrantView
 from magistrate.engine.policy.types import (
     ANY,

@@ -6,12 +6,13 @@ make evaluation deeper.
 
 from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from magistrate.engine.policy.checking import result_type
-from magistrate.engine.policy.comparing import compare_variable
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.policy.equality import equal, plain_number
 from magistrate.engine.policy.node import (
     NOT_LITERAL,
@@ -25,13 +26,65 @@ from magistrate.engine.policy.node import (
     literal_node,
     require,
 )
-from magistrate.engine.policy.operators import OPERATORS, opposite
-from magistrate.engine.policy.patterns import literal_pattern, matches_literal
+from magistrate.engine.policy.operators import OPERATORS, opposite, result_type
 from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
-from magistrate.engine.policy.types import INT, NOT_BOOL, STRING, StaticType, is_any, is_comparable, is_number
+from magistrate.engine.policy.texts import literal_pattern, matches_literal
+from magistrate.engine.policy.types import FLOAT, INT, NOT_BOOL, STRING, StaticType, is_any, is_comparable, is_number
 from magistrate.engine.policy.values import Byte, finite, whole
-from magistrate.engine.terms import ObjectId, RelationName, TypeName
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants.warrant import Warrant
+
+_SHORT_TEXT = 256
+"""Limits the characters up to which looking for a text is not charged."""
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+def compare_variable(left: PolicyNode, sign: str, right: PolicyNode) -> Evaluate | None:
+    """Returns what compares a variable with a literal; None for operands it does not know."""
+    name, literal = left.variable, right.literal
+    assert name is not None
+    if left.type is FLOAT and type(literal) in (int, float) and sign in _COMPARE:
+        return _compare_number(name, _COMPARE[sign], float(literal))
+    if left.type is not STRING:
+        return None
+    if sign in ("==", "!=") and type(literal) is str:
+        return _compare_text(name, literal, sign == "==")
+    is_among_texts = sign == "in" and right.members and all(type(member) is str for member in right.members)
+    return _find_among(name, frozenset(right.members or ())) if is_among_texts else None
+
+
+def _compare_number(name: str, compare: Callable[[Any, Any], bool], literal: float) -> Evaluate:
+    def evaluate(
+        run: PolicyRun, name: str = name, compare: Callable[[Any, Any], bool] = compare, literal: float = literal
+    ) -> bool:
+        return compare(float(run.context[name]), literal)
+
+    return evaluate
+
+
+def _compare_text(name: str, literal: str, is_equality: bool) -> Evaluate:
+    def evaluate(run: PolicyRun, name: str = name, literal: str = literal, is_equality: bool = is_equality) -> bool:
+        return (run.context[name] == literal) is is_equality
+
+    return evaluate
+
+
+def _find_among(name: str, literals: frozenset[Any]) -> Evaluate:
+    def evaluate(run: PolicyRun, name: str = name, literals: frozenset[Any] = literals) -> bool:
+        text = run.context[name]
+        if len(text) > _SHORT_TEXT:
+            run.charge_text(len(text))
+        return text in literals
+
+    return evaluate
+
 
 _NO_WARRANT = Warrant(TypeName(""), ObjectId(""), RelationName(""), TypeName(""), ObjectId(""), "", "", 0, 0)
 _FOLDED = frozenset({"+", "-", "*", "/", "%", "**", "^", "=="})

@@ -11,14 +11,13 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta, timezone
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from magistrate.engine.policy.access import demand_element
 from magistrate.engine.policy.equality import equal_values, plain_number
 from magistrate.engine.policy.layouts import load_zone, render_time
 from magistrate.engine.policy.rendering import RFC_3339, in_unit, render_float
 from magistrate.engine.policy.run import Fault, PolicyRun
-from magistrate.engine.policy.signatures import Function, FunctionParameter
 from magistrate.engine.policy.types import (
     ANY,
     ARRAY,
@@ -26,6 +25,7 @@ from magistrate.engine.policy.types import (
     INT,
     IP_ADDRESS,
     StaticType,
+    TypeRule,
     is_integer,
     is_map,
     is_slice,
@@ -55,6 +55,35 @@ from magistrate.engine.policy.values import (
     values_of,
     whole,
 )
+
+
+class FunctionParameter(NamedTuple):
+    """Describes a parameter of a function: the types it takes before evaluation, and the kinds during it; None for
+    any."""
+
+    type_rules: tuple[TypeRule, ...] | None
+    kinds: frozenset[type] | None
+
+
+Result = StaticType | Callable[[list[StaticType]], StaticType]
+
+
+class Function(NamedTuple):
+    """Describes a built-in function. `apply` takes the run and the values of the arguments, whose kinds have been
+    checked; it may raise Fault.
+
+    The last `optional` parameters can be left out. If it `repeats`, the last parameter takes one argument or more. If
+    it `takes_nil`, a written nil is an error only when the function is called. If it `reads` its arguments, which are
+    texts, `apply` gets the parsed value; literals are parsed when the policy is compiled."""
+
+    parameters: tuple[FunctionParameter, ...]
+    result: Result
+    apply: Callable[..., Any]
+    optional: int = 0
+    repeats: bool = False
+    takes_nil: bool = False
+    reads: Callable[..., Any] | None = None
+
 
 _WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)

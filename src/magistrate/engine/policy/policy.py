@@ -4,25 +4,66 @@ A policy is compiled into functions that call each other, and evaluated as often
 are checked against those of the context before it is evaluated. See docs/policies.md for the language.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from magistrate.engine.policy.cache import MOST_BYTES, TextCache
+from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.policy.environment import Environment
-from magistrate.engine.policy.literals import is_variable, render_string
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal
 from magistrate.engine.policy.parser import parse
-from magistrate.engine.policy.patterns import MAX_PATTERNS
 from magistrate.engine.policy.run import MAX_STEPS, Fault, NotingRun, PolicyRun
-from magistrate.engine.policy.typed import read_first
+from magistrate.engine.policy.texts import MAX_PATTERNS
+from magistrate.engine.policy.tokens import is_variable, render_string
 from magistrate.engine.policy.types import BOOL, TYPES_OF_VALUES, may_be_bool
-from magistrate.engine.positions import position
-from magistrate.engine.segments import CacheBytes
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.policy.value_types import read_first
+from magistrate.engine.text.positions import position
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+MOST_BYTES = 16_777_216
+"""Limits the bytes of each cache (16 MiB). Usual policies take one or two kilobytes."""
+
+
+class TextCache(Generic[Key, Value]):
+    """Evicts at random. With LRU eviction, requests that cycle through more policies than the capacity would never hit;
+    at random, most of them do."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self.bytes = 0
+        self._most_bytes = most_bytes
+        self._values: dict[Key, tuple[Value, int]] = {}
+        self._keys: list[Key] = []
+        self._random = 1
+
+    def find(self, key: Key) -> Value | None:
+        found = self._values.get(key)
+        return None if found is None else found[0]
+
+    def measure(self, cache: str) -> CacheBytes:
+        return CacheBytes(cache, self.bytes, self._most_bytes)
+
+    def keep(self, key: Key, value: Value, bytes: int) -> None:
+        """Keeps the value of a key that is not cached, which takes these bytes."""
+        self.bytes += bytes
+        while self._keys and self.bytes > self._most_bytes:
+            self._evict()
+        self._values[key] = (value, bytes)
+        self._keys.append(key)
+
+    def _evict(self) -> None:
+        # Knuth's linear congruential generator; its upper bits are random enough for this choice.
+        self._random = (self._random * 6_364_136_223_846_793_005 + 1_442_695_040_888_963_407) % 2**64
+        place = (self._random >> 33) % len(self._keys)
+        self._keys[place], self._keys[-1] = self._keys[-1], self._keys[place]
+        _, bytes = self._values.pop(self._keys.pop())
+        self.bytes -= bytes
+
 
 MAX_POLICY_LENGTH = 4_096
 """Limits a policy in bytes of UTF-8 (4 KiB)."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants.warrant import Warrant
 
 MAX_STEPS = 200_000
 """Limits the steps of one evaluation; more are a run-time error. One step takes about 0.1 microseconds, half a

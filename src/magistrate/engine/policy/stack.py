@@ -11,7 +11,7 @@ from magistrate.engine.policy import access, compiler, logic
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import PolicyNode
 from magistrate.engine.policy.operations import Sign, chain, compile_sign
-from magistrate.engine.policy.tokenizer import Token
+from magistrate.engine.policy.tokens import Token
 
 OPEN, OR, AND, COMPARISON, INTERVAL, SUM, NEGATION, PRODUCT, SIGNED, POWER, COALESCING = range(11)
 

@@ -34,7 +34,7 @@ from magistrate.engine.policy.values import (
     time_at,
     whole,
 )
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.warrants.warrant import Warrant
 
 _SECOND = 1_000_000_000
 

@@ -1,9 +1,4 @@
-"""Defines the rule operators, one file each.
-
-A new operator is one file beside these and one row in RULE_OPERATORS (or a branch in parsing.py if it is not a
-keyword over rules). Whatever depends on the operator is asked of it (rule.py, rule_operator.py, leaf_rule.py); all
-other code treats operators alike.
-"""
+"""Defines the operators and the leaves of rules, a file each; other code treats them alike (docs/extending.md)."""
 
 from collections.abc import Iterator
 

@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pyroaring import BitMap
 
+from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.rules.rule import BranchCollector, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.truth import FALSE, TRUE, Truth
 
 
 class AnyOf(RuleOperator):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth, negate
 from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.rules.rule import (
     Bounds,
@@ -21,7 +22,6 @@ from magistrate.engine.rules.rule import (
     Rule,
     RuleDefinition,
 )
-from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth, negate
 
 
 @dataclass(frozen=True, slots=True)

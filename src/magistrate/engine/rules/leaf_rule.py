@@ -9,6 +9,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
+from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.names import ObjectId, PolicyName, TypeName
 from magistrate.engine.rules.rule import (
     Bounds,
@@ -19,7 +20,6 @@ from magistrate.engine.rules.rule import (
     Requirement,
     Rule,
 )
-from magistrate.engine.truth import FALSE, TRUE, Truth
 
 
 class LeafRule:

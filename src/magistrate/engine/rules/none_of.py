@@ -5,9 +5,9 @@ from typing import ClassVar
 
 from pyroaring import BitMap
 
+from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth, negate
 from magistrate.engine.rules.rule import Bounds, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth, negate
 
 
 class NoneOf(RuleOperator):

@@ -3,6 +3,7 @@
 from collections.abc import Container, Sequence
 from functools import partial
 
+from magistrate.engine.names import RelationName
 from magistrate.engine.nesting import fold
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.arrow import Arrow
@@ -12,7 +13,7 @@ from magistrate.engine.rules.for_all import ForAll
 from magistrate.engine.rules.policy_rule import PolicyRule
 from magistrate.engine.rules.rule import Rule, RuleDefinition
 from magistrate.engine.rules.self_rule import SelfRule
-from magistrate.engine.terms import RelationName, policy_name, relation_name, type_name
+from magistrate.engine.terms import policy_name, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 
 INHERIT_IF_MESSAGE = f"can only be {', '.join(map(repr, RULE_OPERATORS))}, or a valid relation name"

@@ -11,8 +11,8 @@ from typing import ClassVar
 
 from pyroaring import BitMap
 
+from magistrate.engine.evaluation.truth import TRUE, Truth
 from magistrate.engine.rules.rule import Bounds, BranchCollector, Requirement, Rule, RuleDefinition
-from magistrate.engine.truth import TRUE, Truth
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,2 +1,1 @@
-"""Answers what the AuthZEN API asks beyond checks and queries: properties of subjects and resources that fall back to
-their stored meta, and the actions that a subject may take."""
+"""Answers what AuthZEN has beyond checks and queries: properties of subjects and resources, and actions of subjects."""

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.plans import Model
-from magistrate.engine.terms import ObjectRef, RelationName, Revision, Subject
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import RelationName, Revision
+from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.operations.authzen.evaluations import PendingEvaluations, read_state
 from magistrate.operations.checks.check_batch import ALL_NEEDED, Decisions
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
-from magistrate.store.contract import PageSlice, Slice, Snapshot
+from magistrate.operations.lists.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 
 SORT = "name"
 

@@ -5,10 +5,9 @@ from itertools import compress
 from operator import attrgetter, not_
 from typing import NamedTuple
 
-from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.plans import Model
-from magistrate.engine.terms import RelationName, Revision, TypeName
+from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import RelationName, Revision, TypeName
 from magistrate.operations.authzen.properties import add_meta
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import NO_TYPES, CheckBatch, Decisions, StopAt
@@ -17,8 +16,8 @@ from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.strict import UsedName, find_undefined_name
-from magistrate.store.contract import Snapshot
+from magistrate.operations.models.undefined_names import UsedName, find_undefined_name
+from magistrate.store.contract.lists import Snapshot
 
 _IS_AUTHORIZED = attrgetter("is_authorized")
 

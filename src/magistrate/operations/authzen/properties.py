@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.terms import ObjectRef, Revision
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.names import Revision
+from magistrate.engine.terms import ObjectRef
 from magistrate.errors import InvalidParameter
 from magistrate.operations.context import Context
 from magistrate.operations.scheduling import checkpoint

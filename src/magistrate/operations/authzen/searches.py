@@ -8,10 +8,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.query import ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.query.rows import QueryRow
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, RelationName, Revision, Subject, TypeName
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
+from magistrate.engine.lists.results import QueryRow
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.errors import NotFound
 from magistrate.operations.authzen.evaluations import ModelState, read_state
 from magistrate.operations.authzen.properties import build_context, get_subject, read_properties
@@ -20,10 +21,10 @@ from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.paging import ListKind, Page, Wanted, read_page
-from magistrate.operations.query import QueryRequest, read_slice
+from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.lists.query import QueryRequest, read_slice
 from magistrate.operations.scheduling import checkpoint
-from magistrate.store.contract import PageSlice, Slice, Snapshot
+from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 
 CHECKED_AT_ONCE = 50
 """Limits the objects that are checked in one run."""

@@ -5,11 +5,12 @@ from collections.abc import Sequence, Set
 
 import msgspec
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.graph import GivenUp, Graph
-from magistrate.engine.warrant_reader import WarrantReader
-from magistrate.engine.warrants import WarrantPattern
-from magistrate.engine.work import Work
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.warrants.reader import WarrantReader
+from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
@@ -21,10 +22,11 @@ from magistrate.operations.checks.prefetching_reader import BegunRead, Prefetchi
 from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants, build_contextual_warrants
-from magistrate.operations.overlaid_reader import OverlaidReader
+from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
+from magistrate.operations.readers.overlaid_reader import OverlaidReader
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint
-from magistrate.store.contract import NewWarrant, Snapshot
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import NewWarrant
 
 MOST_RESTARTS = 40
 """Limits how often the rounds of one request begin anew because the graph has changed; after that many, it is decided

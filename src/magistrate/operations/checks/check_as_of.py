@@ -3,8 +3,7 @@ the newest revision, has no part in it."""
 
 from collections.abc import Sequence
 
-from magistrate.engine.evaluation import Check
-from magistrate.operations.as_of import AsOf
+from magistrate.engine.evaluation.check import Check
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.evaluating import complete_run
@@ -12,10 +11,10 @@ from magistrate.operations.checks.prefetching_reader import PrefetchingReader
 from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import ContextualWarrants
-from magistrate.operations.history import find_point
-from magistrate.operations.overlaid_reader import OverlaidReader
-from magistrate.store.contract import Snapshot
+from magistrate.operations.history.points_in_time import AsOf, find_point
+from magistrate.operations.readers.contextual_warrants import ContextualWarrants
+from magistrate.operations.readers.overlaid_reader import OverlaidReader
+from magistrate.store.contract.lists import Snapshot
 
 
 async def check_as_of(

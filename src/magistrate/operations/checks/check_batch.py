@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Check
-from magistrate.operations.contextual_warrants import ContextualWarrants
-from magistrate.store.contract import Snapshot
+from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.operations.readers.contextual_warrants import ContextualWarrants
+from magistrate.store.contract.lists import Snapshot
 
 Decisions = Snapshot[list[Decision]]
 """Holds one decision per check, in order, up to the last that is needed, all computed at one revision."""

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator, Sequence
 
-from magistrate.engine.decision import DENIED, Decision
-from magistrate.engine.evaluation import Evaluation
-from magistrate.engine.nodes import CheckNode, EvaluationScope
-from magistrate.engine.paths import PathSearch
-from magistrate.engine.plans import Model
-from magistrate.engine.read_ahead import ReadsAhead
-from magistrate.engine.truth import TRUE, UNDEFINED
-from magistrate.engine.warrant_reader import AnyRead
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.evaluation.check import DENIED, Decision
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
+from magistrate.engine.evaluation.paths import PathSearch
+from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
+from magistrate.engine.model.model import Model
+from magistrate.engine.warrants.read_ahead import ReadsAhead
+from magistrate.engine.warrants.reader import AnyRead
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
 from magistrate.operations.checks.check_batch import CheckBatch
 from magistrate.operations.scheduling import limit_work

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from magistrate.engine.decision import Decision
-from magistrate.engine.evaluation import Check
-from magistrate.engine.names import warrant_names
-from magistrate.engine.terms import ObjectRef, RelationName, Subject
-from magistrate.engine.warrants import Warrant
-from magistrate.operations.background import attempt_work
-from magistrate.store.contract import NewWarrant, Snapshot, Store
-from magistrate.store.events import DecisionRecord
+from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.names import RelationName, warrant_names
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
+from magistrate.operations.scheduling import attempt_work
+from magistrate.store.contract.events import DecisionRecord
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.store import Store
 
 WRITE_EVERY_SECONDS = 0.5
 AT_ONCE = 500

@@ -7,20 +7,20 @@ types, without the access of the checked subject (docs/difference.md)."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from magistrate.engine.check import Check
-from magistrate.engine.explanation import Effects, Explanation, Suggestion, order_by_harm
-from magistrate.engine.explanation.links import FollowedLinks
-from magistrate.engine.names import RelationName, WarrantNames
-from magistrate.engine.overlay import WarrantKey, warrant_key
-from magistrate.engine.terms import WILDCARD, ObjectRef, Subject
-from magistrate.engine.work import Work
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.explanation.changes import Effects, Suggestion, order_by_harm
+from magistrate.engine.explanation.explanation import Explanation
+from magistrate.engine.explanation.repairs import FollowedLinks
+from magistrate.engine.names import WILDCARD, RelationName, WarrantNames
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.overlay import WarrantKey, warrant_key
 from magistrate.operations.checks.evaluating import complete_checkpoints
-from magistrate.operations.difference.existing import ExistingNames
-from magistrate.operations.difference.listing import count_rows
-from magistrate.operations.difference.narrowing import Narrowing
+from magistrate.operations.difference.filters import Narrowing
+from magistrate.operations.difference.pages import count_rows
 from magistrate.operations.difference.proposal import Proposal, compare_writes
-from magistrate.operations.difference.states import ComparedState
-from magistrate.store.contract import NewWarrant
+from magistrate.operations.difference.states import ComparedState, ExistingNames
+from magistrate.store.contract.new_rows import NewWarrant
 
 MOST_ROWS = 1_000
 """Limits the rows that are counted for each suggestion."""

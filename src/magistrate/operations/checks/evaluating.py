@@ -5,13 +5,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Protocol, TypeVar
 
-from magistrate.engine.dismantling import ITEMS_AT_ONCE, Container, dismantle
-from magistrate.engine.plans import Model
-from magistrate.engine.query.search import Checkpoints, Steps, WarrantLists
-from magistrate.engine.terms import Revision
-from magistrate.engine.warrant_reader import AnyRead, WarrantReader
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Work, dismantle
+from magistrate.engine.lists.search import Checkpoints, Steps, WarrantLists
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import Revision
+from magistrate.engine.warrants.reader import AnyRead, WarrantReader
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
 
 T = TypeVar("T")

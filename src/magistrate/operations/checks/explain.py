@@ -3,25 +3,25 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from magistrate.engine.evaluation import Check
-from magistrate.engine.explanation import WORK_FOR_SUGGESTIONS, Explanation, ExplanationSearch
-from magistrate.engine.overlay import Overlay
-from magistrate.engine.plans import Model
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.explanation.explanation import WORK_FOR_SUGGESTIONS, Explanation, ExplanationSearch
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.undefined_names import Relations, find_undefined_names
 from magistrate.engine.rules import render_rule
-from magistrate.engine.undefined_names import Relations, find_undefined_names
-from magistrate.operations.as_of import AsOf
+from magistrate.engine.warrants.overlay import Overlay
 from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
 from magistrate.operations.checks.evaluating import complete_run, drive_run, release_run
 from magistrate.operations.checks.new_links import suggest_links
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import build_contextual_warrants
 from magistrate.operations.difference.states import ComparedState
-from magistrate.operations.expired_warrants import ReaderWithExpired
-from magistrate.operations.history import find_point
+from magistrate.operations.history.points_in_time import AsOf, find_point
+from magistrate.operations.models.undefined_names import collect_names, list_undefined_names
+from magistrate.operations.readers.contextual_warrants import build_contextual_warrants
+from magistrate.operations.readers.expired_warrants import ReaderWithExpired
 from magistrate.operations.scheduling import limit_work, take_checkpoint
-from magistrate.operations.strict import collect_names, list_undefined_names
-from magistrate.store.contract import NewWarrant, Snapshot
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import NewWarrant
 
 
 @dataclass(frozen=True, slots=True)

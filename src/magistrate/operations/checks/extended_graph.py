@@ -5,12 +5,12 @@ graph has them: its model also has the patterns of recent contextual warrants. N
 
 from collections.abc import Set
 
-from magistrate.engine.graph import Graph
-from magistrate.engine.plans import Model
-from magistrate.engine.segments import CacheBytes
-from magistrate.engine.warrants import WarrantPattern
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.model.model import Model
+from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.operations.checks.evaluating import free_in_steps
-from magistrate.store.following import WarrantChanges
+from magistrate.store.contract.revisions import WarrantChanges
 
 MOST_PATTERNS = 200
 """Limits the further patterns. When there would be more, only those of the last request are kept."""

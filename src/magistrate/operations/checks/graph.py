@@ -11,22 +11,23 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from magistrate.engine.graph import Fetch, Graph, MissingEntries, group_names
-from magistrate.engine.graph.adjacency_fetch import HasAdjacency
-from magistrate.engine.names import WarrantNames
-from magistrate.engine.plans import Model
-from magistrate.engine.segments import CacheBytes
-from magistrate.engine.terms import Revision
-from magistrate.engine.warrants import WarrantPattern
-from magistrate.engine.work import WORK_BETWEEN_LOOKS, Work
+from magistrate.engine.cache.adjacency_reads import HasAdjacency
+from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.evaluation.work import WORK_BETWEEN_LOOKS, Work
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.reachability import group_names
+from magistrate.engine.names import Revision, WarrantNames
+from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.operations.checks.evaluating import free_in_steps
 from magistrate.operations.checks.extended_graph import NO_PATTERNS, ExtendedGraph
 from magistrate.operations.consistency import Freshness
-from magistrate.operations.models import Models
+from magistrate.operations.models.cache import Models
 from magistrate.operations.scheduling import SharedLock, checkpoint, is_time_up, limit_work
-from magistrate.store.contract import NOTHING_WRITTEN, Store
-from magistrate.store.following import Mark, Staleness, WarrantChanges
+from magistrate.store.contract.revisions import NOTHING_WRITTEN, Mark, Staleness, WarrantChanges
+from magistrate.store.contract.store import Store
 
 MOST_CHANGES = 2_000
 """Limits the changes that are applied one by one; when there are more at once, the cache is cleared."""

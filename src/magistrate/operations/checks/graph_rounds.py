@@ -3,11 +3,15 @@ the warrants read since."""
 
 from itertools import islice
 
-from magistrate.engine.decision import Decision
-from magistrate.engine.graph import CachedWalk, CheckpointNeeded, Graph, MissingEntries, OpenWalk, OverlaidWalk, Walk
-from magistrate.engine.work import Work
+from magistrate.engine.cache.entry_reads import MissingEntries
+from magistrate.engine.cache.graph import CheckpointNeeded, Graph
+from magistrate.engine.evaluation.check import Decision
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.walk.findings import OpenWalk
+from magistrate.engine.walk.overlaid_walk import OverlaidWalk
+from magistrate.engine.walk.walk import CachedWalk, Walk
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions
-from magistrate.store.contract import Snapshot
+from magistrate.store.contract.lists import Snapshot
 
 
 class GraphRounds:

@@ -4,16 +4,18 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from magistrate.engine.check import Check
-from magistrate.engine.explanation import Explanation, LinkSearch, Suggestion
-from magistrate.engine.explanation.links import FollowedLinks
-from magistrate.engine.overlay import Overlay
-from magistrate.engine.terms import ObjectId, ObjectRef, TypeName
-from magistrate.engine.warrant_reader import WarrantReader
-from magistrate.engine.work import Work
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.explanation.changes import Suggestion
+from magistrate.engine.explanation.explanation import Explanation
+from magistrate.engine.explanation.repairs import FollowedLinks
+from magistrate.engine.explanation.suggestions import LinkSearch
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.overlay import Overlay
+from magistrate.engine.warrants.reader import WarrantReader
 from magistrate.operations.checks.evaluating import complete_checkpoints, complete_run
-from magistrate.operations.difference.existing import ExistingNames
-from magistrate.operations.difference.states import ComparedState
+from magistrate.operations.difference.states import ComparedState, ExistingNames
 
 MOST_TYPES = 30
 """Limits the types whose objects are read."""

@@ -5,10 +5,10 @@ from typing import Protocol
 
 import msgspec
 
-from magistrate.engine.read_ahead import AheadReader, AheadResult, PlacedRead, ReadsAhead
-from magistrate.engine.terms import WILDCARD, ObjectId, Revision
-from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantRead, WarrantReader, WarrantsByObject
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.names import WILDCARD, ObjectId, Revision
+from magistrate.engine.warrants.read_ahead import AheadReader, AheadResult, PlacedRead, ReadsAhead
+from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead, WarrantReader, WarrantsByObject
+from magistrate.engine.warrants.warrant import Warrant
 
 MOST_ROWS = 200
 """Limits the warrants that are read ahead, which takes a millisecond or two."""

@@ -9,12 +9,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from magistrate.engine.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_text, measure_warrant
-from magistrate.engine.dismantling import ITEMS_AT_ONCE, dismantle
-from magistrate.engine.segments import CacheBytes
-from magistrate.engine.terms import ObjectId, Revision, Subject, TypeName
-from magistrate.engine.warrant_reader import AnyRead, ReadResult, WarrantRead, WarrantReader
-from magistrate.engine.warrants import Warrant
+from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_text, measure_warrant
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, dismantle
+from magistrate.engine.names import ObjectId, Revision, TypeName
+from magistrate.engine.terms import Subject
+from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead, WarrantReader
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.checks.evaluating import release_run
 
 MOST_BYTES = 33_554_432

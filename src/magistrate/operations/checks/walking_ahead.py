@@ -1,11 +1,11 @@
 """Decides single checks by a walk over the rows that are read ahead for them, in one statement."""
 
-from magistrate.engine.decision import Decision
-from magistrate.engine.graph import GivenUp
-from magistrate.engine.graph.ahead_walk import walk_ahead
-from magistrate.engine.plans import Model
-from magistrate.engine.read_ahead import AheadReader, ReadsAhead, outline_reads
-from magistrate.engine.terms import WILDCARD, Revision
+from magistrate.engine.evaluation.check import Decision
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import WILDCARD, Revision
+from magistrate.engine.walk.ahead_walk import walk_ahead
+from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.warrants.read_ahead import AheadReader, ReadsAhead, outline_reads
 from magistrate.operations.checks.check_batch import CheckBatch
 from magistrate.operations.checks.prefetching_reader import MOST_ROWS, BegunRead
 from magistrate.operations.scheduling import checkpoint, is_time_up

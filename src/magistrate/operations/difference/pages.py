@@ -1,16 +1,241 @@
-"""Makes the pages of a difference, whose cursors are valid only for the same request."""
+"""Lists a difference page by page, in the order of objects, relations and subjects.
+
+Every page finds anew what the changes affect, and compares only as much of it, from the boundary on, as it needs to be
+full."""
 
 import hashlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import msgspec
 
+from magistrate.engine.difference.comparison import AccessChange, Affected
+from magistrate.engine.difference.origins import Change
+from magistrate.engine.difference.reverse_expansion import ObjectRelation
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.terms import ObjectRef
 from magistrate.errors import BudgetExceeded, InvalidParameter
-from magistrate.operations.difference.listing import DifferenceRow, row_values
-from magistrate.operations.difference.narrowing import OBJECT, OF, SUBJECT, Narrowing, Q
-from magistrate.operations.paging import ListKind, Sort
+from magistrate.operations.difference.affected_access import AffectedSearch
+from magistrate.operations.difference.comparison import BitmapComparer, Comparer
+from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, Narrowing, Q
+from magistrate.operations.difference.states import ExistingNames, ExistingObjects, StateComparison
+from magistrate.operations.lists.paging import ListKind, Sort
+from magistrate.operations.scheduling import checkpoint
+from magistrate.store.contract.lists import PageSlice, Slice
+
+FIRST_BATCH = 16
+LARGEST_BATCH = 256
+"""Limit the relations on objects that are compared together, at first and at most. The first batch has no more than the
+page has rows: it may be full then, and one relation may have thousands of rows."""
+NODES_BETWEEN_CHECKPOINTS = 2_000
+
+
+class Cause(NamedTuple):
+    """Holds the changes between the states that caused a change of access, and the object or subject of it where
+    nothing but its creation or deletion did."""
+
+    changes: Sequence[Change]
+    created: Sequence[ObjectRef] = ()
+    deleted: Sequence[ObjectRef] = ()
+
+
+class DifferenceRow(NamedTuple):
+    change: AccessChange
+    cause: Cause
+
+
+def row_values(row: DifferenceRow) -> tuple[str | int, ...]:
+    """Returns what the row is sorted by, which no other row has."""
+    return (*row.change[:5], int(row.change.is_conditional))
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Holds what the changes affect, and what compares it."""
+
+    affected: Affected
+    comparer: Comparer
+    existing: ExistingObjects
+    narrowing: Narrowing
+
+
+async def list_slice(
+    store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, wanted: Slice, work: Work
+) -> PageSlice[DifferenceRow]:
+    """Returns a part of the difference. Raises InvalidParameter for a name that neither state defines, BudgetExceeded.
+
+    A boundary is always that of a row."""
+    narrowing.require_defined((comparison.before.model, comparison.after.model))
+    if narrowing.is_explicit:
+        comparison = comparison.without_rules()
+    async with _find_affected(store, comparison, narrowing, work) as compared:
+        changes = await _collect(compared, wanted)
+        affected = compared.affected
+    rows = [DifferenceRow(one, _find_cause(affected, comparison, one)) for one in changes[: wanted.limit]]
+    has_more, has_boundary = len(changes) > wanted.limit, wanted.boundary is not None and bool(rows)
+    if wanted.backwards:
+        return PageSlice(tuple(reversed(rows)), precedes=has_more, follows=has_boundary)
+    return PageSlice(tuple(rows), precedes=has_boundary, follows=has_more)
+
+
+@asynccontextmanager
+async def _find_affected(
+    store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, work: Work
+) -> AsyncIterator[_Compared]:
+    search = AffectedSearch(comparison, narrowing, work)
+    try:
+        affected = await search.find()
+        existing = ExistingObjects(store, comparison.after.at, comparison.existence, work)
+        bitmaps = BitmapComparer(search.before, search.after, comparison)
+        comparer = Comparer(search.before, search.after, affected, existing, narrowing, bitmaps)
+        try:
+            yield _Compared(affected, comparer, existing, narrowing)
+        finally:
+            bitmaps.discard_entries()
+    finally:
+        search.before.release()
+        search.after.release()
+
+
+@dataclass(slots=True)
+class RowCount:
+    """Counts the rows of a difference; `is_complete` is false if there may be more."""
+
+    gained: int = 0
+    lost: int = 0
+    is_complete: bool = False
+
+
+async def count_rows(
+    store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, most: int, work: Work
+) -> RowCount:
+    """Counts up to `most` rows of a difference, as far as the work suffices."""
+    count = RowCount()
+    try:
+        async with _find_affected(store, comparison, narrowing, work) as compared:
+            count.is_complete = await _count_changes(compared, count, most)
+    except BudgetExceeded:
+        pass
+    return count
+
+
+async def _count_changes(compared: _Compared, count: RowCount, most: int) -> bool:
+    """Counts the changes, and returns whether these are all."""
+    size = FIRST_BATCH
+    async for nodes in _iterate_nodes(compared, None, upwards=True):
+        waiting = [*nodes]
+        while waiting:
+            for change in await compared.comparer.compare(waiting[:size]):
+                if count.gained + count.lost == most:
+                    return False
+                count.gained += change.is_gained
+                count.lost += not change.is_gained
+            waiting, size = waiting[size:], min(2 * size, LARGEST_BATCH)
+    return True
+
+
+async def _collect(compared: _Compared, wanted: Slice) -> list[AccessChange]:
+    """Returns the changes next to the boundary, one more than wanted if there are."""
+    upwards = wanted.descending == wanted.backwards
+    boundary = wanted.boundary
+    changes: list[AccessChange] = []
+    size = min(wanted.limit, FIRST_BATCH)
+    waiting: list[ObjectRelation] = []
+    async for nodes in _iterate_nodes(compared, boundary, upwards):
+        waiting += nodes
+        while len(waiting) >= size:
+            changes += _beyond(await compared.comparer.compare(waiting[:size]), boundary, upwards)
+            waiting, size = waiting[size:], min(2 * size, LARGEST_BATCH)
+            if len(changes) > wanted.limit:
+                return changes[: wanted.limit + 1]
+    changes += _beyond(await compared.comparer.compare(waiting), boundary, upwards)
+    return changes[: wanted.limit + 1]
+
+
+def _beyond(
+    changes: Sequence[AccessChange], boundary: tuple[str | int, ...] | None, upwards: bool
+) -> Iterable[AccessChange]:
+    """Returns the changes beyond the boundary, in the direction of the listing."""
+    ordered = changes if upwards else changes[::-1]
+    if boundary is None:
+        return ordered
+    return [one for one in ordered if (one[:6] > boundary if upwards else one[:6] < boundary)]
+
+
+async def _iterate_nodes(
+    compared: _Compared, boundary: tuple[str | int, ...] | None, upwards: bool
+) -> AsyncIterator[Sequence[ObjectRelation]]:
+    """Yields the affected relations on objects in order, from that of the boundary on."""
+    only = compared.narrowing.find_object()
+    single: dict[TypeName, list[ObjectRelation]] = {}
+    for number, node in enumerate(compared.affected.nodes, 1):
+        is_selected = only is None or (node.type, node.id) == (only.type, only.id)
+        if is_selected and compared.narrowing.covers_target((node.type, node.relation)):
+            single.setdefault(node.type, []).append(node)
+        if not number % NODES_BETWEEN_CHECKPOINTS:
+            await checkpoint()
+    everywhere: dict[TypeName, list[RelationName]] = {}
+    for of_type, relation in compared.affected.everywhere:
+        if compared.narrowing.covers_target((of_type, relation)) and (only is None or only.type == of_type):
+            everywhere.setdefault(of_type, []).append(relation)
+    first = None if boundary is None else tuple(map(str, boundary[:3]))
+    for of_type in sorted({*single, *everywhere}, reverse=not upwards):
+        if first is not None and (of_type < first[0] if upwards else of_type > first[0]):
+            continue
+        batches = _iterate_type(compared, of_type, single.get(of_type, []), everywhere.get(of_type, ()), first, upwards)
+        async for nodes in batches:
+            yield nodes if first is None else [node for node in nodes if (node >= first if upwards else node <= first)]
+            await checkpoint()
+
+
+async def _iterate_type(
+    compared: _Compared,
+    of_type: TypeName,
+    single: Sequence[ObjectRelation],
+    everywhere: Sequence[RelationName],
+    first: tuple[str, ...] | None,
+    upwards: bool,
+) -> AsyncIterator[Sequence[ObjectRelation]]:
+    """Yields the affected relations on objects of a type; `everywhere` are affected on all objects."""
+    ordered = sorted(single, reverse=not upwards)
+    if not everywhere:
+        yield ordered
+        return
+    relations: dict[ObjectId, set[RelationName]] = {}
+    for node in ordered:
+        relations.setdefault(node.id, set()).add(node.relation)
+
+    def expand(ids: Iterable[ObjectId]) -> list[ObjectRelation]:
+        return [
+            ObjectRelation(of_type, id, relation)
+            for id in ids
+            for relation in sorted({*everywhere, *relations.pop(id, ())}, reverse=not upwards)
+        ]
+
+    only = compared.narrowing.find_object()
+    if only is not None:
+        yield expand([only.id])
+    elif upwards:
+        since = ObjectId(first[1]) if first is not None and first[0] == of_type else None
+        async for ids in compared.existing.iterate(of_type, since):
+            yield expand(ids)
+    else:
+        ids = (await compared.existing.list_types([of_type]))[of_type]
+        yield expand(reversed(ids))
+
+
+def _find_cause(affected: Affected, comparison: StateComparison, change: AccessChange) -> Cause:
+    causes = affected.find_causes(change)
+    if causes:
+        return Cause(causes)
+    refs = dict.fromkeys((ObjectRef(change.type, change.id), change.subject))
+    existence = comparison.existence
+    created = [ref for ref in refs if ref in existence.created]
+    return Cause((), created, [ref for ref in refs if ref in existence.deleted])
+
 
 DIFFERENCE_LIST: ListKind[DifferenceRow] = ListKind("difference", {"id": Sort("id", row_values)}, is_snapshot=True)
 

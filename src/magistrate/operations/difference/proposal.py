@@ -9,35 +9,34 @@ from itertools import chain
 
 import msgspec
 
-from magistrate.engine.difference.comparing import Existence
+from magistrate.engine.difference.comparison import Existence
 from magistrate.engine.difference.origins import WarrantChange
-from magistrate.engine.model import ObjectType
-from magistrate.engine.named_policy import NamedPolicy
-from magistrate.engine.overlay import Overlay, WarrantKey, warrant_key
-from magistrate.engine.plain_warrants import FIRST_NUMBER
-from magistrate.engine.plans import Model
-from magistrate.engine.stratification import find_negation_loop
-from magistrate.engine.terms import WILDCARD, ObjectId, ObjectRef, PolicyName, Revision, TypeName
-from magistrate.engine.warrant_reader import WarrantRead, WarrantReader, WarrantsByObject
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.object_types import ObjectType
+from magistrate.engine.model.stratification import find_negation_loop
+from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, Revision, TypeName
+from magistrate.engine.policy.named_policies import NamedPolicy
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.overlay import Overlay, WarrantKey, warrant_key
+from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
+from magistrate.engine.warrants.reader import WarrantRead, WarrantReader, WarrantsByObject
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter, NotFound
-from magistrate.operations.as_of import AsOf
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.contextual_warrants import build_warrant
-from magistrate.operations.difference.existing import ExistingNames
-from magistrate.operations.difference.listing import DifferenceRow, list_slice
-from magistrate.operations.difference.narrowing import Narrowing
-from magistrate.operations.difference.pages import difference_kind, refuse_above_budget
-from magistrate.operations.difference.states import ComparedState, StateComparison
-from magistrate.operations.history import find_point
-from magistrate.operations.object_types import BYTES_OF_A_RULE, loop_fault, new_object_types
-from magistrate.operations.overlaid_reader import OverlaidReader
-from magistrate.operations.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.difference.filters import Narrowing
+from magistrate.operations.difference.pages import DifferenceRow, difference_kind, list_slice, refuse_above_budget
+from magistrate.operations.difference.states import ComparedState, ExistingNames, StateComparison
+from magistrate.operations.history.points_in_time import AsOf, find_point
+from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.models.object_types import BYTES_OF_A_RULE, loop_fault, new_object_types
+from magistrate.operations.readers.contextual_warrants import build_warrant
+from magistrate.operations.readers.overlaid_reader import OverlaidReader
 from magistrate.operations.scheduling import aside, limit_work
-from magistrate.operations.warrants import find_warrant_fault
-from magistrate.store.contract import NewWarrant, PageSlice, Slice, Snapshot
+from magistrate.operations.writes.warrants import find_warrant_fault
+from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
+from magistrate.store.contract.new_rows import NewWarrant
 
 PROPOSAL = "proposal"
 """Names the parameter that holds it."""

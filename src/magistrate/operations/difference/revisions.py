@@ -2,29 +2,26 @@
 
 from dataclasses import dataclass, replace
 
-from magistrate.engine.conditions import ANY_CONTEXT, PolicyEvaluator
-from magistrate.engine.difference.comparing import Existence
-from magistrate.engine.difference.origins import WarrantChange
-from magistrate.engine.difference.timed import find_timed_changes
-from magistrate.engine.names import ObjectId, TypeName, warrant_names
-from magistrate.engine.query.search import Search
-from magistrate.engine.terms import ObjectRef, Revision
-from magistrate.engine.warrants import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.difference.comparison import Existence
+from magistrate.engine.difference.origins import WarrantChange, find_timed_changes
+from magistrate.engine.evaluation.conditions import ANY_CONTEXT, PolicyEvaluator
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.search import Search
+from magistrate.engine.names import ObjectId, Revision, TypeName, warrant_names
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
-from magistrate.operations.as_of import AsOf, read_as_of
 from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.difference.listing import DifferenceRow, list_slice
-from magistrate.operations.difference.narrowing import Narrowing
-from magistrate.operations.difference.pages import difference_kind, refuse_above_budget
+from magistrate.operations.difference.filters import Narrowing
+from magistrate.operations.difference.pages import DifferenceRow, difference_kind, list_slice, refuse_above_budget
 from magistrate.operations.difference.states import ComparedState, StateComparison, UnitedReader
-from magistrate.operations.history import PointInTime, find_point
-from magistrate.operations.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.history.points_in_time import AsOf, PointInTime, find_point, read_as_of
+from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_page
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
-from magistrate.store.contract import PageSlice, Slice, Snapshot
-from magistrate.store.history import LoggedChange, LogPlace, Span
+from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
+from magistrate.store.contract.revisions import LoggedChange, LogPlace, Span
 
 FROM, TO = "from", "to"
 """Name the parameters."""

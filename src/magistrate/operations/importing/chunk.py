@@ -6,17 +6,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from magistrate.engine.model import ObjectType
-from magistrate.engine.named_policy import NamedPolicy
-from magistrate.engine.terms import TypeName
+from magistrate.engine.model.object_types import ObjectType
+from magistrate.engine.names import TypeName
+from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.errors import InvalidParameter, InvalidRequest, StrandedWarrants
 from magistrate.operations.context import Context
-from magistrate.operations.definitions import read_definition
-from magistrate.operations.object_types import judge_types, loop_fault, loop_of_types, new_object_types
-from magistrate.operations.policy_definitions import render_policy_definition
+from magistrate.operations.models.definitions import read_definition, render_policy_definition
+from magistrate.operations.models.object_types import judge_types, loop_fault, loop_of_types, new_object_types
 from magistrate.operations.scheduling import checkpoint
-from magistrate.operations.warrants import judge_warrants, warrant_fault
-from magistrate.store.contract import ImportBatch, NewObject, NewObjectType, NewWarrant
+from magistrate.operations.writes.warrants import judge_warrants, warrant_fault
+from magistrate.store.contract.new_rows import ImportBatch, NewObject, NewObjectType, NewWarrant
 
 BYTES_AT_ONCE = 4_096
 """Limits the bytes of lines that are read before a yield: some may hold policies, which take up to two microseconds a

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from magistrate.operations.scheduling import SharedLock
-from magistrate.store.contract import Snapshot
-from magistrate.store.session_keys import SessionKey, SessionKeyStore
+from magistrate.store.contract.keys import SessionKey, SessionKeyStore
+from magistrate.store.contract.lists import Snapshot
 
 MAX_TTL_SECONDS = 604_800
 """Limits the lifetime of a token to seven days."""

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from magistrate.engine.terms import ObjectId
+from magistrate.engine.names import ObjectId
 from magistrate.errors import InvalidToken
 from magistrate.operations.context import Context
 from magistrate.operations.sessions.bearer_tokens import Expected, sign_token, verify_claims
-from magistrate.store.contract import Snapshot
+from magistrate.store.contract.lists import Snapshot
 
 CHECKS, DASHBOARD = "sess", "ssdash"
 """Names the purposes of a session. The purpose is the audience of its tokens: those for a dashboard are not accepted

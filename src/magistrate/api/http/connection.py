@@ -1,0 +1,431 @@
+"""Adds the limits that uvicorn lacks: the size of a request head, the time a client may take to send or to read, the
+number of connections, the handling of invalid HTTP, and how connections end.
+
+Without them, one client could fill memory with an endless header (or trailer), and any number could hold connections
+open in silence. Bodies that are read have limits of their own in app.py."""
+
+import re
+from asyncio import BaseTransport, Transport
+from asyncio.events import TimerHandle
+from collections import deque
+from http import HTTPStatus
+from typing import cast
+
+import httptools
+import structlog
+
+from magistrate.api.http.client_transport import UNSENT_BYTES, ClientTransport
+from magistrate.api.http.connection_state import (
+    AROUND_A_HEADER,
+    AROUND_A_REQUEST_LINE,
+    NOT_HTTP,
+    UNKNOWN_CODING,
+    KeepAliveTimer,
+    LastAnswer,
+    Phase,
+    RejectedRequest,
+    RequestHead,
+    StreamPosition,
+    render_refusal,
+)
+from magistrate.api.http.parser import MOST_PIPELINED, SlicingProtocol
+from magistrate.api.http.server_config import BoundedConfig
+
+log = structlog.get_logger()
+
+REQUEST_BYTES = 6_000
+"""Estimates what a request takes besides its head and its body while it waits behind another one, or runs."""
+UNCOUNTED_BYTES = 16_384
+"""Limits what a connection has received and is not counted (16 KiB): most requests have less."""
+
+GRACE_SECONDS = 1.0
+"""Sets how long an idle connection stays open during shutdown, so that a request that may be on its way is answered,
+and the answer announces that the connection is closed. Busy clients send one within that time."""
+
+MOST_REFUSED = 64
+"""Limits the surplus connections that are answered 503 at the same time; others are closed without an answer."""
+
+_UPGRADE_HEADER = re.compile(rb"\r\nupgrade:[^\r\n]*", re.IGNORECASE)
+
+
+class BoundedProtocol(SlicingProtocol):
+    """Refuses what is too large with 431, what is too slow with 408, what is not HTTP with 400, a transfer coding other
+    than chunked with 501, and surplus connections with 503, and then closes the connection."""
+
+    config: BoundedConfig
+    _phase = Phase.SERVING
+    _sizes: deque[int]
+    """Holds the estimated sizes of the requests that are not answered yet, without their bodies."""
+    _received_size = 0
+    """Says how much of what was received is counted."""
+    _unsent = 0
+    """Counts the bytes of answers that are in memory until the last of them is sent."""
+    _position = StreamPosition.HEAD
+    _head: RequestHead
+    _keep_alive: KeepAliveTimer
+    _last_answer: LastAnswer | None = None
+    _grace: TimerHandle | None = None
+    _deadline: TimerHandle | None = None
+    _reading_deadline: TimerHandle | None = None
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        linger_seconds = self.config.body_timeout_ms / 1000
+        # Writing is paused by what the kernel does not take at once, until all of it is sent.
+        cast(Transport, transport).set_write_buffer_limits(UNSENT_BYTES, 0)
+        client = ClientTransport(
+            cast(Transport, transport), self.loop, linger_seconds, self._is_client_sending, self._note_written
+        )
+        self._head = RequestHead(self.config.max_head_bytes)
+        self._sizes = deque[int]()
+        super().connection_made(cast(Transport, client))
+        keep_alive_seconds = self.config.keep_alive_timeout_ms / 1000
+        self._keep_alive = KeepAliveTimer(self.loop, keep_alive_seconds, self._close_if_idle)
+        surplus = len(self.connections) - self.config.max_connections
+        if surplus > 0:
+            self._refuse_connection(surplus)
+        else:
+            self._start_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_deadline()
+        self._stop_expecting()
+        self._stop_grace()
+        self._keep_alive.cancel()
+        self.transport.connection_lost()
+        self.config.unsent.hold(self, 0)
+        self.config.received.hold(self, 0)
+        super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio lets it answer whether to stay open
+        """Keeps the connection open for the answer if the client closes its side after sending its request. TLS has no
+        such state."""
+        if (
+            self.scheme == "https"
+            or self.transport.is_lingering
+            or not self._is_answering()
+            or self._position is StreamPosition.BODY
+        ):
+            return False
+        self.cycle.keep_alive = False
+        return True
+
+    def receive(self, data: bytes) -> None:
+        if self.transport.is_lingering:
+            self.transport.discard(data)
+            return
+        self._keep_alive.stop()
+        if self._grace is not None:
+            self._stop_grace()
+        head = self._head
+        head.idle_bytes += len(data)
+        head.is_behind_request = False
+        head.may_be_too_large = head.idle_bytes > head.most_bytes
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            self._read_on_without_upgrade(head.earlier + data, len(head.earlier) + upgrade.args[0])
+            return
+        except httptools.HttpParserError as error:
+            self._refuse(*self._reason_of(error))
+            return
+        if self.transport.is_closing():
+            return
+        if self._phase is Phase.STOPPING:
+            self._announce_last_answer()
+        is_head_incomplete = self._position is StreamPosition.HEAD and head.idle_bytes > 0
+        if is_head_incomplete:
+            head.earlier += data
+        if head.idle_bytes > head.most_bytes:
+            self._refuse(*self._head_too_large())
+        elif is_head_incomplete and self._deadline is None:
+            self._start_deadline()
+        self.note_received()
+
+    def note_received(self) -> None:
+        """Notes what was received and not answered yet, if it is more than an ordinary request."""
+        size = len(self._unparsed) + len(self._head.earlier) + sum(self._sizes) + self._count_waiting_body()
+        size = 0 if size <= UNCOUNTED_BYTES else size
+        if size != self._received_size:
+            self._received_size = size
+            self.config.received.hold(self, size)
+            self.config.received.drop_oldest()
+
+    def _count_waiting_body(self) -> int:
+        """Returns how much of a body no request has taken yet."""
+        cycle = self.cycle
+        return 0 if cycle is None or cycle.response_complete else len(cycle.body)
+
+    def on_message_begin(self) -> None:
+        head = self._head
+        head.began_behind_request = head.is_behind_request
+        head.hosts, head.coding = 0, b""
+        self.url, self.headers, self.expect_100_continue = b"", [], False  # the scope is made in `_start`
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._position is StreamPosition.BODY:
+            return  # trailers are ignored
+        name = name.lower()
+        if name == b"host":
+            self._head.hosts += 1
+        elif name == b"transfer-encoding":
+            self._head.coding += b"," + value.lower() if self._head.coding else value.lower()
+        elif name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return  # data_received continues when the parser has stopped
+        head = self._head
+        may_be_too_large = head.may_be_too_large or head.began_behind_request
+        if may_be_too_large and self._head_bytes() > self.config.max_head_bytes:
+            raise RejectedRequest(*self._head_too_large())  # stops the parser, whatever follows
+        version = self.parser.get_http_version()
+        is_unusual = head.hosts != 1 or head.coding or version != "1.1"
+        if is_unusual and (fault := head.find_fault(version)) is not None:
+            raise RejectedRequest(*fault)
+        self._position = StreamPosition.BODY
+        head.earlier, head.idle_bytes = b"", 0
+        self._stop_deadline()
+        if self._last_answer is not None:
+            self._take_back_last_answer()  # another request has come
+        self._start()
+
+    def on_body(self, body: bytes) -> None:
+        if self._is_answering():
+            self._head.idle_bytes = 0
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
+        self._expect_head()
+        if self._last_answer is not None and self._last_answer.is_for_body:
+            self._take_back_last_answer()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        if self._sizes:
+            self._sizes.popleft()
+        if not self.transport.is_closing():
+            self._continue_with_next_request()
+        if self._received_size:
+            self.note_received()
+        if self._position is StreamPosition.BODY:
+            self._start_deadline()  # for the rest of a body that nobody reads
+        if self._phase is Phase.STOPPING and not self._is_answering() and not self.transport.is_closing():
+            self._start_grace()
+        self._watch_reading()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self.config.unsent.hold(self, 0)
+        self._unsent = 0
+
+    def drop(self) -> None:
+        """Ends the connection because it holds too much, so that others have room."""
+        self.transport.abort()
+        self._unparsed = b""
+        self.pipeline.clear()
+
+    def _note_written(self, size: int) -> None:
+        if self.flow.write_paused:
+            self._unsent += size
+            self.config.unsent.hold(self, self._unsent)
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(HTTPStatus.BAD_REQUEST, NOT_HTTP)
+
+    def _continue_with_next_request(self) -> None:
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+            if len(self.pipeline) == MOST_PIPELINED - 1:
+                self.loop.call_soon(self._parse_slice)
+        else:
+            self._keep_alive.start()
+
+    def _close_if_idle(self) -> None:
+        """Closes an idle connection, unless its next request has arrived while the loop was busy."""
+        if not self.transport.is_closing() and not self.has_unread_bytes():
+            self.transport.close()
+
+    def shutdown(self) -> None:
+        """Begins to close the connection: between two requests, and announced in the last answer."""
+        if self._phase is Phase.SERVING:
+            self._phase = Phase.STOPPING
+        if self.transport.is_lingering:
+            self.transport.hurry()
+        elif self._is_answering():
+            self._announce_last_answer()
+        else:
+            self._start_grace()
+
+    def _announce_last_answer(self) -> None:
+        """Makes the newest request the last, unless its answer has begun or another request is waiting to be read."""
+        if self._is_answering() and not self.cycle.response_started and self.cycle.keep_alive:
+            if self.has_unread_bytes():
+                return
+            self._last_answer = LastAnswer(self.cycle, is_for_body=False)
+
+    def _take_back_last_answer(self) -> None:
+        if self._last_answer is not None:
+            self._last_answer.take_back()
+            self._last_answer = None
+
+    def _start_grace(self) -> None:
+        self._stop_grace()
+        self._grace = self.loop.call_later(GRACE_SECONDS, self._end_grace)
+
+    def _stop_grace(self) -> None:
+        if self._grace is not None:
+            self._grace.cancel()
+            self._grace = None
+
+    def _end_grace(self) -> None:
+        """Closes an idle connection. One that has begun a request has the time that a head may take."""
+        if self.has_unread_bytes():
+            self._start_grace()
+        elif not self._is_answering() and not self._head.earlier:
+            self.transport.close()  # does nothing if it is closed already
+
+    def _is_client_sending(self) -> bool:
+        return self._phase is not Phase.SERVING or self._position is StreamPosition.BODY
+
+    def _head_too_large(self) -> tuple[HTTPStatus, str]:
+        limit = f"Request line and headers must not be larger than {self.config.max_head_bytes} bytes"
+        return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, limit
+
+    def _reason_of(self, error: httptools.HttpParserError) -> tuple[HTTPStatus, str]:
+        """Returns the status and message for the error at which the parser stopped."""
+        if isinstance(error.__context__, RejectedRequest):
+            return error.__context__.status, error.__context__.message
+        is_coded = self._position is StreamPosition.HEAD and self._head.coding not in (b"", b"chunked")
+        if is_coded and self.parser.get_http_version() == "1.1":
+            return UNKNOWN_CODING  # the parser stops at some of them by itself
+        return HTTPStatus.BAD_REQUEST, NOT_HTTP
+
+    def _head_bytes(self) -> int:
+        """Returns the size of a complete head."""
+        line = len(self.parser.get_method()) + len(self.url) + AROUND_A_REQUEST_LINE
+        return line + sum(len(name) + len(value) + AROUND_A_HEADER for name, value in self.headers)
+
+    def _start(self) -> None:
+        """Starts a request whose head is complete. Until all of a long body has arrived, the answer says that it is the
+        last of the connection, because a request may be answered without its body being read, and the rest of a long
+        body is not waited for."""
+        self._make_scope()
+        self._sizes.append(REQUEST_BYTES + self._head_bytes())
+        super().on_headers_complete()
+        if self.cycle.keep_alive and self._has_long_body():
+            self._last_answer = LastAnswer(self.cycle, is_for_body=True)
+
+    def _make_scope(self) -> None:
+        """Makes the ASGI scope, as uvicorn does when a request begins; the fast path needs none."""
+        url, headers, expects = self.url, self.headers, self.expect_100_continue
+        super().on_message_begin()
+        self.url, self.expect_100_continue = url, expects
+        self.headers += headers
+
+    def _has_long_body(self) -> bool:
+        """Returns whether the body may be larger than what is discarded between two requests."""
+        if self._head.coding:
+            return True
+        lengths = (value for name, value in self.headers if name == b"content-length")
+        return any(int(length) > self.config.max_head_bytes for length in lengths)
+
+    def _expect_head(self) -> None:
+        self._position = StreamPosition.HEAD
+        head = self._head
+        head.earlier, head.idle_bytes = b"", 0
+        head.is_behind_request = True
+        self._stop_deadline()
+
+    def _is_answering(self) -> bool:
+        return self.cycle is not None and not self.cycle.response_complete
+
+    def _read_on_without_upgrade(self, received: bytes, head_end: int) -> None:
+        """Ignores the offer of another protocol (RFC 9110, section 7.8). The parser would take the following bytes for
+        that protocol and leave a body to be read as the next request, so the head is parsed again without the offer. A
+        request that began behind another one in the same segment is refused, because its start is unknown."""
+        head = received[:head_end]
+        is_whole = not self._head.began_behind_request and head.count(b"\r\n\r\n") == 1
+        if self._is_answering() or not is_whole or not _UPGRADE_HEADER.search(head):
+            self.send_400_response("")
+            return
+        self._head.earlier, self._head.idle_bytes = b"", 0
+        self.parser = httptools.HttpRequestParser(self)
+        self.receive(_UPGRADE_HEADER.sub(b"", head) + received[head_end:])
+
+    def _start_deadline(self) -> None:
+        self._stop_deadline()
+        self._deadline = self.loop.call_later(self.config.head_timeout_ms / 1000, self._is_late)
+
+    def _stop_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+    def _is_late(self) -> None:
+        if self._is_answering():
+            self._start_deadline()  # the next request may wait as long as this one takes
+        elif self._position is StreamPosition.BODY:
+            self.transport.abort()  # it was answered long ago
+        elif not self.transport.is_closing():
+            limit = f"Request line and headers were not complete within {self.config.head_timeout_ms} milliseconds"
+            self._refuse(HTTPStatus.REQUEST_TIMEOUT, limit)
+
+    def _abort_if_unread(self, unsent: int) -> None:
+        """Aborts a connection whose client does not read; a client that reads, however slowly, is left alone."""
+        remaining = self.transport.get_write_buffer_size()
+        if remaining >= unsent:
+            self.transport.abort()
+        elif remaining:
+            self._expect_reading(remaining)
+
+    def _watch_reading(self) -> None:
+        if self.flow.write_paused:
+            self._expect_reading(self.transport.get_write_buffer_size())
+
+    def _expect_reading(self, unsent: int) -> None:
+        """Starts the time for reading anew for each answer. No answer is begun while much of the one before it is
+        unread."""
+        self._stop_expecting()
+        seconds = self.config.body_timeout_ms / 1000
+        self._reading_deadline = self.loop.call_later(seconds, self._abort_if_unread, unsent)
+
+    def _stop_expecting(self) -> None:
+        if self._reading_deadline is not None:
+            self._reading_deadline.cancel()
+            self._reading_deadline = None
+
+    def _refuse(self, status: HTTPStatus, message: str) -> None:
+        """Closes the connection after an error answer, unless another answer has begun.
+
+        An error in the next request is not reported in place of the current answer: only that answer is sent."""
+        self._phase = Phase.REFUSED
+        in_body = self._position is StreamPosition.BODY
+        if self._is_answering() and not in_body:
+            self.cycle.keep_alive = False
+            self.flow.pause_reading()
+            return
+        begun = in_body and (not self._is_answering() or self.cycle.response_started)
+        if self._is_answering():
+            self.cycle.disconnected = True  # the application's answer is not sent any more
+            self.cycle.message_event.set()
+        if not begun:
+            self.transport.write(render_refusal(status, "invalid_request", message))
+        self.transport.close()
+
+    def _refuse_connection(self, surplus: int) -> None:
+        """Answers a surplus connection before it sends a request."""
+        log.warning("too many connections", outage="connections", limit=self.config.max_connections)
+        if surplus > MOST_REFUSED:
+            self.transport.abort()
+            return
+        self._phase = Phase.REFUSED
+        message = "the service has as many connections as it may"
+        answer = render_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "unavailable", message, "retry-after: 1\r\n")
+        self.transport.write(answer)
+        self.transport.close()

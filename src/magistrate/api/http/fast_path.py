@@ -1,0 +1,351 @@
+"""Answers requests that need only memory before the web framework sees them, which halves the cost of a check.
+
+Only successful answers are given here, and refusals while too many requests wait. Other errors, and requests that have
+to wait, are left to the web framework, which processes the same request from the start. Both use the same table of
+routes, the same decoding and the same handlers, so callers cannot tell them apart."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import msgspec
+
+from magistrate.api.endpoints.public import JSON
+from magistrate.api.http.admission import Admission, Admissions
+from magistrate.api.http.body_cache import BoundedCache, KnownBodies
+from magistrate.api.http.consistency_tokens import TOKEN_HEADERS, read_freshness, token_of
+from magistrate.api.http.cors import VARY
+from magistrate.api.http.error_bodies import RETRY_AFTER_SECONDS, error_body
+from magistrate.api.http.json_values import build_decoder, render_json
+from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.request_values import read_parameters, require_json_type
+from magistrate.api.route import Route
+from magistrate.api.service import Answer, Call, Service
+from magistrate.errors import MagistrateError, Overloaded
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.keys.callers import Caller
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stored_rows import Identity
+
+
+class FullRoute(NamedTuple):
+    """Holds a route and its admission, which has no place left."""
+
+    route: Route
+    admission: Admission
+
+
+class RefusableRoutes:
+    """Finds the route of a request by its method and path. The variables of a path are not read."""
+
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._by_path: dict[tuple[str, str], Route] = {}
+        self._by_length: dict[tuple[str, int], list[tuple[list[str], Route]]] = defaultdict(list)
+        for route in routes:
+            if "{" in route.path:
+                segments = ["" if "{" in segment else segment for segment in route.path.split("/")[1:]]
+                self._by_length[route.method, len(segments)].append((segments, route))
+            else:
+                self._by_path[route.method, route.path] = route
+
+    def find_route(self, method: str, path: str) -> Route | None:
+        """Returns the route of a request, None if there is none."""
+        return self._by_path.get((method, path)) or self._match_segments(method, path)
+
+    def find_full(self, admissions: Admissions, method: str, path: str) -> FullRoute | None:
+        """Returns the route of a request that would be refused as soon as its turn should come, otherwise None."""
+        route = self._by_path.get((method, path))
+        if route is None and any(admission.is_full for admission in admissions.by_scope.values()):
+            route = self._match_segments(method, path)
+        if route is None or not (admission := admissions.by_scope[route.scope]).is_full:
+            return None
+        return FullRoute(route, admission)
+
+    def _match_segments(self, method: str, path: str) -> Route | None:
+        given = path.split("/")[1:]
+        for segments, route in self._by_length.get((method, len(given)), ()):
+            if all(one and (not wanted or one == wanted) for one, wanted in zip(given, segments, strict=True)):
+                return route
+        return None
+
+
+RawHeaders = Sequence[tuple[bytes, bytes]]
+"""Holds headers as received, with their names in lower case."""
+
+MOST_BYTES = 65_536
+"""Limits the size of a body that the fast path waits for (64 KiB)."""
+
+MOST_HEAD_BYTES = 2_048
+"""Limits the size of a head that is kept (2 KiB)."""
+BYTES_OF_A_HEAD, HEAD_FACTOR = 1_200, 2
+"""Estimate what a head takes: what was read in it, as measured, and its bytes, which that repeats in part."""
+HEADS_PART = 0.1
+"""Sets the part of the bytes for what is kept of requests that heads may take."""
+MOST_KEPT_BYTES = 33_554_432
+"""Sets the bytes for what is kept of requests unless the operator does (32 MiB)."""
+END_OF_HEAD = b"\r\n\r\n"
+
+_TOKENS: Mapping[bytes, str | None] = {header.lower().encode(): header for header in TOKEN_HEADERS}
+ORIGIN, CODING = b"origin", b"content-encoding"
+ECHOED_HEADER, TYPE_HEADER = "X-Request-ID", "Content-Type"
+_OVERLOADED = render_json(error_body(Overloaded()))
+
+
+class FastRoute(NamedTuple):
+    """Holds a route of the fast path, the decoder of its bodies, and the headers that are read. A body that is none of
+    the `typed_body` of the route is left to the web framework. Some bodies know the object types that they use."""
+
+    route: Route
+    decoder: msgspec.json.Decoder[Any]
+    watched: Mapping[bytes, str | None]
+    knows_types: bool
+
+
+class ReadHead(NamedTuple):
+    """Holds what is read in the head of a request, which depends on nothing but its bytes. `given` has the headers that
+    contain consistency tokens; `echoed` is the id that the client gave the request, if it comes back."""
+
+    fast: FastRoute
+    query: bytes
+    key: str | None
+    length: int
+    given: Mapping[str, str]
+    echoed: str | None
+
+
+class FastPath:
+    """Answers requests to the routes that are fast. `service` raises StoreUnavailable while it is not open. If
+    `has_cors`, requests of pages of other origins are left to the web framework. What is kept of requests takes up to
+    `most_kept_bytes`."""
+
+    def __init__(
+        self,
+        service: Callable[[], Service],
+        routes: Sequence[Route],
+        ledger: Ledger,
+        has_cors: bool = False,
+        most_kept_bytes: int = MOST_KEPT_BYTES,
+    ) -> None:
+        self._service = service
+        self._ledger = ledger
+        self._watched = watched = {**_TOKENS, CODING: None, **({ORIGIN: None} if has_cors else {})}
+        self.routes = {
+            (route.method.encode(), route.path.encode()): FastRoute(
+                route,
+                build_decoder(route.typed_body or route.body or Any),
+                {**watched, **_list_headers(route)},
+                hasattr(route.body, "types_of_objects"),
+            )
+            for route in routes
+            if route.is_fast
+        }
+        self._refusable = RefusableRoutes(routes)
+        self._vary = f"{VARY[0].lower()}: {VARY[1]}\r\n" if has_cors else ""
+        self._default_headers: RawHeaders | None = None
+        self._answered_at: RevisionId | None = None
+        self._common = b""
+        heads_bytes = int(HEADS_PART * most_kept_bytes)
+        self.known_heads: BoundedCache[bytes, ReadHead] = BoundedCache(heads_bytes, _measure_head)
+        """Holds heads of requests that were answered, by their bytes up to and with the empty line."""
+        self._bodies = KnownBodies(most_kept_bytes - heads_bytes)
+
+    def measure_kept(self) -> int:
+        """Returns an estimate of the bytes that what is kept of requests takes."""
+        return self.known_heads.bytes + self._bodies.measure()
+
+    def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingRequest | PendingRefusal | None":
+        """Returns a pending request if a head qualifies for the fast path: the key is valid for the route and the
+        stated length is within the limits. Returns None otherwise. A pending request counts towards the rate limit of
+        its caller."""
+        path, _, query = url.partition(b"?") if method == b"GET" else (url, b"", b"")
+        fast = self.routes.get((method, path))
+        if fast is None:
+            return self._find_refusal(method.decode("latin-1"), url.decode("latin-1").partition("?")[0], headers)
+        if fast.route.body is None and (refusal := self._find_refusal("GET", fast.route.path, headers)) is not None:
+            return refusal
+        head = _read_head(fast, query, headers)
+        return None if head is None else self.begin(head)
+
+    def begin(self, head: ReadHead) -> "PendingRequest | None":
+        """Returns a pending request if this head qualifies for the fast path now, like `begin_request`."""
+        fast = head.fast
+        try:
+            service = self._service()
+            if fast.route.body is None and not self._is_answerable(service, fast.route):
+                return None
+            caller = service.keys.identify(head.key)
+        except MagistrateError:
+            return None
+        if fast.route.scope not in caller.scopes or head.length > service.limits.max_body_bytes:
+            return None
+        rate_limit = service.rate_limit
+        if rate_limit is not None and not rate_limit.admit(caller):
+            return None
+        return PendingRequest(head, service, caller)
+
+    def _is_answerable(self, service: Service, route: Route) -> bool:
+        """Returns whether lists are not refused now, and one, which is at the newest revision, need not wait to know
+        it. Raises StoreUnavailable."""
+        is_full = service.admissions.by_scope[route.scope].is_full
+        return not is_full and service.context.graph.find_newest() is not None
+
+    def _find_refusal(self, method: str, path: str, headers: RawHeaders) -> "PendingRefusal | None":
+        """Returns a refusal if the service has more requests of this kind than it can answer. Its key is not read."""
+        try:
+            admissions = self._service().admissions
+        except MagistrateError:
+            return None
+        full = self._refusable.find_full(admissions, method, path)
+        if full is None:
+            return None
+        for name, value in headers:
+            is_large = name == b"content-length" and int(value) > MOST_BYTES
+            if is_large or name == b"transfer-encoding" or self._watched.get(name, name) is None:
+                return None
+        return PendingRefusal(full, path, admissions, perf_counter())
+
+    def remember(self, received: bytes, head: ReadHead) -> None:
+        """Keeps the head of a request for `known_heads` if it is certain where it ends: at the first empty line of what
+        was received, behind which there is nothing but its body."""
+        end = received.find(END_OF_HEAD) + len(END_OF_HEAD)
+        if end > MOST_HEAD_BYTES or len(received) - end != head.length:
+            return
+        known = received[:end]
+        if known.count(b"\r") == known.count(b"\n") == known.count(b"\r\n"):
+            self.known_heads.keep(known, head)
+
+    def answer(self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders) -> bytes | None:
+        """Returns the whole response, beginning with the status line and these headers, or None if the web framework
+        must answer."""
+        started = perf_counter()
+        try:
+            return self._answer(pending, body, default_headers, started)
+        except Exception:  # the framework runs into the same error and answers it
+            return None
+
+    def _answer(
+        self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders, started: float
+    ) -> bytes | None:
+        head, service, caller = pending
+        route, decoder, _, knows_types = head.fast
+        context = service.context
+        identity = context.store.identity
+        freshness = read_freshness(identity, head.given) if head.given else NO_DEMAND
+        known = context.store.known
+        if freshness.revision and not known.holds(freshness.id):
+            return None
+        value: Any = None
+        if route.body is not None:
+            is_strict = context.is_strict and route.takes_strict
+            value = self._bodies.decode(body, decoder, service.limits.max_json_depth, route.last_member, is_strict)
+        parameters = read_parameters(head.query) if head.query else {}
+        request_id = self._ledger.make_request_id()
+        call = Call(context, {}, parameters, value, caller, freshness, None, request_id=request_id)
+        types = caller.object_types
+        if types is not None and not (knows_types and value.types_of_objects <= types):
+            caller.require_types(route.list_types(call))
+        if parameters:
+            route.check_parameters(call)
+        answer = route.handler(call)
+        if not isinstance(answer, Answer):
+            answer.close()
+            return None
+        id = known.find(answer.revision)
+        if id is None:
+            return None
+        content = render_json(answer.value)
+        common = self._render_common_lines(default_headers, identity, id)
+        self._ledger.record_answer(route.method, route.path, route.path, 200, request_id, started)
+        described = (
+            f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(head.echoed)}{self._vary}"
+            f"content-length: {len(content)}\r\n\r\n"
+        )
+        return b"".join((common, described.encode("latin-1"), content))
+
+    def refuse(self, pending: "PendingRefusal", default_headers: RawHeaders) -> bytes:
+        """Returns the whole response to a request that is refused, like `answer`."""
+        route, admission = pending.full
+        admission.shed += 1
+        request_id = self._ledger.make_request_id()
+        self._ledger.record_answer(route.method, route.path, pending.path, 503, request_id, pending.started)
+        lines = [b"HTTP/1.1 503 Service Unavailable", *(name + b": " + value for name, value in default_headers)]
+        described = (
+            f"\r\ncontent-type: {JSON}\r\nwarrant-request-id: {request_id}\r\nretry-after: {RETRY_AFTER_SECONDS}\r\n"
+            f"{self._vary}content-length: {len(_OVERLOADED)}\r\n\r\n"
+        )
+        return b"\r\n".join(lines) + described.encode() + _OVERLOADED
+
+    def _render_common_lines(self, default_headers: RawHeaders, identity: Identity, id: RevisionId) -> bytes:
+        """Returns the lines that most answers have in common with the one before."""
+        if default_headers is not self._default_headers or id != self._answered_at:
+            self._default_headers, self._answered_at = default_headers, id
+            lines = [b"HTTP/1.1 200 OK", *(name + b": " + value for name, value in default_headers), b""]
+            self._common = b"\r\n".join(lines) + _token_lines(identity, id)
+        return self._common
+
+
+class PendingRequest(NamedTuple):
+    """Represents a request that waits for its body."""
+
+    head: ReadHead
+    service: Service
+    caller: Caller
+
+
+class PendingRefusal(msgspec.Struct, frozen=True):
+    """Represents a request that is refused when all of it has arrived. `started` is a time of time.perf_counter."""
+
+    full: FullRoute
+    path: str
+    admissions: Admissions
+    started: float
+
+
+def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders) -> ReadHead | None:
+    """Returns what these headers say, or None if the web framework must read them: if one is repeated, the length of a
+    body is not stated or too large, or there is a header that is watched for that."""
+    watched = fast.watched
+    key, length = None, 0 if fast.route.body is None else None
+    given: dict[str, str] = {}
+    for name, value in headers:
+        if name == b"authorization":
+            if key is not None:
+                return None
+            key = value.decode("latin-1")
+        elif name == b"content-length":
+            length = int(value)  # the parser has checked that it is a number
+        elif name in watched:
+            header = watched[name]
+            if header is None or header in given:
+                return None
+            given[header] = value.decode("latin-1")
+    if length is None or length > MOST_BYTES:
+        return None
+    echoed = given.pop(ECHOED_HEADER, None)
+    if fast.route.needs_json_type:
+        try:
+            require_json_type(given.pop(TYPE_HEADER, None))
+        except MagistrateError:
+            return None
+    return ReadHead(fast, query, key, length, given, echoed)
+
+
+def _list_headers(route: Route) -> dict[bytes, str | None]:
+    """Returns the headers that a route needs besides tokens."""
+    names = [TYPE_HEADER] if route.needs_json_type else []
+    names += [ECHOED_HEADER] if route.echoes_id else []
+    return {name.lower().encode(): name for name in names}
+
+
+def _measure_head(known: bytes, head: ReadHead) -> int:
+    return BYTES_OF_A_HEAD + HEAD_FACTOR * len(known)
+
+
+def _render_echo(echoed: str | None) -> str:
+    return "" if echoed is None else f"{ECHOED_HEADER.lower()}: {echoed}\r\n"
+
+
+def _token_lines(identity: Identity, id: RevisionId) -> bytes:
+    token = token_of(identity, id)
+    return "".join(f"{header.lower()}: {token}\r\n" for header in TOKEN_HEADERS).encode()

@@ -1,0 +1,249 @@
+"""Says in words why a check was denied and what would allow it, from the answer of /v2/explain (docs/explain.md)."""
+
+import json
+import re
+from collections.abc import Iterator, Sequence, Set
+from typing import Any
+
+from magistrate.cli.output import align_columns, render_object, render_subject, render_warrant
+from magistrate.engine.nesting import fold
+from magistrate.engine.warrants.notation import read_written
+from magistrate.terminal import printable
+
+Node = dict[str, Any]
+Suggestion = dict[str, Any]
+Steps = list[list[str]]
+"""Holds the cells of lines: who, is what of, whom, and a condition."""
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_STRING = re.compile(r"\"[^\"]*\"|'[^']*'")
+
+
+MOST_SUGGESTIONS = 5
+"""Limits the suggestions that are printed with a denial; `magistrate explain` prints all of them."""
+
+
+def describe_denial(answer: dict[str, Any]) -> Iterator[str]:
+    """Yields lines: the names that are not defined, the closest that the check comes to being allowed, and what would
+    allow it."""
+    yield from map(printable, answer["unknown"])
+    yield from _describe_failure(answer["because"], answer["wouldAllow"])
+    yield from describe_suggestions(answer, MOST_SUGGESTIONS)
+    if len(answer["wouldAllow"]) > MOST_SUGGESTIONS:
+        yield f"`magistrate explain` shows {len(answer['wouldAllow']) - MOST_SUGGESTIONS} more"
+
+
+def describe_suggestions(answer: dict[str, Any], most: int | None = None) -> Iterator[str]:
+    suggestions = answer.get("wouldAllow", [])
+    if suggestions:
+        yield "any one of these would allow it:" if len(suggestions) > 1 else "this would allow it:"
+    for suggestion in suggestions[:most]:
+        changes = list(_list_changes(suggestion))
+        for place, (verb, what) in enumerate(changes):
+            joined = f"  and {verb}" if place else verb.ljust(6)
+            is_last = place == len(changes) - 1
+            notes = [suggestion["note"], _describe_effects(suggestion)] if is_last else []
+            note = f"  ({'; '.join(filter(None, notes))})" if any(notes) else ""
+            yield f"  {joined}  {printable(what + note)}"
+    if answer.get("complete") is False:
+        yield "the search was ended by its limit; there may be others"
+
+
+def _describe_effects(suggestion: Suggestion) -> str:
+    """Returns how many rows of access others gain and lose; nothing of a suggestion that writes nothing."""
+    if not suggestion["create"] and not suggestion["delete"]:
+        return ""
+    effects = suggestion["effects"]
+    least = "" if effects["complete"] else "at least "
+    counts = ((verb, effects[name]) for verb, name in (("lose", "lost"), ("gain", "gained")))
+    changes = [f"others {verb} {least}{count:,}" for verb, count in counts if count]
+    if changes:
+        return ", ".join(changes)
+    return "no effect on others" if effects["complete"] else "effect on others not counted"
+
+
+def step(warrant: dict[str, Any]) -> list[str]:
+    """Returns a warrant as the cells of a line."""
+    condition = f"if {warrant['policy']}" if "policy" in warrant else ""
+    return [render_subject(warrant["subject"]), f"is {warrant['relation']} of", render_object(warrant), condition]
+
+
+def describe_policy(policy: dict[str, Any]) -> str:
+    """Returns the condition, and why it does not hold if it does not."""
+    if policy["holds"] is True:
+        return f"if {policy['text']}"
+    reasons = [f"{name} was not sent" for name in policy.get("missing", [])]
+    reasons += [f"{name} is {json.dumps(value)}" for name, value in policy.get("values", {}).items()]
+    reasons += [f"{name} is what was sent" for name in policy.get("long", [])]
+    if not reasons:
+        reasons = ["it does not hold" if policy["holds"] is False else "it cannot be evaluated"]
+    return f"if {policy['text']}, but {' and '.join(reasons)}"
+
+
+def describe_limit(node: Node) -> str:
+    """Returns which time limit keeps the warrant of a node from counting."""
+    warrant = node["via"]
+    is_expired = node["outOfForce"] == "expired"
+    return f"(expired at {warrant['expiresAt']})" if is_expired else f"(starts at {warrant['startsAt']})"
+
+
+def _list_changes(suggestion: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for warrant in suggestion["delete"]:
+        yield "delete", render_warrant(warrant)
+    for warrant in suggestion["create"]:
+        yield "create", render_warrant(warrant)
+    for name, value in suggestion["context"].get("example", {}).items():
+        yield "send", f"{name}:={json.dumps(value)}" if not isinstance(value, str) else f"{name}={value}"
+
+
+def _list_wanted(suggestions: Sequence[Suggestion]) -> list[str]:
+    """Returns the warrants that alone would allow the check, in written form."""
+    single = (one for one in suggestions if not one["delete"] and not one["context"].get("example"))
+    return [render_warrant(one["create"][0]) for one in single if len(one["create"]) == 1]
+
+
+def _describe_failure(root: Node, suggestions: Sequence[Suggestion]) -> Iterator[str]:
+    """Yields lines on the rules that are not met, from the checked relation inwards."""
+    node, relation = root, ""
+    while True:
+        relation = _relation(node) or relation
+        child = _closest(node)
+        if child is None or "rule" not in child:
+            break
+        node = child
+        if node["rule"] == "noneOf":
+            yield from _describe_exclusion(node, relation)
+            return
+        children = node.get("children", [])
+        for one in children:
+            if one["holds"] is True and _reasons(one):
+                yield f"{_sentence(one)}, as {relation} requires:"
+                yield from _indent(_reasons(one))
+        node = next((one for one in children if one["holds"] is not True), node)
+        if "rule" in node and node["rule"] == "noneOf":
+            yield from _describe_exclusion(node, relation)
+            return
+    yield from _describe_shortfall(node, suggestions)
+
+
+def _describe_exclusion(node: Node, relation: str) -> Iterator[str]:
+    """Yields lines on what excludes the subject."""
+    for one in node.get("children", []):
+        if one["holds"] is True:
+            reasons = _reasons(one)
+            yield f"{_sentence(one)}, which rules out {relation}{':' if reasons else ''}"
+            yield from _indent(reasons)
+        else:
+            yield f"it is unknown whether {_sentence(one)}, which would rule out {relation}"
+
+
+def _describe_shortfall(node: Node, suggestions: Sequence[Suggestion]) -> Iterator[str]:
+    """Yields lines on a relation that the subject does not have: what is nearest to it."""
+    chain = _find_chain(node, suggestions)
+    last = chain[-1]
+    if "rule" in last:
+        yield _sentence(node, "is not")
+        return
+    steps: Steps = _reasons(last) if last["holds"] is True else []
+    if "via" in last and last["holds"] is True:
+        steps = steps[:-1]
+    elif not _has_condition(last) or last.get("children"):
+        steps = [_describe_lack(last)]
+    steps += [_step_of(one) for one in reversed(chain) if "via" in one]
+    if len(steps) < 2 and not steps[0][3]:
+        yield f"{_sentence(node, 'is not')}, and nothing that is written leads there"
+        return
+    yield f"{_sentence(node, 'is not')}; the closest it comes:"
+    yield from _indent(steps)
+
+
+def _find_chain(node: Node, suggestions: Sequence[Suggestion]) -> list[Node]:
+    """Returns the nodes from this one to the one that is nearest to holding: what a policy or a time limit prevents,
+    those first that a suggestion satisfies; else what the first suggestion is about, else the first at all."""
+    wanted = _list_wanted(suggestions)
+    examples = [one["context"].get("example", {}).keys() for one in suggestions]
+    chains: list[list[Node]] = [[node]]
+    best, best_rank = [node], (3, 0)
+    for chain in chains:  # grows during the loop
+        for child in chain[-1].get("children", []):
+            if "rule" not in child:
+                chains.append([*chain, child])
+                rank = _rank(child, wanted, examples)
+                if rank < best_rank:
+                    best, best_rank = chains[-1], rank
+    return best
+
+
+def _rank(node: Node, wanted: Sequence[str], examples: Sequence[Set[str]]) -> tuple[int, int]:
+    if "outOfForce" in node:
+        return (0, 0) if render_warrant(node["via"]) in wanted else (1, 0)
+    policy = node.get("policy")
+    if policy is not None and policy["holds"] is not True:
+        return min(
+            (0, _count_others(policy, one)) if _is_about(policy, one) else (1, 0)
+            for one in (*examples, frozenset[str]())
+        )
+    return (2, wanted.index(node["check"])) if node["check"] in wanted else (2, len(wanted))
+
+
+def _is_about(policy: Node, example: Set[str]) -> bool:
+    """Returns whether these variables may be all that a policy needs."""
+    variables = {*policy.get("values", {}), *policy.get("missing", []), *policy.get("long", [])}
+    return variables <= example and any(name in policy["text"] for name in example)
+
+
+def _count_others(policy: Node, names: Set[str]) -> int:
+    """Returns how many other words the text of a policy has: the fewer, the likelier these variables are all of it."""
+    return len({*_WORD.findall(_STRING.sub("", policy["text"]))} - names)
+
+
+def _has_condition(node: Node) -> bool:
+    return "policy" in node or "outOfForce" in node
+
+
+def _closest(node: Node) -> Node | None:
+    children = [child for child in node.get("children", []) if child["holds"] is not True or _has_condition(child)]
+    return children[0] if children else None
+
+
+def _reasons(node: Node) -> Steps:
+    """Returns the warrants that a node which holds rests on, from the subject on."""
+    return fold(node, _list_holding, _join_reasons)
+
+
+def _list_holding(node: Node) -> list[Node]:
+    return [child for child in node.get("children", []) if child["holds"] is True]
+
+
+def _join_reasons(node: Node, inner: Sequence[Steps]) -> Steps:
+    own = [_step_of(node)] if "via" in node else []
+    return [*(line for lines in inner for line in lines), *own]
+
+
+def _step_of(node: Node) -> list[str]:
+    conditions = [describe_policy(node["policy"])] if "policy" in node else []
+    conditions += [describe_limit(node)] if "outOfForce" in node else []
+    return [*step(node["via"])[:3], "  ".join(conditions)]
+
+
+def _describe_lack(node: Node) -> list[str]:
+    names = read_written(node["check"]).names
+    group = f"#{names.subject_relation}" if names.subject_relation else ""
+    subject = f"{names.subject_type}:{names.subject_id}{group}"
+    return [subject, f"is not {names.relation} of", f"{names.object_type}:{names.object_id}", ""]
+
+
+def _sentence(node: Node, verb: str = "is") -> str:
+    if "rule" in node:
+        condition = f" ({describe_policy(node['policy'])})" if "policy" in node else ""
+        return printable(f"the rule {node['rule']!r} {'holds' if verb == 'is' else 'does not hold'}{condition}")
+    subject, _, object, _ = _describe_lack(node)
+    return printable(f"{subject} {verb} {_relation(node)} of {object}")
+
+
+def _relation(node: Node) -> str:
+    return "" if "rule" in node else read_written(node["check"]).names.relation
+
+
+def _indent(steps: Steps) -> Iterator[str]:
+    return ("  " + line for line in align_columns(steps))

@@ -1,0 +1,294 @@
+"""Implements `magistrate import`, which loads many rows directly into a store, without a running service."""
+
+import os
+import signal
+import stat
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from io import BufferedReader
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from magistrate.cli.importing.warrant_migration import NAMED_ROWS, SAMPLE_SIZE, Move, move
+from magistrate.cli.models.named_files import root_option
+from magistrate.cli.output import NowAndThen, echo
+from magistrate.cli.service import INTERRUPTED, CommandFailed, report_failures, with_settings
+from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_store_settings
+from magistrate.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from magistrate.cli.importing.foreign_import import ImportLines
+    from magistrate.cli.importing.foreign_models import Product
+    from magistrate.wiring import Reached
+
+CHUNK_LINES = 10_000
+MAX_CHUNK_LINES = 100_000
+MAX_SAMPLE_SIZE = 100_000
+MAX_NAMED_ROWS = 100_000
+
+ProgressCallback = Callable[["Reached"], None]
+
+
+@click.command("import", short_help="Load everything from JSON Lines, OpenFGA, SpiceDB or a Warrant server.")
+@click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(allow_dash=True))
+@with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
+@click.option(
+    "--chunk",
+    "chunk_lines",
+    metavar="N",
+    type=click.IntRange(1, MAX_CHUNK_LINES),
+    default=CHUNK_LINES,
+    show_default=True,
+    help="the number of lines that are written together, all or none",
+)
+@click.option(
+    "--from-warrant", "origin_url", metavar="URL", help="import everything from the Warrant server at this URL"
+)
+@with_settings(MOVING_SETTINGS)
+@click.option("--skip-refused", is_flag=True, help="with --from-warrant: leave out rows that are refused")
+@click.option("--verify-only", is_flag=True, help="with --from-warrant: compare only, write nothing")
+@click.option(
+    "--sample",
+    "sample",
+    metavar="N",
+    type=click.IntRange(0, MAX_SAMPLE_SIZE),
+    help=f"with --from-warrant: the number of checks to make on both servers  [default: {SAMPLE_SIZE}]",
+)
+@click.option(
+    "--differences",
+    "differences",
+    metavar="N",
+    type=click.IntRange(0, MAX_NAMED_ROWS),
+    help="with --from-warrant: the number of rows to name of each kind that are missing, extra or other  "
+    f"[default: {NAMED_ROWS}]",
+)
+@click.option("--from-openfga", "from_openfga", is_flag=True, help="the FILEs are those of OpenFGA")
+@click.option("--from-spicedb", "from_spicedb", is_flag=True, help="the FILEs are those of SpiceDB")
+@click.option(
+    "--from-openfga-url",
+    "openfga_url",
+    metavar="URL",
+    help="import everything from this store of a running OpenFGA, as in http://127.0.0.1:8080/stores/01J...",
+)
+@click.option(
+    "--openfga-token",
+    "openfga_token",
+    metavar="TOKEN",
+    envvar="FGA_API_TOKEN",
+    help="the token for the API of OpenFGA; better in the environment variable FGA_API_TOKEN",
+)
+@click.option(
+    "--leave-out",
+    "leaves_out",
+    is_flag=True,
+    help="with --from-openfga or --from-spicedb: leave out what is wrong or cannot be expressed",
+)
+@click.option("--json", "json", is_flag=True, help="with --verify-only: print the comparison as JSON")
+@root_option
+def import_command(
+    paths: tuple[str, ...],
+    database_url: str | None,
+    chunk_lines: int,
+    from_openfga: bool,
+    from_spicedb: bool,
+    openfga_url: str | None,
+    openfga_token: str | None,
+    leaves_out: bool,
+    root: Path | None,
+    **moving: Any,
+) -> None:
+    """Load FILE (- for standard input) into the database: each line is an object type, a named policy, an object or a
+    warrant, in the JSON of the HTTP API. Services may use the database at the same time.
+
+    Rows that are stored already stay as they are; an object, object type or policy that differs is replaced, and so is
+    a warrant with another creation time. An invalid line ends the import: its chunk is not written, the chunks before
+    it are. Run the same command again to resume after the last chunk that was written.
+
+    Of a test file, whose name ends in .yaml or .yml, the model and the warrants of its setup are loaded.
+
+    With --from-openfga or --from-spicedb, the FILEs are a model and relationships of that product; with
+    --from-openfga-url, the newest model and all tuples are read from the API of OpenFGA. What is wrong or cannot be
+    expressed is reported, a line each, and nothing is written unless --leave-out says so; what gets another name is
+    printed.
+
+    With --from-warrant, load everything that a running Warrant server lists, and then compare every row of both sides,
+    and the results of the same checks on both. All rows that are refused are reported, and end the import at their
+    chunk unless --skip-refused leaves them out. The exit code is 2 unless everything was copied and all checks
+    agree."""
+    products = [from_openfga or openfga_url is not None, from_spicedb]
+    if paths and openfga_url:
+        raise click.UsageError("give either a FILE or --from-openfga-url URL")
+    if all(products):
+        raise click.UsageError("give either --from-openfga or --from-spicedb")
+    _check_arguments([*paths, *([openfga_url] if openfga_url else [])], any(products), leaves_out, moving)
+    with report_failures():
+        settings = read_store_settings(database_url, os.environ)
+        if openfga_url is not None:
+            _import_openfga_store(openfga_url, openfga_token, partial(_import_lines, settings, chunk_lines), leaves_out)
+        elif any(products):
+            product: Product = "spicedb" if from_spicedb else "openfga"
+            _import_foreign(product, paths, root, partial(_import_lines, settings, chunk_lines), leaves_out)
+        elif paths and Path(paths[0]).suffix.lower() in (".yaml", ".yml"):
+            _import_test_file(paths[0], root, partial(_import_lines, settings, chunk_lines))
+        elif paths:
+            _import_file(paths[0], settings, chunk_lines)
+        else:
+            move(_build_move(settings, chunk_lines, **moving))
+
+
+def _check_arguments(origins: Sequence[str], is_foreign: bool, leaves_out: bool, moving: Mapping[str, Any]) -> None:
+    """Raises click.UsageError for options that do not go together. `origins` are the files and the URL of OpenFGA."""
+    if bool(origins) == (moving["origin_url"] is not None):
+        raise click.UsageError("give either a FILE or --from-warrant URL")
+    if len(origins) > 1 and not is_foreign:
+        raise click.UsageError("several FILEs go with --from-openfga and --from-spicedb only")
+    if leaves_out and not is_foreign:
+        raise click.UsageError("--leave-out goes with --from-openfga and --from-spicedb only")
+    if moving["json"] and not origins and not moving["verify_only"]:
+        raise click.UsageError("--json goes with --verify-only only")
+    unfitting = [name for name, value in moving.items() if value is not None and value is not False]
+    if origins and unfitting:
+        raise click.UsageError(f"--{unfitting[0].replace('_', '-')} goes with --from-warrant only")
+
+
+def _build_move(
+    settings: Settings,
+    chunk_lines: int,
+    origin_url: str,
+    warrant_api_key: str | None,
+    skip_refused: bool,
+    verify_only: bool,
+    sample: int | None,
+    differences: int | None,
+    json: bool,
+) -> Move:
+    size = SAMPLE_SIZE if sample is None else sample
+    max_named = NAMED_ROWS if differences is None else differences
+    return Move(
+        settings, origin_url, warrant_api_key, chunk_lines, skip_refused, verify_only, size, max_named, as_json=json
+    )
+
+
+def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
+    from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
+
+    started = time.monotonic()
+    with _open_source(path) as (file, source), _report_progress(file, source) as report_progress:
+        try:
+            reached = wiring.import_file(settings, file, source, chunk_lines, report_progress)
+        except InvalidRequest as error:
+            raise CommandFailed(_describe_line(error, path, source)) from error
+    echo(_summary(reached, time.monotonic() - started))
+
+
+def _import_foreign(
+    product: "Product", paths: tuple[str, ...], root: Path | None, import_lines: "ImportLines", leaves_out: bool
+) -> None:
+    from magistrate.cli.importing.foreign_import import import_foreign
+    from magistrate.cli.importing.foreign_models import NothingToImport, choose_reader
+
+    started = time.monotonic()
+    try:
+        reached = import_foreign(choose_reader(product, paths, root), leaves_out, import_lines)
+    except NothingToImport as nothing:
+        echo(nothing.message)
+    else:
+        echo(_summary(reached, time.monotonic() - started))
+
+
+def _import_test_file(path: str, root: Path | None, import_lines: "ImportLines") -> None:
+    from magistrate.cli.importing.foreign_import import import_setup
+
+    started = time.monotonic()
+    reached = import_setup(path, root, import_lines)
+    echo(_summary(reached, time.monotonic() - started))
+
+
+def _import_openfga_store(url: str, token: str | None, import_lines: "ImportLines", leaves_out: bool) -> None:
+    from magistrate.cli.importing.foreign_import import import_foreign
+    from magistrate.cli.importing.openfga_server import connect_openfga
+
+    started = time.monotonic()
+    with connect_openfga(url, token) as read_store:
+        reached = import_foreign(read_store, leaves_out, import_lines)
+    echo(_summary(reached, time.monotonic() - started))
+
+
+def _import_lines(settings: Settings, chunk_lines: int, file: BufferedReader) -> "Reached":
+    from magistrate import wiring
+
+    with _report_progress(file, None) as report_progress:
+        return wiring.import_file(settings, file, None, chunk_lines, report_progress)
+
+
+@contextmanager
+def _open_source(path: str) -> Iterator[tuple[BufferedReader, str | None]]:
+    """Opens the file, and yields it with the name that identifies its import, or None if it cannot be read again."""
+    if path == "-":
+        # Lines are read in a thread, for which Python would wait at its end, and nothing ends a read. What is being
+        # written is undone, as after any other end of the process.
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+        yield cast(BufferedReader, sys.stdin.buffer), None
+        return
+    with open(path, "rb") as file:
+        is_regular = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+        name = os.fsencode(os.path.realpath(path)).decode(errors="backslashreplace")
+        yield file, name if is_regular else None
+
+
+@contextmanager
+def _report_progress(file: BufferedReader, source: str | None) -> Iterator[ProgressCallback]:
+    """Yields a callback that reports the progress after each chunk on stderr: as a bar on a terminal, otherwise as
+    occasional lines."""
+    size_bytes = os.fstat(file.fileno()).st_size if source is not None else 0
+    if not size_bytes or not sys.stderr.isatty():
+        yield _report_lines(size_bytes)
+        return
+    with click.progressbar(length=size_bytes, label="Importing", file=sys.stderr) as bar:
+
+        def print_progress(reached: "Reached") -> None:
+            if reached.lines == reached.first - 1:
+                _report_resumption(reached)
+            bar.update(reached.size_bytes - bar.pos)
+
+        yield print_progress
+
+
+def _report_lines(size_bytes: int) -> ProgressCallback:
+    now_and_then = NowAndThen()
+
+    def print_progress(reached: "Reached") -> None:
+        if reached.lines == reached.first - 1:
+            _report_resumption(reached)
+        elif now_and_then.is_due():
+            share = f" ({reached.size_bytes / size_bytes:.0%})" if size_bytes else ""
+            echo(f"{reached.lines:,} lines are stored{share}", err=True)
+
+    return print_progress
+
+
+def _report_resumption(reached: "Reached") -> None:
+    if reached.lines:
+        echo(f"Resuming at line {reached.first:,}: those before it are stored", err=True)
+
+
+def _describe_line(error: InvalidRequest, path: str, source: str | None) -> str:
+    name = "standard input" if path == "-" else path
+    how = (
+        "run the same command again to resume at its chunk" if source is not None else "the chunks before it are stored"
+    )
+    return f"{name}, {error.message.removesuffix('.')}; fix the line; {how}"
+
+
+def _summary(reached: "Reached", seconds: float) -> str:
+    lines, imported = reached.lines - reached.first + 1, reached.imported
+    policies = f", {imported.policies:,} policies" if imported.policies else ""
+    return (
+        f"{lines:,} lines in {seconds:.1f} s ({lines / max(seconds, 0.001):,.0f} lines/s); new or changed: "
+        f"{imported.types:,} object types, {imported.objects:,} objects, {imported.warrants:,} warrants{policies}"
+    )

@@ -1,0 +1,126 @@
+"""Reads and converts models of other products for commands, and reports what is wrong. It is imported where it is used,
+because it takes a moment."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from magistrate.cli.importing.foreign_files import ForeignFiles, read_openfga_files, read_spicedb_files
+from magistrate.cli.output import echo
+from magistrate.cli.service import CommandFailed
+from magistrate.engine.importers.conversion import ConvertedModel, convert_model
+from magistrate.engine.importers.names import Faults, ForeignFault, ForeignRefusal
+from magistrate.engine.importers.relationships import RelationshipRefusal
+from magistrate.engine.importers.schema import ForeignModel
+from magistrate.engine.importers.suites import SuiteReader
+from magistrate.engine.testing.suites import ModelSuite
+from magistrate.errors import InvalidRequest
+
+Product = Literal["openfga", "spicedb"]
+ReadFiles = Callable[[Faults], ForeignFiles]
+"""Reads a model and relationships, and reports what is wrong with the model."""
+_FIRST_WORD = re.compile(r"(?:\s|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*\n|#[^\n]*\n)*([a-z]+)[ \t\r\n]")
+_PRODUCTS: dict[str, Product] = {"model": "openfga", "module": "openfga", "definition": "spicedb", "caveat": "spicedb"}
+_PRODUCTS["use"] = "spicedb"
+
+
+class NothingToImport(CommandFailed):
+    """Reports that nothing but comments is in the files."""
+
+
+class GivenFiles(NamedTuple):
+    """Holds what files say, and their model in our form."""
+
+    files: ForeignFiles
+    model: ForeignModel
+    converted: ConvertedModel
+
+
+def guess_product(text: str) -> Product | None:
+    """Returns the product whose model a text is, or None if it is one of ours."""
+    if '"type_definitions"' in text and text.lstrip(" \t\r\n")[:1] == "{":
+        return "openfga"
+    found = _FIRST_WORD.match(text[:65_536])
+    return _PRODUCTS.get(found[1]) if found is not None else None
+
+
+def choose_reader(product: Product, paths: Sequence[str], root: Path | None) -> ReadFiles:
+    """Returns a function that reads these files; `root` is the folder below which they may name others, besides their
+    own."""
+    return partial(read_openfga_files if product == "openfga" else read_spicedb_files, paths, root)
+
+
+def convert_files(read_files: ReadFiles, faults: Faults) -> GivenFiles:
+    """Reads files and converts their model. What is wrong is reported at once, and what cannot be expressed. Raises
+    CommandFailed if anything is wrong, and NothingToImport if the files are empty."""
+    try:
+        files = read_files(faults)
+        if files.model is None:
+            if files.empty and not files.relationships:
+                names = ", ".join(map(str, files.empty))
+                raise NothingToImport(f"nothing to import: there is nothing but comments in {names}")
+            _demand_readable(files)
+            raise CommandFailed("none of the files has the model; give it as well, because the names depend on it")
+        converted = convert_model(files.model, faults)
+    except ForeignRefusal as refusal:
+        raise CommandFailed(describe_refusal(refusal)) from None
+    except InvalidRequest as error:
+        raise CommandFailed(error.message) from None
+    report_faults(faults.kept)
+    if faults.errors:
+        raise CommandFailed(f"{count(faults.errors, 'error')} in the model; nothing was written")
+    return GivenFiles(files, files.model, converted)
+
+
+def _demand_readable(files: ForeignFiles) -> None:
+    """Raises ForeignRefusal for the first relationship that cannot be read, whatever the model is."""
+    for place, found in (placed for read in files.relationships for placed in read()):
+        if isinstance(found, RelationshipRefusal):
+            raise ForeignRefusal(place(), found.code, found.message)
+
+
+def describe_refusal(refusal: ForeignRefusal) -> str:
+    """Returns the message with its place."""
+    at = refusal.at
+    return ForeignFault(at.file, at.line, at.column, refusal.code, refusal.message).describe()
+
+
+def report_faults(faults: Sequence[ForeignFault]) -> None:
+    """Prints each fault in one line, in the order of the files."""
+    for fault in faults:
+        echo(fault.describe(), err=True)
+
+
+def print_renamings(converted: ConvertedModel, to_errors: bool) -> None:
+    """Prints what has another name than before."""
+    for renaming in converted.renamings:
+        echo(renaming.describe(), err=to_errors)
+
+
+def count(number: int, word: str) -> str:
+    """Returns `1 error` or `2 errors`."""
+    return f"{number:,} {word}{'' if number == 1 else 's'}"
+
+
+def demand_expressible(faults: int, leaves_out: bool) -> None:
+    """Raises CommandFailed if there are faults that may not be left out."""
+    if faults and not leaves_out:
+        message = f"{count(faults, 'fault')} above; nothing was written"
+        raise CommandFailed(f"{message}; fix them, or leave them out with --leave-out")
+
+
+def read_foreign_suite(
+    product: Product, path: str, value: Mapping[str, Any], now: int, root: Path | None = None
+) -> ModelSuite:
+    """Returns the suite of a file with this value, which may name files below `root`. Raises CommandFailed, and
+    InvalidRequest with the place of the first fault in the assertions."""
+    faults = Faults()
+    given = convert_files(choose_reader(product, [path], root), faults)
+    if faults.total:
+        raise CommandFailed(f"{count(faults.total, 'part')} of the model above cannot be expressed")
+    try:
+        return SuiteReader(given.model, given.converted, now).read(value, given.files.relationships)
+    except ForeignRefusal as refusal:
+        raise CommandFailed(describe_refusal(refusal)) from None

@@ -1,0 +1,260 @@
+"""Implements `magistrate types`, which defines, shows and deletes object types."""
+
+from collections.abc import Iterator, Sequence
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from magistrate.cli.completion import complete_types
+from magistrate.cli.input import as_of_option, read_as_of, read_json, read_type
+from magistrate.cli.models.whole_models import write_into_model
+from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_outcomes, print_table
+from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
+from magistrate.engine.nesting import fold
+from magistrate.errors import InvalidRequest
+
+if TYPE_CHECKING:
+    from magistrate.client import Client
+
+
+Definition = dict[str, Any]
+
+RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules", "forAll", "policy"}
+
+ADDITIONS = ("allowedTypes", "description", "descriptions")
+"""Names the members that clients of the Warrant API do not know."""
+
+_COMBINED = {"anyOf": (" or ", ""), "allOf": (" and ", ""), "noneOf": (" and ", "not ")}
+"""Maps a combination to the words between its rules and the words before each of them. Others, which the service may
+know, are described as `keyword(rule, rule)`."""
+
+HOW = 'write {"type": "document", "relations": {"viewer": {}}}, an array of such, or {"document": {"viewer": {}}}'
+
+
+def read_definitions(text: str) -> list[Definition]:
+    """Returns the object types in a JSON object, an array of them, a page of the list of the API, or a map of relations
+    by type.
+
+    Raises InvalidRequest for any other form, for a type that is named twice, and for a rule with an unknown member: a
+    typing error there would silently make a different rule."""
+    value = read_json(text, "the file")
+    if isinstance(value, dict) and isinstance(value.get("results"), list):
+        value = value["results"]
+    if isinstance(value, dict) and not isinstance(value.get("type"), str):
+        value = [{"type": name, "relations": relations} for name, relations in value.items()]
+    definitions = [value] if isinstance(value, dict) else value
+    if not isinstance(definitions, list):
+        raise InvalidRequest(f"the file contains no object types; {HOW}")
+    names: set[str] = set()
+    for definition in definitions:
+        _check(definition)
+        if definition["type"] in names:
+            raise InvalidRequest(f"the file names the type {definition['type']} twice")
+        names.add(definition["type"])
+    return definitions
+
+
+def _check(definition: Any) -> None:
+    if not (
+        isinstance(definition, dict)
+        and isinstance(definition.get("type"), str)
+        and isinstance(definition.get("relations"), dict)
+    ):
+        raise InvalidRequest(f"the file does not contain object types; {HOW}")
+    for relation, rule in definition["relations"].items():
+        _check_rule(rule, f"{definition['type']}#{relation}")
+
+
+def _check_rule(rule: Any, place: str) -> None:
+    """Checks a whole rule. Raises InvalidRequest."""
+    waiting = [rule]
+    while waiting:
+        one = waiting.pop()
+        if one is not None:
+            waiting += reversed(_check_parts(one, place))
+
+
+def _check_parts(rule: Any, place: str) -> Sequence[Any]:
+    """Returns the rules within a rule, after checking the rule itself. Raises InvalidRequest."""
+    if not isinstance(rule, dict):
+        raise InvalidRequest(f"{place}: a rule is a JSON object")
+    if unknown := rule.keys() - RULE_MEMBERS:
+        members = ", ".join(sorted(RULE_MEMBERS))
+        raise InvalidRequest(f"{place}: {min(unknown)!r} is not a member of rules; the members are {members}")
+    parts = rule.get("rules")
+    if parts is not None and not isinstance(parts, list):
+        raise InvalidRequest(f"{place}: the rules in a rule are a JSON array")
+    if rule and (missing := _missing_member(rule)):
+        raise InvalidRequest(f"{place}: the rule has no {missing}")
+    return parts or ()
+
+
+def _missing_member(rule: Definition) -> str | None:
+    """Returns the member that the other members of a rule require, or None."""
+    if "policy" in rule:
+        return None if rule["policy"] else "policy"
+    if "forAll" in rule:
+        return next((member for member in ("forAll", "ofType", "withRelation") if not rule.get(member)), None)
+    if rule.get("inheritIf") in _COMBINED:
+        return None if rule.get("rules") else "rules"
+    for member, other in (("inheritIf", "rules"), ("ofType", "withRelation"), ("withRelation", "ofType")):
+        if not rule.get(member) and rule.get(other):
+            return member
+    return None if rule.get("inheritIf") else "inheritIf"
+
+
+def is_same(wanted: Definition, stored: Definition) -> bool:
+    """Returns whether writing the definition would visibly change nothing: the service may omit more than is known
+    here."""
+    relations = {name: rule or {} for name, rule in wanted["relations"].items()}
+    is_same_source = bool(relations == stored["relations"] and wanted.get("source") == stored.get("source"))
+    return is_same_source and all((wanted.get(one) or None) == stored.get(one) for one in ADDITIONS)
+
+
+def describe_relations(
+    relations: dict[str, Definition], allowed: dict[str, list[str]] | None = None
+) -> Iterator[list[str]]:
+    """Yields the rows of a table: the relation, the subjects that warrants may name if any relation limits them, and a
+    line for each rule that it can be inherited by."""
+    for name, rule in relations.items():
+        branches = rule["rules"] if rule.get("inheritIf") == "anyOf" else [rule]
+        for number, branch in enumerate(branches):
+            subjects = [] if not allowed else [", ".join(allowed[name]) or "none" if name in allowed else "all"]
+            names = [name, *subjects]
+            yield [*(names if number == 0 else [""] * len(names)), describe_rule(branch or {})]
+
+
+def describe_rule(rule: Definition | None) -> str:
+    """Describes a rule in words, as in `editor and (viewer of any folder that is its parent) and not blocked`."""
+    text: str = fold(rule, _parts, _describe_rule)
+    return text
+
+
+def _parts(rule: Definition | None) -> Sequence[Definition | None]:
+    return rule.get("rules") or () if rule is not None else ()
+
+
+def _describe_rule(rule: Definition | None, described_rules: Sequence[str]) -> str:
+    """Describes a rule in words, given the descriptions of its parts."""
+    match rule:
+        case {"inheritIf": keyword, "rules": _} if keyword in _COMBINED:
+            separator, before = _COMBINED[keyword]
+            return separator.join(before + _describe_branch(description) for description in described_rules)
+        case {"inheritIf": keyword, "rules": _}:
+            return f"{keyword}({', '.join(description or 'nobody' for description in described_rules)})"
+        case {"policy": name}:
+            return f"policy {name}"
+        case {"forAll": relation, "ofType": of_type, "withRelation": link}:
+            return f"{relation} of every {of_type} that is its {link}"
+        case {"inheritIf": relation, "ofType": of_type, "withRelation": link}:
+            return f"{relation} of any {of_type} that is its {link}"
+        case {"inheritIf": relation}:
+            return str(relation)
+    return ""
+
+
+def _describe_branch(description: str) -> str:
+    description = description or "nobody"
+    is_one_word = " " not in description or (description.startswith("not ") and description.count(" ") == 1)
+    return description if is_one_word else f"({description})"
+
+
+def describe_texts(found: Definition) -> Iterator[str]:
+    """Yields the lines of the descriptions of an object type and its relations, and an empty one behind them."""
+    own, of_relations = found.get("description"), found.get("descriptions", {})
+    yield from own.splitlines() if own else ()
+    for relation, text in of_relations.items():
+        first, *others = text.splitlines() or [""]
+        yield f"{relation}: {first}"
+        yield from (f"{' ' * len(relation)}  {line}" for line in others)
+    if own or of_relations:
+        yield ""
+
+
+BATCH = 100
+"""Limits the definitions that one request may contain; only the whole model may have more."""
+
+COLUMNS: Columns = {
+    "TYPE": lambda found: found["type"],
+    "RELATIONS": lambda found: ", ".join(found["relations"]),
+    "CREATED": lambda found: found["createdAt"],
+}
+
+
+@click.group(short_help="Manage object types.")
+def types() -> None:
+    """Manage object types: the relations of their objects, and the rules by which they are inherited."""
+
+
+@types.command(short_help="Create or change object types from a file.")
+@click.argument("file", type=click.File(encoding="utf-8-sig"))
+@click.option("--keep-existing", is_flag=True, help="keep warrants that are not allowed any more, without effect")
+@calls_service
+def apply(client: "Client", as_json: bool, file: IO[str], keep_existing: bool) -> None:
+    """Create or change object types from FILE (- for standard input): one object type in JSON, an array of them, or
+    relations by type. Types that the file does not name stay as they are.
+
+    Types that are new or differ are written in one request, all or none."""
+    wanted = read_definitions(file.read())
+    print_outcomes(_apply_types(client, wanted, keep_existing), "type", as_json)
+
+
+def _apply_types(client: "Client", wanted: list[Definition], keep_existing: bool) -> Iterator[tuple[str, Definition]]:
+    """Writes the types, all or none, and yields the outcome of each."""
+    known = {definition["type"]: definition for definition in client.object_types()}
+    unchanged = [one for one in wanted if one["type"] in known and is_same(one, known[one["type"]])]
+    changes = [one for one in wanted if one not in unchanged]
+    for written in _write_types(client, changes, keep_existing):
+        before = known.get(written["type"])
+        yield "created" if before is None else "unchanged" if written == before else "changed", written
+    for definition in unchanged:
+        yield "unchanged", known[definition["type"]]
+
+
+def _write_types(client: "Client", changes: list[Definition], keep_existing: bool) -> list[Definition]:
+    """Returns the types as the service has them now."""
+    if len(changes) > BATCH:
+        write_into_model(client, "objectTypes", changes, keep_existing)
+        stored = {definition["type"]: definition for definition in client.object_types()}
+        return [stored[one["type"]] for one in changes]
+    with elements_named([definition["type"] for definition in changes]):
+        return client.apply_object_types(changes, keep_existing) if changes else []
+
+
+@types.command("list", short_help="List object types by name.")
+@as_of_option
+@limit_option
+@calls_service
+def list_types(client: "Client", as_json: bool, limit: int, as_of: str | None) -> None:
+    """List object types by name."""
+    print_list(client.object_types(page_size(limit), read_as_of(as_of)), limit, as_json, COLUMNS)
+
+
+@types.command(short_help="Show the relations and rules of an object type.")
+@click.argument("name", shell_complete=complete_types)
+@as_of_option
+@calls_service
+def show(client: "Client", as_json: bool, name: str, as_of: str | None) -> None:
+    """Show the relations and rules of an object type."""
+    found = client.get_object_type(read_type(name), read_as_of(as_of))
+    if as_json:
+        print_json(found)
+    else:
+        for line in describe_texts(found):
+            echo(line)
+        allowed = found.get("allowedTypes")
+        limits = ["ALLOWED TYPES"] if allowed else []
+        rows = describe_relations(found["relations"], allowed)
+        print_table([["RELATION", *limits, "GRANTED BY WARRANT, OR TO"], *rows])
+
+
+@types.command(short_help="Delete an object type.")
+@click.argument("name", shell_complete=complete_types)
+@calls_service
+def delete(client: "Client", as_json: bool, name: str) -> None:
+    """Delete an object type. Its objects and warrants stay."""
+    client.delete_object_type(read_type(name))
+    if as_json:
+        print_json({"deleted": [name]})
+    else:
+        print_done("deleted", [name])

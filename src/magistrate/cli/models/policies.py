@@ -1,0 +1,154 @@
+"""Implements `magistrate policies`, which defines, shows and deletes named policies."""
+
+from collections.abc import Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from magistrate.cli.input import as_of_option, read_as_of, read_json
+from magistrate.cli.models.whole_models import write_into_model
+from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_outcomes
+from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
+from magistrate.errors import InvalidRequest
+from magistrate.terminal import printable
+
+if TYPE_CHECKING:
+    from magistrate.client import Client
+
+Definition = dict[str, Any]
+
+BATCH = 100
+"""Limits the policies that one request may contain; only the whole model may have more."""
+
+MEMBERS = {"name", "parameters", "expression", "description", "createdAt"}
+
+HOW = 'write {"name": "weekdays", "parameters": {"day": "integer"}, "expression": "day < 6"}, or an array of such'
+
+
+def _render_parameters(found: Definition) -> str:
+    return ", ".join(f"{name} {of_type}" for name, of_type in found["parameters"].items())
+
+
+COLUMNS: Columns = {
+    "POLICY": lambda found: found["name"],
+    "PARAMETERS": _render_parameters,
+    "EXPRESSION": lambda found: " ".join(found["expression"].split()),
+    "CREATED": lambda found: found["createdAt"],
+}
+
+
+@click.group(short_help="Manage named policies.")
+def policies() -> None:
+    """Manage named policies: conditions on the context of a check that the rules of a model name."""
+
+
+@policies.command(short_help="Create or change policies from a file.")
+@click.argument("file", type=click.File(encoding="utf-8-sig"))
+@calls_service
+def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
+    """Create or change named policies from FILE (- for standard input): one policy in JSON, an array of them, or what
+    `policies list --json` prints. Policies that the file does not name stay as they are.
+
+    Policies that are new or differ are written in one request, all or none."""
+    wanted = read_policies(file.read())
+    print_outcomes(_apply_policies(client, wanted), "name", as_json)
+
+
+def read_policies(text: str) -> list[Definition]:
+    """Returns the policies in a JSON object, an array of them or a page of the list of the API. Raises InvalidRequest
+    for any other form, for a policy that is named twice, and for an unknown member: the service ignores it, so that a
+    typing error there would go unseen."""
+    value = read_json(text, "the file")
+    if isinstance(value, dict) and isinstance(value.get("results"), list):
+        value = value["results"]
+    definitions = [value] if isinstance(value, dict) else value
+    if not isinstance(definitions, list):
+        raise InvalidRequest(f"the file contains no policies; {HOW}")
+    names: set[str] = set()
+    for definition in definitions:
+        name = definition.get("name") if isinstance(definition, dict) else None
+        if not isinstance(name, str):
+            raise InvalidRequest(f"the file does not contain policies; {HOW}")
+        if name in names:
+            raise InvalidRequest(f"the file names the policy {name} twice")
+        if unknown := definition.keys() - MEMBERS:
+            members = ", ".join(sorted(MEMBERS))
+            raise InvalidRequest(f"{name}: {min(unknown)!r} is not a member of policies; the members are {members}")
+        names.add(name)
+    return [_leave_time_out(definition) for definition in definitions]
+
+
+def _apply_policies(client: "Client", wanted: list[Definition]) -> Iterator[tuple[str, Definition]]:
+    """Writes the policies, all or none, and yields the outcome of each."""
+    known = {definition["name"]: definition for definition in client.policies()}
+    same = {name: _leave_time_out(definition) for name, definition in known.items()}
+    unchanged = [one for one in wanted if {"parameters": {}, **one} == same.get(one["name"])]
+    changes = [one for one in wanted if one not in unchanged]
+    for written in _write_policies(client, changes):
+        before = known.get(written["name"])
+        yield "created" if before is None else "unchanged" if written == before else "changed", written
+    for definition in unchanged:
+        yield "unchanged", known[definition["name"]]
+
+
+def _write_policies(client: "Client", changes: list[Definition]) -> list[Definition]:
+    """Returns the policies as the service has them now."""
+    if len(changes) > BATCH:
+        write_into_model(client, "policies", changes)
+        stored = {definition["name"]: definition for definition in client.policies()}
+        return [stored[one["name"]] for one in changes]
+    with elements_named([definition["name"] for definition in changes]):
+        return client.apply_policies(changes) if changes else []
+
+
+def _leave_time_out(definition: Definition) -> Definition:
+    """Returns the policy without the time of its creation, which answers have and requests do not."""
+    return {name: value for name, value in definition.items() if name != "createdAt"}
+
+
+@policies.command("list", short_help="List policies by name.")
+@as_of_option
+@limit_option
+@calls_service
+def list_policies(client: "Client", as_json: bool, limit: int, as_of: str | None) -> None:
+    """List named policies by name."""
+    print_list(client.policies(page_size(limit), read_as_of(as_of)), limit, as_json, COLUMNS)
+
+
+@policies.command(short_help="Show a policy.")
+@click.argument("name")
+@as_of_option
+@calls_service
+def show(client: "Client", as_json: bool, name: str, as_of: str | None) -> None:
+    """Show a named policy: its description, its parameters and its expression."""
+    found = client.get_policy(_read_name(name), read_as_of(as_of))
+    if as_json:
+        print_json(found)
+        return
+    for line in describe_policy(found):
+        echo(printable(line))
+
+
+def describe_policy(found: Definition) -> Iterator[str]:
+    """Yields the lines of the description of a policy, its name with the parameters, and the expression."""
+    yield from found.get("description", "").splitlines()
+    yield f"{found['name']}({_render_parameters(found)})"
+    yield from (f"    {line}" for line in found["expression"].strip().splitlines())
+
+
+def _read_name(text: str) -> str:
+    if not text:
+        raise InvalidRequest("a policy has a name")
+    return text
+
+
+@policies.command(short_help="Delete a policy.")
+@click.argument("name")
+@calls_service
+def delete(client: "Client", as_json: bool, name: str) -> None:
+    """Delete a named policy. Rules that name it are unknown from then on, so they do not grant anything."""
+    client.delete_policy(_read_name(name))
+    if as_json:
+        print_json({"deleted": [name]})
+    else:
+        print_done("deleted", [name])

@@ -1,0 +1,1 @@
+"""Implements the commands that write warrants and objects."""

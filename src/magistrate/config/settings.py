@@ -1,0 +1,346 @@
+"""Reads the settings of flags and environment variables.
+
+A flag takes precedence over its environment variable. Anything that is not understood is an error, never a default:
+an unknown MAGISTRATE_ variable, an empty value that is needed, a number out of range, a database URL with an unknown
+scheme."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
+
+from magistrate.config.api_keys import read_long_api_keys, split_api_keys
+from magistrate.config.database_url import DatabaseUrl, PostgresUrl, read_database_url
+from magistrate.config.settings_table import (
+    CLIENT_SETTINGS,
+    MOVING_SETTINGS,
+    PREFIX,
+    SETTINGS,
+    Setting,
+    Value,
+    name_flag,
+)
+from magistrate.errors import InvalidSetting
+
+_LINK = re.compile(
+    PREFIX.removesuffix("_")
+    + r"(?:_\w+)?_(?:SERVICE_HOST|SERVICE_PORT(?:_\w+)?|PORT_[0-9]+_(?:TCP|UDP|SCTP)(?:_(?:PROTO|PORT|ADDR))?)",
+    re.ASCII,
+)
+_ADDRESS_SCHEMES = ("tcp://", "udp://", "sctp://")
+
+
+def find_service_links(environment: Mapping[str, str]) -> list[str]:
+    """Returns the names of such variables, sorted: `MAGISTRATE_SERVICE_HOST`, `MAGISTRATE_DB_PORT_5432_TCP_ADDR`, and
+    `MAGISTRATE_PORT` if its value is an address, as in `tcp://10.0.0.7:8000`."""
+    return sorted(name for name, text in environment.items() if _is_service_link(name, text))
+
+
+def _is_service_link(name: str, text: str) -> bool:
+    if not name.startswith(PREFIX):
+        return False
+    return _LINK.fullmatch(name) is not None or (name.endswith("_PORT") and text.startswith(_ADDRESS_SCHEMES))
+
+
+_URL = re.compile(r"https?://(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:(?:/[A-Za-z0-9._~-]+)*)/?")
+
+
+def read_public_url(text: str) -> str:
+    """Returns the URL without a slash at its end; the empty text stands for none. Raises InvalidSetting."""
+    if text and not _URL.fullmatch(text):
+        raise InvalidSetting(f"public_url: {text!r} is no URL; write https://host or https://host/path")
+    return text.rstrip("/")
+
+
+ANY_ORIGIN = "*"
+_ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([a-z0-9._-]+|\[[0-9a-f:.]+\])(?::([0-9]{1,5}))?")
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def read_cors_origins(text: str) -> tuple[str, ...]:
+    """Returns the origins in a text, in which they are separated by commas, as browsers write them: in lower case and
+    without the default port. Raises InvalidSetting."""
+    if not text:
+        return ()
+    origins = tuple(_read_origin(part.strip()) for part in text.split(","))
+    if ANY_ORIGIN in origins and len(origins) > 1:
+        raise InvalidSetting("cors_origin: * stands for all origins, so it must be the only one")
+    return origins
+
+
+def _read_origin(text: str) -> str:
+    if text == ANY_ORIGIN:
+        return text
+    match = _ORIGIN.fullmatch(text.lower()) if text.isascii() else None
+    port = int(match[3]) if match is not None and match[3] is not None else None
+    if match is None or port == 0 or (port is not None and port > 65_535):
+        raise InvalidSetting(
+            f"cors_origin: {text!r} is no origin; write scheme://host or scheme://host:port, without a path, or *"
+        )
+    is_default = port is None or port == _DEFAULT_PORTS.get(match[1])
+    return f"{match[1]}://{match[2]}" + ("" if is_default else f":{port}")
+
+
+[SERVICE_KEYS] = [setting for setting in SETTINGS if setting.name == "api_key"]
+[CLIENT_KEY] = [setting for setting in CLIENT_SETTINGS if setting.name == "api_key"]
+
+AUDIT_FORMAT_NAMES = ("json", "cloudevents")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Holds all settings, validated. The field names are those of SETTINGS; it is picklable, so that worker processes
+    get the same settings."""
+
+    host: str
+    port: int
+    public_url: str
+    admin_port: int
+    workers: int
+    database: DatabaseUrl
+    database_password_command: str
+    api_keys: tuple[str, ...] = field(repr=False)
+    api_key_file: str
+    tls_cert: str
+    tls_key: str
+    tls_client_ca: str
+    rate_limit: int
+    rate_limit_unauthenticated: int
+    max_body_bytes: int
+    max_head_bytes: int
+    max_meta_bytes: int
+    max_definition_bytes: int
+    max_check_work: int
+    max_query_work: int
+    cache_bytes: int
+    fast_path: bool
+    strict: bool
+    console: bool
+    access_log: bool | str
+    audit_log: str
+    audit_format: str
+    max_context_bytes: int
+    max_json_depth: int
+    head_timeout_ms: int
+    keep_alive_timeout_ms: int
+    max_connections: int
+    max_running_requests: int
+    max_waiting_requests: int
+    max_all_bodies_bytes: int
+    max_unwritten_bytes: int
+    max_received_bytes: int
+    request_cache_bytes: int
+    max_unsent_bytes: int
+    wait_timeout_ms: int
+    body_timeout_ms: int
+    stop_timeout_ms: int
+    request_timeout_ms: int
+    store_timeout_ms: int
+    postgres_connections: int
+    secret_key_file: str
+    cors_origins: tuple[str, ...]
+    cors_all_routes: bool
+    retention_hours: int
+    decision_log: int
+    event_retention_hours: int
+    jwt_keys: str
+    jwt_issuer: str
+    jwt_audience: str
+    jwt_user_claim: str
+    jwt_tenant_claim: str
+    jwt_scopes_claim: str
+    has_client_key: bool = False
+    """Says whether `api_keys` were taken from the variable of clients; see `adopt_client_key`."""
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Returns the addresses to listen on."""
+        return tuple(host.strip() for host in self.host.split(","))
+
+    @property
+    def configures_api_keys(self) -> bool:
+        """Returns whether the operator sets the keys; otherwise that which is generated in the store is valid."""
+        return bool(self.api_keys or self.api_key_file)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Returns the secrets in the settings, which must not be logged."""
+        return (*self.api_keys, *self.database.secrets)
+
+    @property
+    def jwt_keys_have_url(self) -> bool:
+        """Returns whether `jwt_keys` is a URL; otherwise it is a path."""
+        return "://" in self.jwt_keys
+
+
+@dataclass(frozen=True, slots=True)
+class ClientSettings:
+    """Holds the settings of the commands that call a service. `api_key` is None if there is none; the names of files
+    are empty if there are none."""
+
+    server: str
+    api_key: str | None = field(repr=False)
+    ca_cert: str = ""
+    client_cert: str = ""
+    client_key: str = ""
+
+
+STORE_SETTINGS = frozenset(
+    {
+        "database_url",
+        "secret_key_file",
+        "store_timeout_ms",
+        "postgres_connections",
+        "max_meta_bytes",
+        "max_definition_bytes",
+    }
+)
+"""Lists the settings that commands need which open the store and serve nobody."""
+
+TLS_FILES = frozenset({"ca_cert", "client_cert", "client_key"})
+"""Lists the settings that clients need for https:// alone."""
+
+
+def read_store_settings(database_url: str | None, environment: Mapping[str, str]) -> Settings:
+    """Returns the settings of a command that opens the store and serves nobody, like `read_settings`; a variable
+    without a value that only the service needs is ignored."""
+    unneeded = {setting.variable for setting in SETTINGS if setting.name not in STORE_SETTINGS}
+    return read_settings({"database_url": database_url}, _ignore_empty(environment, unneeded))
+
+
+def read_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
+    """Returns the settings given by flags (by setting name; None: not given) and environment variables.
+
+    Raises InvalidSetting, naming the first flag or variable that is not valid."""
+    environment = _select_variables(environment)
+    values = dict(_values(SETTINGS, flags, environment))
+    database_url, api_key = str(values.pop("database_url")), str(values.pop("api_key"))
+    origins = read_cors_origins(str(values.pop("cors_origin")))
+    public_url = read_public_url(str(values.pop("public_url")))
+    if values["cors_all_routes"] and not origins:
+        raise InvalidSetting("cors_all_routes has no effect without cors_origin")
+    _refuse_half_a_provider(values)
+    _refuse_half_of_tls(values)
+    if values["audit_format"] not in AUDIT_FORMAT_NAMES:
+        raise InvalidSetting(f"audit_format must be {' or '.join(AUDIT_FORMAT_NAMES)}")
+    database = read_database_url(database_url)
+    if values["database_password_command"] and not isinstance(database, PostgresUrl):
+        raise InvalidSetting("database_password_command has no effect without a postgresql:// database URL")
+    return Settings(
+        database=database,
+        api_keys=read_long_api_keys(api_key),
+        cors_origins=origins,
+        public_url=public_url,
+        **values,  # type: ignore[arg-type]  # each value was read by its row, which knows the type
+    )
+
+
+def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[str, str]) -> ClientSettings:
+    """Returns the settings of the commands that call a service, like `read_settings`; variables of files that only TLS
+    needs may be without a value if the URL is another."""
+    environment = _select_variables(environment)
+    [server] = [setting for setting in CLIENT_SETTINGS if setting.name == "server"]
+    [(_, url)] = _values([server], flags, environment)
+    if not str(url).startswith("https:"):
+        unneeded = {setting.variable for setting in CLIENT_SETTINGS if setting.name in TLS_FILES}
+        environment = _ignore_empty(environment, unneeded)
+    values = dict(_values(CLIENT_SETTINGS, flags, environment))
+    keys = split_api_keys(str(values.pop("api_key")))
+    if bool(values["client_cert"]) != bool(values["client_key"]):
+        raise InvalidSetting("client_cert and client_key must be given together")
+    texts = {name: str(value) for name, value in values.items()}
+    return ClientSettings(api_key=keys[0] if keys else None, **texts)
+
+
+def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> str | None:
+    """Returns the key of the source server, or None if there is none. Raises InvalidSetting."""
+    environment = _select_variables(environment)
+    [(_, key)] = _values(MOVING_SETTINGS, {"warrant_api_key": flag}, environment)
+    keys = split_api_keys(str(key))
+    if len(keys) > 1:
+        raise InvalidSetting("the key of the server of --from-warrant must be one")
+    return keys[0] if keys else None
+
+
+def adopt_client_key(settings: Settings, environment: Mapping[str, str]) -> Settings:
+    """Returns the settings with the keys of the variable that clients read, if none are configured for the service:
+    releases before this one read it. Raises InvalidSetting."""
+    if settings.configures_api_keys or not environment.get(CLIENT_KEY.variable, "").strip():
+        return settings
+    text = str(CLIENT_KEY.read(environment[CLIENT_KEY.variable], CLIENT_KEY.variable))
+    try:
+        return replace(settings, api_keys=read_long_api_keys(text), has_client_key=True)
+    except InvalidSetting as error:
+        raise InvalidSetting(
+            f"{CLIENT_KEY.variable}: {error.message}; it is the key of clients: unset it, or give the keys of the "
+            f"service with {SERVICE_KEYS.variable}"
+        ) from error
+
+
+def _select_variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Returns our variables, without those that a container platform makes. Raises InvalidSetting for one that is not a
+    setting."""
+    ignored = find_service_links(environment)
+    ours = {name: text for name, text in environment.items() if name.startswith(PREFIX) and name not in ignored}
+    known = {variable for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS) for variable in setting.variables}
+    for variable in ours:
+        if variable not in known:
+            raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")
+    return ours
+
+
+def _ignore_empty(environment: Mapping[str, str], variables: Collection[str]) -> dict[str, str]:
+    """Returns the environment without those of these variables that have no value."""
+    return {name: text for name, text in environment.items() if text.strip() or name not in variables}
+
+
+def _values(
+    settings: Iterable[Setting], flags: Mapping[str, str | None], environment: Mapping[str, str]
+) -> Iterator[tuple[str, Value]]:
+    for setting in settings:
+        value = setting.default
+        for text, origin in _texts(setting, flags, environment):
+            value = setting.read(text, origin)
+            break
+        yield setting.name, value
+
+
+def _texts(
+    setting: Setting, flags: Mapping[str, str | None], environment: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """Yields the texts given for a setting and the flag or variable that gave each, the one that counts first."""
+    for name in setting.names:
+        if (given := flags.get(name)) is not None:
+            yield given, name_flag(name)
+    for variable in setting.variables:
+        if variable in environment:
+            yield environment[variable], variable
+
+
+def _refuse_half_a_provider(values: Mapping[str, Value]) -> None:
+    """Raises InvalidSetting if settings of a login provider are incomplete: without an issuer and an audience, tokens
+    that the provider issued for others would be accepted here."""
+    keys = str(values["jwt_keys"])
+    if "://" in keys and not _is_web_url(keys):
+        raise InvalidSetting("jwt_keys: this is neither a path nor an http or https URL")
+    for name in ("jwt_issuer", "jwt_audience"):
+        if keys and not values[name]:
+            raise InvalidSetting(f"jwt_keys needs {name}: else tokens that were made for others would be taken")
+    for name in ("jwt_issuer", "jwt_audience", "jwt_tenant_claim", "jwt_scopes_claim"):
+        if values[name] and not keys:
+            raise InvalidSetting(f"{name} has no effect without jwt_keys")
+
+
+def _refuse_half_of_tls(values: Mapping[str, Value]) -> None:
+    if bool(values["tls_cert"]) != bool(values["tls_key"]):
+        raise InvalidSetting("tls_cert and tls_key must be given together")
+    if values["tls_client_ca"] and not values["tls_cert"]:
+        raise InvalidSetting("tls_client_ca has no effect without tls_cert")
+
+
+def _is_web_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

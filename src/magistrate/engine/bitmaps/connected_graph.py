@@ -1,0 +1,192 @@
+"""Holds reverse graphs that are connected, so that many lists can use each of them.
+
+Connecting a reverse graph takes longer than most lists that are computed with bitmaps. What it consists of depends on
+the model, the type of the subject and the targets only.
+
+A bitmap knows two values, but a warrant whose policy fails has a third: it neither grants nor excludes. So a plan may
+have two nodes. In one such warrants do not count, and its set has the objects on which the plan is TRUE. In the other
+they do, and it has those on which the plan is not FALSE. A combination that is not monotone is TRUE where its parts are
+FALSE, so it takes the other node of each part.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from magistrate.engine.cache.adjacency import AdjacencyKey
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.results import ListValue
+from magistrate.engine.lists.reverse_graph import ReverseEdge, ReverseGraph, ReverseNode, Target, collect_on_object
+from magistrate.engine.lists.search import Checkpoints, Steps
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.plans import Operation, Plan
+from magistrate.engine.names import TypeName
+from magistrate.engine.warrants.warrant import WarrantPattern
+
+MOST_NODES = 500
+"""Limits the nodes of a graph that is kept; some hundred kilobytes."""
+
+
+class SetNode:
+    """Represents a plan or an operation whose objects are a set; with neither, the subject itself. With
+    `counts_unknown` the set has all objects on which it is not FALSE, else those on which it is TRUE."""
+
+    __slots__ = ("branches", "counts_unknown", "plan", "waits", "wholes")
+
+    def __init__(self, plan: Plan | Operation | None, waits: bool, counts_unknown: bool) -> None:
+        self.plan = plan
+        self.waits = waits
+        self.counts_unknown = counts_unknown
+        self.branches: list[SetNode] = []
+        self.wholes: list[SetNode] = []
+
+
+class SetEdge(NamedTuple):
+    """Connects two nodes like a ReverseEdge."""
+
+    origin: SetNode
+    target: SetNode
+    place: int
+    limit: ListValue
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OutgoingEdges:
+    """Holds the edges of one node by warrants of one kind; see SetEdge."""
+
+    key: AdjacencyKey
+    edges: Sequence[SetEdge]
+    names_wildcard: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectedGraph:
+    """Holds the nodes of a connected reverse graph, none of which is changed any more. It does not hold the model.
+
+    `leaves` are the nodes of leaf rules. `outgoing` has the edges of each node, `incoming` those to each node by the
+    kind of their warrants. `on_object` has the nodes that each target is made of on the same object. Warrants of the
+    patterns in `stranded` do not count.
+    """
+
+    itself: SetNode
+    roots: Mapping[Target, SetNode]
+    leaves: Sequence[SetNode]
+    negations: Sequence[Sequence[SetNode]]
+    outgoing: Mapping[SetNode, Sequence[OutgoingEdges]]
+    incoming: Mapping[SetNode, Mapping[AdjacencyKey, Sequence[SetEdge]]]
+    on_object: Mapping[Target, Sequence[SetNode]]
+    stranded: Set[WarrantPattern]
+
+
+def connect_graph(
+    model: Model, subject_type: TypeName, targets: Sequence[Target], work: Work
+) -> Steps[ConnectedGraph | None]:
+    """Returns the graph of these targets, or None if lists cannot be computed with bitmaps: if nodes rest on their own
+    negation or on a quantifier, or are needed for usersets on any object of a type."""
+    graph = ReverseGraph(model, subject_type, work)
+    yield from graph.connect(targets)
+    if graph.negations is None or not all(map(_is_supported, graph.all)):
+        return None
+    connection = _Connection(graph, work)
+    if not (yield from connection.connect()):
+        return None
+    on_object = {}
+    for target, root in connection.roots.items():
+        on_object[target] = yield from collect_on_object([root], set(), work)
+    return ConnectedGraph(
+        connection.itself,
+        connection.roots,
+        [node for node in connection.all if isinstance(node.plan, Operation) and node.plan.rule.leaf is not None],
+        [[*connection.find_nodes(nodes)] for nodes in graph.negations],
+        {node: [*outgoing] for node, outgoing in connection.list_outgoing()},
+        connection.incoming,
+        on_object,
+        frozenset(model.stranded),
+    )
+
+
+def _is_supported(node: ReverseNode) -> bool:
+    return not node.is_needed_anywhere and (node.plan is None or not node.plan.links or isinstance(node.plan, Plan))
+
+
+class _Connection:
+    """Makes the nodes of a connected graph from those of a reverse graph."""
+
+    def __init__(self, graph: ReverseGraph, work: Work) -> None:
+        self._graph = graph
+        self._work = work
+        self._nodes: dict[tuple[ReverseNode, bool], SetNode] = {}
+        self._fresh: list[tuple[ReverseNode, SetNode]] = []
+        self._edges: dict[ReverseNode, list[tuple[AdjacencyKey, bool, ReverseEdge]]] = defaultdict(list)
+        self._outgoing: dict[SetNode, dict[AdjacencyKey, tuple[bool, list[SetEdge]]]] = defaultdict(dict)
+        self.itself = SetNode(None, False, False)
+        self.roots: dict[Target, SetNode] = {}
+        self.incoming: dict[SetNode, dict[AdjacencyKey, list[SetEdge]]] = defaultdict(lambda: defaultdict(list))
+
+    @property
+    def all(self) -> Sequence[SetNode]:
+        return [*self._nodes.values()]
+
+    def connect(self) -> Checkpoints[bool]:
+        """Makes all nodes that the roots rest on, and returns whether their sets can be computed."""
+        yield from self._collect_edges()
+        for target, root in self._graph.roots.items():
+            self.roots[target] = self._node(root, counts_unknown=False)
+        while self._fresh:
+            one, node = self._fresh.pop()
+            if len(self._nodes) > MOST_NODES:
+                return False
+            if node.counts_unknown and isinstance(node.plan, Plan) and not node.plan.is_defined:
+                return False
+            self._connect(one, node)
+            if self._work.needs_checkpoint:
+                yield None
+        return True
+
+    def find_nodes(self, nodes: Sequence[ReverseNode]) -> Iterator[SetNode]:
+        """Yields the nodes that were made for these."""
+        for one in nodes:
+            for counts_unknown in (False, True):
+                if (one, counts_unknown) in self._nodes:
+                    yield self._nodes[one, counts_unknown]
+
+    def list_outgoing(self) -> Iterator[tuple[SetNode, Iterator[OutgoingEdges]]]:
+        for origin, by_key in self._outgoing.items():
+            yield origin, (OutgoingEdges(key, edges, wildcard) for key, (wildcard, edges) in by_key.items())
+
+    def _collect_edges(self) -> Checkpoints[None]:
+        """Collects the edges to each node of the reverse graph."""
+        for index in self._graph.indexes:
+            pattern = index.pattern
+            for relation, by_origin in index.edges.items():
+                key = AdjacencyKey(pattern.object_type, relation, pattern.subject_type, pattern.subject_relation)
+                for edge in (edge for edges in by_origin.values() for edge in edges):
+                    self._edges[edge.target].append((key, index.names_wildcard, edge))
+                    self._work.spend(1)
+                    if self._work.needs_checkpoint:
+                        yield None
+
+    def _node(self, one: ReverseNode, counts_unknown: bool) -> SetNode:
+        if one is self._graph.itself:
+            return self.itself
+        node = self._nodes.get((one, counts_unknown))
+        if node is None:
+            node = self._nodes[one, counts_unknown] = SetNode(one.plan, one.waits, counts_unknown)
+            self._fresh.append((one, node))
+            self._work.spend(1)
+        return node
+
+    def _connect(self, one: ReverseNode, node: SetNode) -> None:
+        """Connects a node with all that it is made of."""
+        is_antitone = isinstance(node.plan, Operation) and not node.plan.rule.is_monotone
+        for branch in one.branches:
+            below = self._node(branch, node.counts_unknown != is_antitone)
+            node.branches.append(below)
+            below.wholes.append(node)
+        for key, names_wildcard, edge in self._edges.get(one, ()):
+            origin = self._node(edge.origin, node.counts_unknown)
+            connected = SetEdge(origin, node, edge.place, edge.limit)
+            self._outgoing[origin].setdefault(key, (names_wildcard, []))[1].append(connected)
+            self.incoming[node][key].append(connected)
+            self._work.spend(1)

@@ -1,0 +1,186 @@
+"""Finds the subjects of many relations on objects with bitmaps, where these share most of what they lead to.
+
+Each relation on a group or linked object has a union of its own, which is solved once and kept: the viewers of a folder
+are found once for all of its documents. For a single object, one union for all that it leads to takes less time
+(subject_sets.py).
+
+It finds access without a condition. Where a policy has no value, because it reads the context or fails, GivenUp is
+raised: such access is conditional."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
+
+from pyroaring import BitMap
+
+from magistrate.engine.bitmaps.subject_nodes import (
+    LeafNode,
+    Node,
+    NodeOnObject,
+    PlanEdges,
+    SubjectEdge,
+    SubjectSet,
+    UnionNode,
+)
+from magistrate.engine.bitmaps.subject_sets import SETS_FOR_A_NODE, SubjectSetSearch
+from magistrate.engine.cache.adjacency_reads import SubjectFetch
+from magistrate.engine.cache.ids import WILDCARD_NUMBER
+from magistrate.engine.cache.subject_adjacency import SubjectIndex
+from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.truth import UNKNOWN, Truth
+from magistrate.engine.evaluation.work import Container, Work
+from magistrate.engine.lists.search import Checkpoints, Steps, discard
+from magistrate.engine.lists.subjects import Root
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.plans import Plan
+from magistrate.engine.names import TypeName
+from magistrate.engine.rules.rule import Leaf
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.warrants.warrant import Warrant
+
+MOST_NODES = 20_000
+"""Limits the unions and combinations that are kept."""
+MOST_NUMBERS = 5_000_000
+"""Limits the numbers in the sets that are kept: they take 10 to 20 MB."""
+COMPONENTS_AT_ONCE = 100
+"""Counts the groups of nodes that are solved before their numbers are added up."""
+MOST_UNITED = 5_000
+"""Limits the unions that one union has the subjects of."""
+
+SubjectBitmaps = Mapping[TypeName, BitMap]
+"""Holds the subjects of a relation by their type: those that warrants name, and the object itself if a rule names it
+(`self`)."""
+
+
+class SubjectBitmapSearch(SubjectSetSearch):
+    """Finds the subjects of one batch of relations on objects after another, all at one revision. After it has given
+    up, or exceeded its budget, it must not be used again."""
+
+    _most_nodes = MOST_NODES
+
+    def __init__(
+        self,
+        model: Model,
+        known_edges: dict[Plan, PlanEdges],
+        fetch: SubjectFetch,
+        types: Sequence[TypeName],
+        conditions: PolicyEvaluator,
+        work: Work,
+    ) -> None:
+        super().__init__(model, known_edges, fetch, types, conditions, work)
+        self._solved: dict[TypeName | None, dict[Node, SubjectSet]] = {None: {}}
+        """Has the set of each node by type. A node without one has the same set as under None."""
+        self._numbers = 0
+        self._solved_unions = self._solved_operations = 0
+
+    @property
+    def is_half_full(self) -> bool:
+        """Returns whether the nodes and sets that are kept have reached half of their limits."""
+        return 2 * len(self._solved[None]) > self._most_nodes or 2 * self._numbers > MOST_NUMBERS
+
+    def find_each(self, roots: Sequence[Root]) -> Steps[Mapping[Root, SubjectBitmaps]]:
+        """Returns the subjects of each of these relations on objects, except of those that give access to subjects
+        which no warrant names, by a warrant to `*` or an exclusion. Raises GivenUp like `search_subjects`, and
+        BudgetExceeded."""
+        unions: dict[Root, UnionNode] = {}
+        for root in roots:
+            _, unions[root] = yield from self._begin(*root)
+        yield from self._reach_all()
+        yield from self._discard_entries()
+        yield from self._solve_new()
+        found: dict[Root, SubjectBitmaps] = {}
+        for root, union in unions.items():
+            sets = {of_type: solved[union] for of_type, solved in self._solved.items() if union in solved}
+            if not any(one.is_complement for one in sets.values()):
+                found[root] = {of_type: one.numbers for of_type, one in sets.items() if of_type is not None}
+        return found
+
+    @property
+    def remains(self) -> Sequence[Container]:
+        """Returns what holds everything that was found, to be dismantled when the search is not used any more."""
+        return [self._unions, self._operations, *self._solved.values()]
+
+    def _follow(self, union: UnionNode, edge: SubjectEdge, numbers: BitMap) -> Checkpoints[None]:
+        if len(numbers) == 1 and not edge.names_any_object:
+            entries = self._fetch.subject_adjacency.index(edge.key).entries
+            if numbers.min() in entries.absent.young:  # like most of them
+                self._work.spend(1)
+                if self._work.needs_checkpoint:
+                    yield None
+                return
+        yield from super()._follow(union, edge, numbers)
+
+    def _reach(self, union: UnionNode, target: Plan, numbers: BitMap) -> Checkpoints[None]:
+        if WILDCARD_NUMBER in numbers or len(union.unions) + len(numbers) > MOST_UNITED:
+            raise GivenUp
+        self._work.spend(len(numbers) // SETS_FOR_A_NODE)
+        for number in numbers:
+            union.unions[self._union(target, number, union.counts_unknown)] = None
+            if self._work.needs_checkpoint:
+                yield None
+
+    def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
+        numbers = yield from super()._evaluate(union, index, warrants)
+        if any(self._conditions.value(warrant) is UNKNOWN for warrant in warrants):
+            raise GivenUp
+        return numbers
+
+    def _find_leaf_set(self, leaf: Leaf, object: ObjectRef, least: Truth, of_type: TypeName | None) -> SubjectSet:
+        default, _ = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
+        if default is UNKNOWN:
+            raise GivenUp
+        return super()._find_leaf_set(leaf, object, least, of_type)
+
+    def _discard_entries(self) -> Checkpoints[None]:
+        """Frees the entries that were looked up; later batches find them in the cache, as far as its capacity
+        allows."""
+        known, self._known = self._known, defaultdict(dict)
+        yield from discard([*known.values()], self._work)
+
+    def _solve_new(self) -> Checkpoints[None]:
+        """Computes the sets of the nodes that were added since the last batch."""
+        unions = [*islice(self._unions.values(), self._solved_unions, None)]
+        operations = [*islice(self._operations.values(), self._solved_operations, None)]
+        self._solved_unions, self._solved_operations = len(self._unions), len(self._operations)
+        unnamed = self._solved[None]
+
+        def list_new(node: Node) -> Sequence[Node]:
+            self._work.hasten_checkpoint(node.count_dependencies() // SETS_FOR_A_NODE)
+            return [one for one in node.dependencies() if one not in unnamed]
+
+        components = yield from self._find_components([*unions, *operations], list_new)
+        known = yield from self._list_known(components)
+        for of_type in (None, *self._list_types(unions, operations)):
+            solved = self._solved.setdefault(of_type, {})
+            for node in known:
+                node.set = solved.get(node) or unnamed[node]
+                if self._work.needs_checkpoint:
+                    yield None
+            for start in range(0, len(components), COMPONENTS_AT_ONCE):
+                some = components[start : start + COMPONENTS_AT_ONCE]
+                yield from self._solve_components(some, of_type)
+                for node in chain.from_iterable(some):
+                    solved[node] = node.set
+                    self._numbers += len(node.set.numbers)
+                if self._numbers > MOST_NUMBERS:
+                    raise GivenUp
+
+    def _list_known(self, components: Iterable[Sequence[Node]]) -> Checkpoints[Iterable[Node]]:
+        """Returns the nodes of earlier batches on which nodes of these components depend."""
+        known: dict[Node, None] = {}
+        for node in chain.from_iterable(components):
+            needed = node.dependencies()
+            known.update((one, None) for one in needed if one in self._solved[None])
+            self._work.hasten_checkpoint(1 + len(needed) // SETS_FOR_A_NODE)
+            if self._work.needs_checkpoint:
+                yield None
+        return known
+
+    def _list_types(self, unions: Sequence[UnionNode], operations: Sequence[NodeOnObject]) -> Sequence[TypeName]:
+        """Returns the types that have to be solved by themselves: the others have the sets of subjects that no warrant
+        names."""
+        if any(isinstance(node, LeafNode) for node in operations):
+            return self._types
+        direct = {of_type for union in unions for of_type in union.direct}
+        return [of_type for of_type in self._types if of_type in direct or of_type in self._solved]

@@ -1,0 +1,378 @@
+"""Finds the subjects that have relations on one object with bitmaps, from the subject adjacency in the graph cache.
+
+It computes what `subjects.py` computes, in the same order. A *union* has a plan on an object, with everything that
+grants it there by alternatives alone: groups, links, relations on the same object. It needs no set for each of these
+places: all groups that were reached are expanded together, and all their subjects are united. Only combinations have
+sets of their own, which are computed from those of their parts, each a union again.
+
+The policies and time limits of the warrants that are met are evaluated. Those of which that is unknown count in the
+unions below an odd number of exclusions, and in no others (see connected_graph.py). GivenUp is raised, and
+`subjects.py` answers, where a warrant names the usersets of all objects of a type, for rows that rest on an exclusion
+or a named policy alone, for quantifiers, and where relations rest on their own negation.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from pyroaring import BitMap
+
+from magistrate.engine.bitmaps.subject_nodes import (
+    LeafNode,
+    Node,
+    NodeOnObject,
+    OperationNode,
+    PlanEdges,
+    SolvedSubjects,
+    SubjectEdge,
+    SubjectSet,
+    UnionNode,
+    list_edges,
+)
+from magistrate.engine.cache.adjacency_reads import SubjectFetch
+from magistrate.engine.cache.ids import WILDCARD_NUMBER
+from magistrate.engine.cache.subject_adjacency import AdjacentSubjects, ReachedSubjects, SubjectIndex
+from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.truth import TRUE, UNKNOWN, Truth
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.reverse_graph import IDS_AT_ONCE
+from magistrate.engine.lists.search import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans
+from magistrate.engine.model.components import find_components
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.plans import Operation, Plan
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.rules.rule import Leaf
+from magistrate.engine.rules.rule_operator import RuleOperator
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
+from magistrate.engine.warrants.warrant import Warrant
+
+OBJECTS_AT_ONCE = 1_000
+"""Limits the objects whose entries are looked up before the time slice may end; some tenths of a millisecond."""
+OBJECTS_FOR_A_NODE = 10
+NUMBERS_FOR_A_NODE = 1_000
+"""Count the objects that are looked up, and the numbers of a bitmap, in the time of one unit of work."""
+SETS_FOR_A_NODE = 10
+"""Counts the sets that are combined in the time of one unit of work."""
+WARRANTS_KEPT_FOR_A_NODE = 4
+"""Counts the warrants that are sorted and made into entries in the time of one unit of work."""
+MOST_NODES = 2_000
+"""Limits the unions and combinations of one search. With more of them, the places that they share are expanded too
+often."""
+
+
+def search_subjects(
+    model: Model,
+    known_edges: dict[Plan, PlanEdges],
+    fetch: SubjectFetch,
+    types: Sequence[TypeName],
+    conditions: PolicyEvaluator,
+    work: Work,
+    root: tuple[ObjectRef, Sequence[RelationName]],
+) -> Steps[SolvedSubjects]:
+    """Returns the subjects that have each of the relations on the object. `known_edges` are of the same model, and get
+    more. The entries that are read are cached by `fetch`. Raises GivenUp and BudgetExceeded."""
+    return (yield from SubjectSetSearch(model, known_edges, fetch, types, conditions, work).steps(*root))
+
+
+class SubjectSetSearch:
+    """Searches the subjects of one object; SubjectBitmapSearch those of many."""
+
+    _most_nodes = MOST_NODES
+
+    def __init__(
+        self,
+        model: Model,
+        known_edges: dict[Plan, PlanEdges],
+        fetch: SubjectFetch,
+        types: Sequence[TypeName],
+        conditions: PolicyEvaluator,
+        work: Work,
+    ) -> None:
+        self._model = model
+        self._edges = known_edges
+        self._fetch = fetch
+        self._types = types
+        self._type_names = {*types}
+        self._conditions = conditions
+        self._work = work
+        self._unions: dict[tuple[Plan, int, bool], UnionNode] = {}
+        self._operations: dict[tuple[Operation, int, bool], NodeOnObject] = {}
+        self._busy: dict[UnionNode, None] = {}
+        self._object: ObjectRef | None = None
+        self._itself: ObjectRef | None = None
+        self._missing: dict[tuple[UnionNode, SubjectEdge], BitMap] = defaultdict(BitMap)
+        self._known: dict[SubjectIndex, dict[int, AdjacentSubjects]] = defaultdict(dict)
+
+    def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[SolvedSubjects]:
+        adjacency, self._object = self._fetch.adjacency, object
+        plans: dict[RelationName, Plan] = {}
+        for relation in relations:
+            plans[relation], _ = yield from self._begin(object, relation)
+        yield from self._reach_all()
+        entries = {index.key: known for index, known in self._known.items()}
+        names = {object.type, *self._types, *(key.subject_type for key in entries)}
+        found = SolvedSubjects(
+            object,
+            adjacency.table(object.type).assign(object.id),
+            plans,
+            self._unions,
+            self._operations,
+            self._edges,
+            entries,
+            {name: adjacency.table(name) for name in names},
+            self._conditions.values,
+            self._conditions.valid_until,
+        )
+        nodes: list[Node] = [*self._unions.values(), *self._operations.values()]
+        components = yield from self._find_components(nodes, _list_dependencies)
+        unions = [self._unions[plan, found.number, False] for plan in plans.values()]
+        yield from self._solve_components(components, None)
+        if any(union.set.is_complement for union in unions):  # rows would rest on an exclusion alone
+            raise GivenUp
+        for of_type in self._types:
+            yield from self._solve_components(components, of_type)
+            found.solved[of_type] = {node: node.set for node in self._operations.values()}
+            for relation, union in zip(plans, unions, strict=True):
+                found.results[of_type, relation] = union.set
+        found.itself = self._itself
+        return found
+
+    def _begin(self, object: ObjectRef, relation: RelationName) -> Checkpoints[tuple[Plan, UnionNode]]:
+        """Returns the plan of a relation, and its union on the object."""
+        yield from prepare_plans(self._model, [(object.type, relation)], self._work)
+        plan = self._model.plan(object.type, relation)
+        number = self._fetch.adjacency.table(object.type).assign(object.id)
+        return plan, self._union(plan, number, counts_unknown=False)
+
+    def _reach_all(self) -> Steps[None]:
+        """Expands all that can be reached, and reads what it takes."""
+        yield from self._propagate()
+        while self._missing:
+            yield from self._read_missing()
+            yield from self._propagate()
+        yield from self._fetch.adjacency.pack_ids(self._work)
+
+    def _union(self, plan: Plan, number: int, counts_unknown: bool) -> UnionNode:
+        key = (plan, number, counts_unknown)
+        union = self._unions.get(key)
+        if union is None:
+            self._charge_node()
+            union = self._unions[key] = UnionNode(counts_unknown)
+            self._add(union, plan, BitMap([number]))
+        return union
+
+    def _operation(self, operation: Operation, number: int, counts_unknown: bool) -> Checkpoints[NodeOnObject]:
+        """Returns the node of a combination, and makes those of all combinations nested in it."""
+        made: list[tuple[OperationNode, bool]] = []
+        waiting = [(operation, counts_unknown)]
+        for one, unknown in waiting:  # grows during the loop
+            key = (one, number, unknown)
+            if key in self._operations:
+                continue
+            self._charge_node()
+            if one.rule.leaf is not None:
+                self._operations[key] = yield from self._leaf(one, one.rule.leaf, number, unknown)
+                continue
+            if not isinstance(one.rule, RuleOperator):
+                raise GivenUp
+            while not self._model.prepare_following(one, self._work):
+                yield None
+            branches = [self._model.branch(one.type, branch) for branch in one.branches]
+            node = self._operations[key] = OperationNode(one.rule, branches)
+            below = unknown if one.rule.is_monotone else not unknown
+            made.append((node, below))
+            waiting += ((branch, below) for branch in branches if isinstance(branch, Operation))
+        for node, below in made:
+            node.branches = [
+                self._union(branch, number, below)
+                if isinstance(branch, Plan)
+                else self._operations[branch, number, below]
+                for branch in node.plans
+            ]
+        return self._operations[operation, number, counts_unknown]
+
+    def _leaf(self, operation: Operation, leaf: Leaf, number: int, counts_unknown: bool) -> Checkpoints[LeafNode]:
+        yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
+        object = ObjectRef(operation.type, self._fetch.adjacency.table(operation.type).find_id(number))
+        return LeafNode(partial(self._find_leaf_set, leaf, object, UNKNOWN if counts_unknown else TRUE))
+
+    def _find_leaf_set(self, leaf: Leaf, object: ObjectRef, least: Truth, of_type: TypeName | None) -> SubjectSet:
+        """Returns the subjects of a type for which the leaf has this value at least."""
+        default, exceptions = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
+        numbers = BitMap()
+        if of_type is not None and exceptions:
+            assign = self._fetch.adjacency.table(of_type).assign
+            numbers = BitMap([assign(id) for id, value in exceptions.items() if (value >= least) != (default >= least)])
+            self._itself = object if object == self._object else self._itself
+        return SubjectSet(numbers, default >= least)
+
+    def _charge_node(self) -> None:
+        self._work.spend(1)
+        if len(self._unions) + len(self._operations) >= self._most_nodes:
+            raise GivenUp
+
+    def _add(self, union: UnionNode, plan: Plan, numbers: BitMap) -> None:
+        """Adds objects on which the plan grants what the union has."""
+        if WILDCARD_NUMBER in numbers or (union.counts_unknown and not plan.is_defined):
+            raise GivenUp
+        reached = union.reached.get(plan)
+        new = numbers if reached is None else numbers - reached
+        if not new:
+            return
+        union.reached[plan] = new if reached is None else reached | new
+        pending = union.pending.get(plan)
+        union.pending[plan] = new if pending is None else pending | new
+        self._busy[union] = None
+        self._work.spend(1 + len(numbers) // NUMBERS_FOR_A_NODE)
+
+    def _reach(self, union: UnionNode, target: Plan, numbers: BitMap) -> Checkpoints[None]:
+        """Adds objects that warrants name: the union gets the subjects that have the plan on them."""
+        self._add(union, target, numbers)
+        yield from ()  # one step is enough here
+
+    def _propagate(self) -> Checkpoints[None]:
+        """Expands what was reached until it takes reads to go on."""
+        while self._busy:
+            union = next(iter(self._busy))
+            del self._busy[union]
+            while union.pending:
+                plan, numbers = union.pending.popitem()
+                if plan not in self._edges:
+                    self._edges[plan] = yield from list_edges(self._model, plan, self._work)
+                yield from self._expand(union, self._edges[plan], numbers)
+
+    def _expand(self, union: UnionNode, edges: PlanEdges, numbers: BitMap) -> Checkpoints[None]:
+        for _, branch in edges.same:
+            if isinstance(branch, Plan):
+                self._add(union, branch, numbers)
+                continue
+            for number in numbers:
+                node = yield from self._operation(branch, number, union.counts_unknown)
+                union.operations[node] = None
+                if self._work.needs_checkpoint:
+                    yield None
+        for edge in edges.followed:
+            yield from self._follow(union, edge, numbers)
+        for edge in edges.direct:
+            if edge.key.subject_type in self._type_names:
+                yield from self._follow(union, edge, numbers)
+
+    def _follow(self, union: UnionNode, edge: SubjectEdge, numbers: BitMap) -> Checkpoints[None]:
+        index = self._fetch.subject_adjacency.index(edge.key)
+        waiting = iter(numbers | BitMap([WILDCARD_NUMBER]) if edge.names_any_object else numbers)
+        while some := [*islice(waiting, OBJECTS_AT_ONCE)]:
+            reached = index.collect(some, self._known[index])
+            if reached.missing:
+                self._missing[union, edge].update(reached.missing)
+            self._work.spend(1 + len(some) // OBJECTS_FOR_A_NODE)
+            if reached.has_any:
+                yield from self._apply(union, edge, index, reached)
+            if self._work.needs_checkpoint:
+                yield None
+
+    def _apply(
+        self, union: UnionNode, edge: SubjectEdge, index: SubjectIndex, reached: ReachedSubjects
+    ) -> Checkpoints[None]:
+        numbers = reached.unite()
+        if reached.conditional:
+            numbers |= yield from self._evaluate(union, index, reached.conditional)
+        if not numbers:
+            return
+        if edge.target is not None:
+            yield from self._reach(union, edge.target, numbers)
+            return
+        known = union.direct.get(edge.key.subject_type)
+        union.direct[edge.key.subject_type] = numbers if known is None else known | numbers
+        self._work.spend(len(numbers) // NUMBERS_FOR_A_NODE)
+
+    def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
+        """Returns the subjects of the warrants that count."""
+        yield from self._conditions.evaluate_each(warrants)
+        least, numbers = UNKNOWN if union.counts_unknown else TRUE, BitMap()
+        for warrant in warrants:
+            if self._conditions.value(warrant) >= least:
+                numbers.add(index.subjects.assign(warrant.subject_id))
+        self._work.spend(len(warrants))
+        return numbers
+
+    def _read_missing(self) -> Steps[None]:
+        """Reads the entries that are missing, and goes on with them."""
+        pending, self._missing = self._missing, defaultdict(BitMap)
+        numbers_by_index: dict[SubjectIndex, BitMap] = defaultdict(BitMap)
+        for (_, edge), numbers in pending.items():
+            numbers_by_index[self._fetch.subject_adjacency.index(edge.key)] |= numbers
+        lookups, reads = [], []
+        for lookup in _group_lookups(numbers_by_index):
+            ids = yield from lookup.indexes[0].objects.find_ids(lookup.numbers, self._work)
+            lookups.append((lookup, ids))
+            reads.append(lookup.build_read(ids))
+        matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
+        self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
+        for (lookup, ids), found in zip(lookups, matching, strict=True):
+            for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, found, self._known):
+                self._work.hasten_checkpoint(cost // WARRANTS_KEPT_FOR_A_NODE)
+                if self._work.needs_checkpoint:
+                    yield None
+            yield from empty_list(found, self._work)
+        for (union, edge), numbers in pending.items():
+            yield from self._follow(union, edge, numbers)
+
+    def _find_components(
+        self, nodes: Sequence[Node], dependencies: Callable[[Node], Sequence[Node]]
+    ) -> Checkpoints[Sequence[Sequence[Node]]]:
+        """Returns the nodes in groups that depend on each other, each after those that it depends on."""
+        components = yield from find_components(nodes, dependencies, self._work)
+        for component in components:
+            if len(component) > 1 and any(
+                isinstance(node, OperationNode) and not node.rule.is_monotone for node in component
+            ):
+                raise GivenUp
+        return components
+
+    def _solve_components(self, components: Sequence[Sequence[Node]], of_type: TypeName | None) -> Checkpoints[None]:
+        for component in components:
+            for node in component:
+                node.set = SubjectSet(BitMap())
+            gains = True
+            while gains:
+                gains = False
+                for node in component:
+                    known, node.set = node.set, node.compute(of_type)
+                    gains = gains or (len(component) > 1 and node.set != known)
+                    sets = node.count_dependencies() // SETS_FOR_A_NODE
+                    self._work.spend(1 + sets + len(node.set.numbers) // NUMBERS_FOR_A_NODE)
+                    if self._work.needs_checkpoint:
+                        yield None
+
+
+def _list_dependencies(node: Node) -> Sequence[Node]:
+    return node.dependencies()
+
+
+class _SubjectLookup(NamedTuple):
+    """Reads the entries of the same objects in indexes whose warrants one request has."""
+
+    indexes: Sequence[SubjectIndex]
+    numbers: Sequence[int]
+
+    def build_read(self, ids: tuple[ObjectId, ...]) -> WarrantRead:
+        key = self.indexes[0].key
+        relations = tuple(dict.fromkeys(index.key.relation for index in self.indexes))
+        subjects = None if key.subject_relation else key.subject_type
+        request = WarrantsByObject(key.object_type, relations, subjects, False, False)
+        return WarrantRead(request, ids)
+
+
+def _group_lookups(numbers_by_index: Mapping[SubjectIndex, BitMap]) -> Iterator[_SubjectLookup]:
+    groups: dict[tuple[TypeName, TypeName | None, bytes], list[SubjectIndex]] = defaultdict(list)
+    for index, wanted in numbers_by_index.items():
+        subjects = None if index.key.subject_relation else index.key.subject_type
+        groups[index.key.object_type, subjects, wanted.serialize()].append(index)
+    for indexes in groups.values():
+        numbers = iter(numbers_by_index[indexes[0]])
+        while some := tuple(islice(numbers, IDS_AT_ONCE)):
+            yield _SubjectLookup(indexes, some)

@@ -1,0 +1,1 @@
+"""Caches warrants in memory, exact at one revision, within bounds in bytes."""

@@ -1,0 +1,262 @@
+"""Defines the cache entry of one object in one view."""
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from magistrate.engine.cache.byte_sizes import (
+    NUMBER_BYTES,
+    POINTER_BYTES,
+    SEQUENCE_BYTES,
+    SLOT_BYTES,
+    measure_text,
+    measure_texts,
+    measure_warrant,
+)
+from magistrate.engine.model.plans import Plan
+from magistrate.engine.names import WILDCARD, ObjectId, TypeName
+from magistrate.engine.warrants.warrant import Warrant
+
+ENTRY_BYTES = 88
+"""Counts an entry without what it refers to."""
+
+State = tuple[int, ObjectId]
+"""Represents a node of the graph cache: the number of a view, and the id of the object that it is read on."""
+
+
+class Conditioned(NamedTuple):
+    """Holds a conditional warrant and the states it leads to; these are empty when it names the subjects
+    themselves."""
+
+    warrant: Warrant
+    states: tuple[State, ...]
+
+
+# Entries have no cycles, and the garbage collector would scan millions of them in vain.
+class Entry(msgspec.Struct, frozen=True, gc=False):
+    """Holds the warrants on an object, wildcard warrants on its type included.
+
+    - `direct` has the names of the subjects they are given to, or is None when these are too many to be cached.
+    - `own` has those of them that a warrant of the view's own relation names.
+    - `closed` has the names of the states they lead to in views that memberships cover, `targets` all other states.
+    - `conditioned` has the conditional warrants, with a policy or a time limit, which are in none of the others.
+    - `size` counts the warrants that the entry is made of, `bytes` what they take in memory.
+    - `is_readable` is false when the entry cannot be used to decide a check.
+    """
+
+    direct: Container[str] | None = ""
+    own: Container[str] = ""
+    closed: tuple[str, ...] = ()
+    targets: tuple[State, ...] = ()
+    conditioned: tuple[Conditioned, ...] = ()
+    size: int = 0
+    bytes: int = ENTRY_BYTES
+    is_readable: bool = True
+
+    def with_subject(self, point: "Entry") -> "Entry":
+        """Returns a copy of this entry, which has no subjects, with those of `point`, which has a single one."""
+        conditioned = self.conditioned + point.conditioned
+        return msgspec.structs.replace(self, direct=point.direct, own=point.own, conditioned=conditioned)
+
+
+EMPTY = Entry()
+UNREADABLE = Entry(direct=None, is_readable=False)
+
+
+_BYTES_OF_A_SET = 220
+
+
+def weigh_entry(entry: Entry) -> int:
+    return entry.bytes
+
+
+def measure_names(names: Container[str] | None) -> int:
+    """Returns the bytes of a container that `together` returned; 0 for any other."""
+    if isinstance(names, str):
+        return measure_text(names)
+    return _BYTES_OF_A_SET + measure_texts(names) if isinstance(names, frozenset) else 0
+
+
+def _measure_states(states: Sequence[State]) -> int:
+    each = SEQUENCE_BYTES + NUMBER_BYTES + POINTER_BYTES
+    return SEQUENCE_BYTES + sum([each + measure_text(id) for _, id in states])
+
+
+def _measure_conditioned(conditioned: Sequence["Conditioned"]) -> int:
+    return sum([SEQUENCE_BYTES + measure_warrant(one.warrant) + _measure_states(one.states) for one in conditioned])
+
+
+class _AllSubjects:
+    """Represents the subjects that a warrant to `*` names."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+ALL_SUBJECTS = _AllSubjects()
+FEW_NAMES = 64
+
+
+def together(names: Sequence[str]) -> Container[str]:
+    """Packs names, each of which begins and ends with a blank and has none in between, into one container.
+
+    A few names are joined into one text. Searching that is as fast as searching a set, and it takes a tenth of the
+    memory, which is what lookups wait for.
+    """
+    return "".join(names) if len(names) <= FEW_NAMES else frozenset(names)
+
+
+@dataclass(frozen=True, slots=True)
+class EitherNames:
+    """Contains the names that are in one of two containers."""
+
+    one: Container[str]
+    other: Container[str]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.one or name in self.other
+
+
+def join_names(names: Container[str], more: Container[str]) -> Container[str]:
+    """Returns a container with the names of both."""
+    return names + more if isinstance(names, str) and isinstance(more, str) else EitherNames(names, more)
+
+
+def subject_name(id: ObjectId) -> str:
+    """Returns the name of a subject in an entry."""
+    return f" {id} "
+
+
+def state_name(state: State) -> str:
+    """Returns the name of a state in an entry or a closure."""
+    number, id = state
+    return f" {number}:{id} "
+
+
+def parse_state(name: str) -> State:
+    number, _, id = name.strip().partition(":")
+    return int(number), ObjectId(id)
+
+
+class Surroundings(Protocol):
+    """Tells an entry what it needs to know about its graph."""
+
+    def following(self, plan: Plan, subject_type: TypeName) -> int | None:
+        """Returns the number of the plan's view, or None when it never leads to a subject of this type."""
+        ...
+
+    def is_closed(self, number: int) -> bool: ...
+
+    def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
+        """Returns the plans that a warrant leads to on the subject it names."""
+        ...
+
+
+def add_subject(entry: Entry, name: str, is_own: bool) -> Entry | None:
+    """Returns the entry with one more unconditional warrant, to a subject of this name; None if that is not known."""
+    direct = _add_name(entry.direct, name)
+    own = _add_name(entry.own, name) if is_own else entry.own
+    if direct is None or own is None:
+        return None
+    return _replace_names(entry, name, direct, own, 1)
+
+
+def remove_subject(entry: Entry, name: str, is_own: bool) -> Entry | None:
+    """Returns the entry without one of its warrants, to a subject of this name; None if that is not known: the warrant
+    may be conditional, or others in a set of names may name the same subject."""
+    if entry.conditioned:
+        return None
+    direct = _remove_name(entry.direct, name, entry.size)
+    own = _remove_name(entry.own, name, entry.size) if is_own else entry.own
+    if direct is None or own is None:
+        return None
+    return _replace_names(entry, name, direct, own, -1) if entry.size > 1 else EMPTY
+
+
+def _replace_names(entry: Entry, name: str, direct: Container[str], own: Container[str], more: int) -> Entry:
+    """Returns the entry with these names, which are one more or less than before."""
+    is_same, was_same = own == direct, entry.own is entry.direct
+    grown = _measure_change(entry.direct, direct, name)
+    if not is_same:
+        grown += measure_names(own) if was_same else _measure_change(entry.own, own, name)
+    elif not was_same:
+        grown -= measure_names(entry.own)
+    return msgspec.structs.replace(
+        entry, direct=direct, own=direct if is_same else own, size=entry.size + more, bytes=entry.bytes + grown
+    )
+
+
+def _measure_change(former: Container[str] | None, names: Container[str], name: str) -> int:
+    """Returns how many bytes the names take more, given the one by which they differ, if they do."""
+    if isinstance(former, str) and isinstance(names, str):
+        return measure_text(names) - measure_text(former)
+    if isinstance(former, frozenset) and isinstance(names, frozenset):
+        return (len(names) - len(former)) * (SLOT_BYTES + measure_text(name))
+    return 0
+
+
+def _add_name(names: Container[str] | None, name: str) -> Container[str] | None:
+    if isinstance(names, str):
+        return names + name if names.count(" ") < 2 * FEW_NAMES else None
+    return names | {name} if isinstance(names, frozenset) and name not in names else None
+
+
+def _remove_name(names: Container[str] | None, name: str, size: int) -> Container[str] | None:
+    """Returns the names of `size` warrants without one of them; a text has the name of a subject as often as warrants
+    name it."""
+    if isinstance(names, str):
+        return names.replace(name, "", 1) if name in names else None
+    return names - {name} if isinstance(names, frozenset) and name in names and len(names) == size else None
+
+
+def read_entry(
+    plan: Plan, subject_type: TypeName, warrants: Iterable[Warrant], around: Surroundings, is_whole: bool
+) -> Entry:
+    """Returns the entry made of these warrants, all different. `is_whole` is false when warrants to subjects are not
+    included."""
+    direct: list[ObjectId] = []
+    own: list[ObjectId] = []
+    states: dict[State, None] = {}
+    conditioned: list[Conditioned] = []
+    size = 0
+    for warrant in warrants:
+        size += 1
+        is_direct = warrant.subject_type == subject_type and plan.names_subject(warrant)
+        target_views = [around.following(target, subject_type) for target in around.expand_warrant(warrant, plan)]
+        targets = tuple((number, warrant.subject_id) for number in target_views if number is not None)
+        if targets and warrant.subject_id == WILDCARD:
+            return UNREADABLE
+        if warrant.is_conditional:
+            conditioned += [Conditioned(warrant, ())] if is_direct else []
+            conditioned += [Conditioned(warrant, targets)] if targets else []
+            continue
+        states.update(dict.fromkeys(targets))
+        if is_direct:
+            direct.append(warrant.subject_id)
+            own += [warrant.subject_id] if warrant.relation == plan.relation else []
+    if not size and is_whole:
+        return EMPTY
+    subjects = _names(direct)
+    own_subjects = subjects if len(own) == len(direct) else _names(own)
+    closed = tuple(state_name(state) for state in states if around.is_closed(state[0]))
+    targets = tuple(state for state in states if not around.is_closed(state[0]))
+    measured = ENTRY_BYTES + measure_texts(closed) + (_measure_states(targets) if targets else 0)
+    if direct:
+        measured += measure_names(subjects) + (0 if own_subjects is subjects else measure_names(own_subjects))
+    if conditioned:
+        measured += _measure_conditioned(conditioned)
+    return Entry(
+        direct=subjects if is_whole else None,
+        own=own_subjects,
+        closed=closed,
+        targets=targets,
+        conditioned=tuple(conditioned),
+        size=size,
+        bytes=measured,
+    )
+
+
+def _names(ids: Sequence[ObjectId]) -> Container[str]:
+    return ALL_SUBJECTS if WILDCARD in ids else together([subject_name(id) for id in ids])

@@ -1,0 +1,343 @@
+"""Reads the entries that a walk misses, and caches them.
+
+All lookups are read in one batch with a limit on the rows. When the limit is reached, the batch is split into halves
+that are read separately. A single key that exceeds the limit is cached without its rows: an object with too many
+subjects is cached without its subjects, anything else as an entry that cannot be used.
+
+Reading rows up to the limit in vain takes longer than most checks without the graph. So if a group is in more than a
+few others, it is found out first whether these are too many, which takes a fraction of the time.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Protocol
+
+from magistrate.engine.cache.closures import UNUSABLE, Kind
+from magistrate.engine.cache.entries import UNREADABLE, State, read_entry
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.cache.views import PlanView
+from magistrate.engine.names import WILDCARD, ObjectId, TypeName, WarrantNames
+from magistrate.engine.terms import Subject
+from magistrate.engine.warrants.reader import AnyRead, WarrantRead
+from magistrate.engine.warrants.warrant import Warrant
+
+
+class MissingEntries:
+    """Collects what has to be read, each key once.
+
+    `entries` is keyed by state, `points` by view, object and subject, and `groups` by subject type, kind and id. The
+    entries in `bare` are read without their subjects.
+    """
+
+    __slots__ = ("bare", "entries", "groups", "points")
+
+    def __init__(self) -> None:
+        self.entries: dict[State, None] = {}
+        self.bare: dict[State, None] = {}
+        self.points: dict[tuple[int, ObjectId, ObjectId], None] = {}
+        self.groups: dict[tuple[TypeName, int, ObjectId], None] = {}
+
+    def keys(self) -> frozenset[object]:
+        return frozenset((*self.entries, *self.bare, *self.points, *self.groups))
+
+    def of_groups(self) -> "MissingEntries":
+        """Returns the missing groups alone."""
+        missing = MissingEntries()
+        missing.groups = self.groups
+        return missing
+
+    def __bool__(self) -> bool:
+        return bool(self.entries or self.bare or self.points or self.groups)
+
+
+MOST_WILDCARDS = 20
+"""Limits the wildcard warrants on a type, which are cached with every object of it. Above the limit, an Evaluation
+decides the check."""
+WARRANTS_EACH = 10
+"""Limits the rows a batch may return for each key, on average, before it is split into halves."""
+FEW_GROUPS = 100
+"""Limits the groups that one group is in which are read before it is known that they are not too many."""
+
+WarrantLists = Sequence[Sequence[Warrant]]
+
+
+class Lookup(Protocol):
+    """Represents a group of keys that are read together; `keep` takes one list of rows for each read of `reads`."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def most(self) -> int:
+        """Returns how many rows a single key may have."""
+        ...
+
+    def reads(self) -> Sequence[AnyRead]: ...
+
+    def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
+        """Caches the entry of each key, and yields the work that each took."""
+        ...
+
+    def some(self, positions: slice) -> "Lookup":
+        """Returns a lookup that is limited to the keys at these positions."""
+        ...
+
+    def less(self) -> "Lookup | None":
+        """Returns a smaller lookup for a single key whose rows exceed the limit.
+
+        Returns None when there is no smaller one; the key is then cached as unusable.
+        """
+        ...
+
+
+class Entries:
+    def __init__(self, graph: Graph, view: PlanView, ids: Sequence[ObjectId], is_whole: bool = True) -> None:
+        self._graph = graph
+        self._view = view
+        self._ids = ids
+        self._is_whole = is_whole
+        self.count = len(ids)
+        self.most = graph.most_each
+
+    def reads(self) -> Sequence[AnyRead]:
+        requests = self._view.requests if self._is_whole else self._view.targets
+        return [
+            WarrantRead(request, (*self._ids, WILDCARD) if request.has_object_wildcard else tuple(self._ids))
+            for request in requests
+        ]
+
+    def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
+        found, view = _by_object(warrant_lists), self._view
+        wildcard = found.get(WILDCARD, {})
+        for id in self._ids:
+            if len(wildcard) > MOST_WILDCARDS:
+                view.entries.keep(id, UNREADABLE)
+                continue
+            warrants = {**found.get(id, {}), **wildcard}.values()
+            entry = read_entry(view.plan, view.subject_type, warrants, self._graph, self._is_whole)
+            view.entries.keep(id, entry)
+            yield 1 + len(warrants)
+
+    def some(self, positions: slice) -> Lookup:
+        return Entries(self._graph, self._view, self._ids[positions], self._is_whole)
+
+    def less(self) -> Lookup | None:
+        if self._is_whole and self._view.direct is not None:
+            return Entries(self._graph, self._view, self._ids, is_whole=False)
+        self._view.entries.keep(self._ids[0], UNREADABLE)
+        return None
+
+
+class Points:
+    """Looks up a single subject on objects that have too many subjects to be cached."""
+
+    def __init__(self, graph: Graph, view: PlanView, ids: Sequence[ObjectId], subject_id: ObjectId) -> None:
+        self._graph = graph
+        self._view = view
+        self._ids = ids
+        self._subject_id = subject_id
+        self.count = len(ids)
+        self.most = graph.most_each
+        request = graph.model.request(view.plan.type, view.plan.relations, Subject(view.subject_type, subject_id))
+        self._reads: list[WarrantRead] = []
+        if request is not None:
+            self._reads.append(WarrantRead(request, (*ids, WILDCARD) if request.has_object_wildcard else tuple(ids)))
+
+    def reads(self) -> Sequence[AnyRead]:
+        return self._reads
+
+    def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
+        found = _by_object(warrant_lists)
+        for id in self._ids:
+            warrants = {**found.get(id, {}), **found.get(WILDCARD, {})}.values()
+            view = self._view
+            entry = read_entry(view.plan, view.subject_type, warrants, self._graph, is_whole=True)
+            view.points.keep((id, self._subject_id), entry)
+            yield 1 + len(warrants)
+
+    def some(self, positions: slice) -> Lookup:
+        return Points(self._graph, self._view, self._ids[positions], self._subject_id)
+
+    def less(self) -> Lookup | None:
+        self._view.points.keep((self._ids[0], self._subject_id), UNREADABLE)
+        return None
+
+
+class Groups:
+    """Looks up the groups that the members of one kind, subjects or groups, are in. `fits`: they are known not to be
+    too many."""
+
+    def __init__(self, graph: Graph, kind: Kind, ids: Sequence[ObjectId], fits: bool = False) -> None:
+        self._graph = graph
+        self._kind = kind
+        self._ids = ids
+        self._is_tentative = bool(kind.own) and len(ids) == 1 and not fits and graph.most_each > FEW_GROUPS
+        self.count = len(ids)
+        self.most = FEW_GROUPS if self._is_tentative else graph.most_each
+
+    def reads(self) -> Sequence[AnyRead]:
+        return self._kind.reads(self._ids)
+
+    def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
+        found: dict[str, list[Warrant]] = defaultdict(list)
+        for warrant in chain.from_iterable(warrant_lists):
+            found[warrant.subject_id].append(warrant)
+        for id in self._ids:
+            self._kind.keep(id, found.get(id, ()))
+            yield 1 + len(found.get(id, ()))
+
+    def some(self, positions: slice) -> Lookup:
+        return Groups(self._graph, self._kind, self._ids[positions])
+
+    def less(self) -> Lookup | None:
+        if self._is_tentative:
+            return Excess(self._graph, self._kind, self._ids[0])
+        self._kind.groups.keep(self._ids[0], UNUSABLE)
+        return None
+
+
+class Excess:
+    """Finds out whether a group is in more groups than are cached of one member."""
+
+    def __init__(self, graph: Graph, kind: Kind, id: ObjectId) -> None:
+        self._graph = graph
+        self._kind = kind
+        self._id = id
+        self.count = 1
+        self.most = graph.most_each
+
+    def reads(self) -> Sequence[AnyRead]:
+        return [read._replace(beyond=self.most) for read in self._kind.reads([self._id])]
+
+    def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
+        if any(warrant_lists):
+            self._kind.groups.keep(self._id, UNUSABLE)
+        yield 1
+
+    def some(self, positions: slice) -> Lookup:
+        return self
+
+    def less(self) -> Lookup | None:
+        return self
+
+    def find_groups(self, warrant_lists: WarrantLists) -> Lookup | None:
+        """Returns the lookup of all groups if they are not too many."""
+        return None if any(warrant_lists) else Groups(self._graph, self._kind, [self._id], fits=True)
+
+
+def _by_object(warrant_lists: WarrantLists) -> dict[str, dict[int, Warrant]]:
+    """Groups the warrants by object; a warrant that several reads returned occurs once."""
+    found: dict[str, dict[int, Warrant]] = defaultdict(dict)
+    for warrant in chain.from_iterable(warrant_lists):
+        found[warrant.object_id][warrant.number] = warrant
+    return found
+
+
+class Fetch:
+    """Reads what is missing from a graph as of `revision`, batch by batch, until nothing is left.
+
+    Changes since that revision must be passed to `note_changes` before the rows are cached. `is_in_vain` is set when
+    these changes cannot be determined, or are too many; nothing more is cached then.
+    """
+
+    def __init__(self, graph: Graph, missing: MissingEntries) -> None:
+        self.graph = graph
+        self.model = graph.model
+        self.revision = graph.revision
+        lookups = _lookups(graph, missing)
+        self._left = [lookups] if lookups else []
+        self._keeping: Iterator[int] = iter(())
+        self._changes: list[WarrantNames] = []
+        self.is_in_vain = False
+
+    def reads(self) -> tuple[Sequence[AnyRead], int] | None:
+        """Returns the next reads and the limit on their rows in total, or None when nothing is left."""
+        if not self._left or self.is_in_vain:
+            return None
+        together = self._left[-1]
+        return [read for lookup in together for read in lookup.reads()], self._limit(together)
+
+    def take(self, warrant_lists: WarrantLists) -> None:
+        """Takes the rows of the last reads; `keep` then caches them."""
+        together = self._left.pop()
+        if sum(map(len, warrant_lists)) < self._limit(together):
+            for lookup, found in _with_warrants(together, warrant_lists):
+                if isinstance(lookup, Excess) and (groups := lookup.find_groups(found)) is not None:
+                    self._left.append([groups])
+            self._keeping = _keep_all(together, [self.model.select_counting(one) for one in warrant_lists])
+        else:
+            self._left += self._reduce(together, warrant_lists)
+
+    def _reduce(self, together: Sequence[Lookup], warrant_lists: WarrantLists) -> list[list[Lookup]]:
+        """Returns the batches to read in place of this one, whose rows have reached the limit: one without the rows of
+        each key that has too many alone, or else its halves."""
+        left: list[Lookup | None] = []
+        has_less = False
+        for lookup, found in _with_warrants(together, warrant_lists):
+            is_too_large = lookup.count == 1 and sum(map(len, found)) > lookup.most
+            left.append(lookup.less() if is_too_large else lookup)
+            has_less |= is_too_large
+        some = [lookup for lookup in left if lookup is not None]
+        return _halves(some) if not has_less else [some] if some else []
+
+    def keep(self, most: int) -> bool:
+        """Caches rows that were taken, up to `most` units of work, and returns whether all of them are cached."""
+        is_done = self.is_in_vain
+        while most > 0 and not is_done:
+            work = next(self._keeping, None)
+            is_done = work is None
+            most -= work or 0
+        self.graph.invalidate(self._changes)
+        return is_done
+
+    def note_changes(self, changes: Sequence[WarrantNames]) -> None:
+        """Records warrants that were written or deleted after `revision`."""
+        self._changes += changes
+        self.is_in_vain |= self.graph.exceeds_visits(self._changes)
+
+    def _limit(self, together: Sequence[Lookup]) -> int:
+        """Returns the number of rows at which the batch is split."""
+        others = sum(lookup.count for lookup in together) - 1
+        return min(lookup.most for lookup in together) + 1 + WARRANTS_EACH * others
+
+
+def _keep_all(together: Sequence[Lookup], warrant_lists: WarrantLists) -> Iterator[int]:
+    for lookup, found in _with_warrants(together, warrant_lists):
+        yield from lookup.keep(found)
+
+
+def _with_warrants(together: Sequence[Lookup], warrant_lists: WarrantLists) -> Iterator[tuple[Lookup, WarrantLists]]:
+    """Yields each lookup of a batch with the warrants of its reads."""
+    start = 0
+    for lookup in together:
+        end = start + len(lookup.reads())
+        yield lookup, warrant_lists[start:end]
+        start = end
+
+
+def _halves(together: Sequence[Lookup]) -> list[list[Lookup]]:
+    if len(together) > 1:
+        middle = len(together) // 2
+        return [[*together[:middle]], [*together[middle:]]]
+    middle = together[0].count // 2
+    return [[together[0].some(slice(middle))], [together[0].some(slice(middle, None))]]
+
+
+def _lookups(graph: Graph, missing: MissingEntries) -> list[Lookup]:
+    entries: dict[tuple[int, bool], list[ObjectId]] = defaultdict(list)
+    for number, id in missing.entries:
+        entries[number, True].append(id)
+    for number, id in missing.bare:
+        entries[number, False].append(id)
+    points: dict[tuple[int, ObjectId], list[ObjectId]] = defaultdict(list)
+    for number, id, subject_id in missing.points:
+        points[number, subject_id].append(id)
+    groups: dict[tuple[TypeName, int], list[ObjectId]] = defaultdict(list)
+    for subject_type, kind, id in missing.groups:
+        groups[subject_type, kind].append(id)
+    views = graph.views  # some may have been evicted since
+    found: list[Lookup] = [Entries(graph, views[of], ids, all) for (of, all), ids in entries.items() if of in views]
+    found += [Points(graph, views[of], ids, id) for (of, id), ids in points.items() if of in views]
+    found += [Groups(graph, graph.kind(subject_type, kind), ids) for (subject_type, kind), ids in groups.items()]
+    return found

@@ -1,0 +1,382 @@
+"""Stores what is cached in segments with a young and an old generation each, within one capacity in bytes.
+
+When the young generation fills half of the capacity, the old one is evicted and the young one becomes old. Finding an
+entry therefore costs one lookup in a dict, with no order to maintain, and what has not been used for longest goes
+first.
+
+Half of a million entries take a tenth of a second to free. What is evicted together is therefore passed to a function
+that may free it in steps.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from magistrate.engine.cache.byte_sizes import NUMBER_BYTES, SEQUENCE_BYTES, SLOT_BYTES, TEXT_BYTES, measure_text
+from magistrate.engine.evaluation.work import Container
+
+E = TypeVar("E")
+
+Key = Hashable
+
+FEW_ITEMS = 1_000
+"""Limits the evicted items that are freed at once; it takes a fraction of a millisecond."""
+
+
+def free_at_once(evicted: Container) -> None:
+    """Frees what was evicted as soon as it returns, for callers whom nobody waits for."""
+
+
+def measure_key(key: Key) -> int:
+    """Returns the bytes of a key and of its place in a container."""
+    return SLOT_BYTES + (measure_text(key) if isinstance(key, str) else _measure_other(key))
+
+
+def _measure_other(key: object) -> int:
+    if isinstance(key, tuple):
+        return SEQUENCE_BYTES + sum([measure_text(one) if isinstance(one, str) else _measure_other(one) for one in key])
+    return TEXT_BYTES + len(key) if isinstance(key, bytes) else NUMBER_BYTES
+
+
+class Aging(Protocol):
+    """Represents what is evicted along with the entries of a capacity: `age` is called when the old generation of all
+    segments is evicted, `clear` when everything is."""
+
+    def age(self) -> None: ...
+
+    def clear(self) -> None: ...
+
+
+class Removable(Aging, Protocol):
+    """Represents what may be removed from a capacity: `evict_all` evicts everything and frees what it took of it."""
+
+    def evict_all(self) -> None: ...
+
+
+class CacheBytes(NamedTuple):
+    """Holds how many bytes a cache takes, and the limit on them."""
+
+    cache: str
+    bytes: int
+    most_bytes: int
+
+
+class Capacity:
+    """Limits the bytes that all segments hold together; a single entry may exceed it. `absent` is the
+    capacity for keys that have nothing, so that these do not evict what exists. `discard` gets every container of more
+    than FEW_ITEMS that is evicted; nothing else refers to it."""
+
+    def __init__(
+        self,
+        most_bytes: int,
+        discard: Callable[[Container], None] = free_at_once,
+        absent: "Capacity | None" = None,
+    ) -> None:
+        self.most_bytes = most_bytes
+        self.absent = absent or self
+        self._discard = discard
+        self._young = 0
+        self._old = 0
+        self._segments: dict[Aging, None] = {}
+
+    @property
+    def bytes(self) -> int:
+        return self._young + self._old
+
+    def measure(self, cache: str) -> CacheBytes:
+        return CacheBytes(cache, self.bytes, self.most_bytes)
+
+    def add(self, segment: Aging) -> None:
+        self._segments[segment] = None
+
+    def remove(self, segment: Removable) -> None:
+        """Evicts all entries of the segment and unregisters it."""
+        segment.evict_all()
+        self._segments.pop(segment, None)
+
+    def fits(self, weight: int) -> bool:
+        """Returns whether this much can be taken without evicting anything."""
+        return 2 * (self._young + weight) <= self.most_bytes
+
+    def can_hold(self, weight: int) -> bool:
+        """Returns whether an entry of this weight is worth adding: others would have to go as soon as it came."""
+        return 2 * weight <= self.most_bytes
+
+    def take(self, weight: int) -> None:
+        """Counts an entry that is about to be added to the young generation; others become old if there is no room."""
+        if 2 * (self._young + weight) > self.most_bytes:
+            self.age()
+            if self._old + weight > self.most_bytes:  # because of a single large entry, this one or one of the others
+                self.age()
+        self._young += weight
+
+    def age(self) -> None:
+        """Evicts the old generation of all segments; the young one becomes old."""
+        for segment in self._segments:
+            segment.age()
+        self._old, self._young = self._young, 0
+
+    def move(self, weight: int) -> None:
+        """Counts an entry that has left the old generation and is about to be added to the young one."""
+        self._old -= weight
+        self.take(weight)
+
+    def free(self, young: int, old: int) -> None:
+        self._young, self._old = self._young - young, self._old - old
+
+    def discard(self, evicted: Container) -> None:
+        """Takes what a segment has evicted, and no longer refers to."""
+        if len(evicted) > FEW_ITEMS:
+            self._discard(evicted)
+
+    def clear(self) -> None:
+        for segment in self._segments:
+            segment.clear()
+        self._young = self._old = 0
+        if self.absent is not self:
+            self.absent.clear()
+
+
+class CacheSegment(Generic[E]):
+    """Holds entries of one kind by key; `weigh` returns the bytes of a value; changes of them are noted.
+    For speed, callers read `young` first and call `find` only when the key is not there."""
+
+    __slots__ = ("_capacity", "_old", "_old_weight", "_weigh_value", "_young_weight", "young")
+
+    def __init__(self, capacity: Capacity, weigh: Callable[[E], int]) -> None:
+        self.young: dict[Key, E] = {}
+        self._old: dict[Key, E] = {}
+        self._capacity = capacity
+        self._weigh_value = weigh
+        self._young_weight = self._old_weight = 0
+        capacity.add(self)
+
+    def __len__(self) -> int:
+        return len(self.young) + len(self._old)
+
+    def find(self, key: Key) -> E | None:
+        """Returns an entry of the old generation, which moves into the young one."""
+        found = self._old.pop(key, None)
+        if found is not None:
+            weight = self._weigh(key, found)
+            self._old_weight -= weight
+            self._capacity.move(weight)
+            self.young[key] = found
+            self._young_weight += weight
+        return found
+
+    def keep(self, key: Key, value: E) -> None:
+        if key in self.young or key in self._old:
+            self.evict(key)
+        self._capacity.take(weight := self._weigh(key, value))
+        self.young[key] = value
+        self._young_weight += weight
+
+    def keep_each(self, entries: Mapping[int, E]) -> None:
+        """Keeps many entries, in a fraction of the time, except those that the capacity cannot hold."""
+        weight = len(entries) * measure_key(0) + sum(map(self._weigh_value, entries.values()))
+        if self._capacity.fits(weight) and not self._has_any(entries):
+            self._capacity.take(weight)
+            self.young.update(entries.items())
+            self._young_weight += weight
+            return
+        for key, value in entries.items():
+            self.evict(key)
+            if self._capacity.can_hold(self._weigh(key, value)):
+                self.keep(key, value)
+
+    def _has_any(self, keys: Iterable[int]) -> bool:
+        return not (self.young.keys().isdisjoint(keys) and self._old.keys().isdisjoint(keys))
+
+    def has(self, key: Key) -> bool:
+        """Returns whether there is an entry, which stays in its generation."""
+        return key in self.young or key in self._old
+
+    def evict(self, key: Key) -> bool:
+        """Evicts an entry, and returns whether there was one."""
+        if key not in self.young and key not in self._old:
+            return False
+        young, old = self.young.pop(key, None), self._old.pop(key, None)
+        young_weight = 0 if young is None else self._weigh(key, young)
+        old_weight = 0 if old is None else self._weigh(key, old)
+        self._young_weight -= young_weight
+        self._old_weight -= old_weight
+        self._capacity.free(young_weight, old_weight)
+        return True
+
+    def note_growth(self, key: Key, more: int) -> None:
+        """Counts that the value of a key takes so many bytes more than before, if it is still here."""
+        if key in self.young:
+            self._young_weight += more
+            self._capacity.free(-more, 0)
+        elif key in self._old:
+            self._old_weight += more
+            self._capacity.free(0, -more)
+
+    def evict_all(self) -> None:
+        self._capacity.free(self._young_weight, self._old_weight)
+        self.clear()
+
+    def remove(self) -> None:
+        """Evicts all entries, and unregisters the segment."""
+        self._capacity.remove(self)
+
+    def _weigh(self, key: Key, value: E) -> int:
+        return measure_key(key) + self._weigh_value(value)
+
+    def age(self) -> None:
+        old, self._old, self.young = self._old, self.young, {}
+        self._old_weight, self._young_weight = self._young_weight, 0
+        self._capacity.discard(old)
+
+    def clear(self) -> None:
+        young, old = self.young, self._old
+        if not young and not old:
+            return
+        self.young, self._old = {}, {}
+        self._young_weight = self._old_weight = 0
+        self._capacity.discard(young)
+        self._capacity.discard(old)
+
+
+class AbsentKeys:
+    """Holds the keys that are known to have nothing, in a young and an old generation like a CacheSegment. For speed,
+    callers look into `young` first."""
+
+    __slots__ = ("_capacity", "_old", "_old_weight", "_young_weight", "young")
+
+    def __init__(self, capacity: Capacity) -> None:
+        self.young: set[Key] = set()
+        self._old: set[Key] = set()
+        self._capacity = capacity
+        self._young_weight = self._old_weight = 0
+        capacity.add(self)
+
+    def __len__(self) -> int:
+        return len(self.young) + len(self._old)
+
+    def find(self, key: Key) -> bool:
+        """Returns whether the key is here; one of the old generation moves into the young one."""
+        if key in self.young:
+            return True
+        if key not in self._old:
+            return False
+        weight = measure_key(key)
+        self._old.discard(key)
+        self._old_weight -= weight
+        self._capacity.move(weight)
+        self.young.add(key)
+        self._young_weight += weight
+        return True
+
+    def has(self, key: Key) -> bool:
+        """Returns whether the key is here, and leaves it in its generation."""
+        return key in self.young or key in self._old
+
+    def keep(self, key: Key) -> None:
+        if not self.find(key):
+            weight = measure_key(key)
+            self._capacity.take(weight)
+            self.young.add(key)
+            self._young_weight += weight
+
+    def keep_each(self, keys: Set[int]) -> None:
+        """Keeps many keys, in a fraction of the time."""
+        fresh = keys - self.young
+        weight = len(fresh) * measure_key(0)
+        if not self._capacity.fits(weight) or not self._old.isdisjoint(fresh):
+            for key in fresh:
+                self.keep(key)
+            return
+        self._capacity.take(weight)
+        self.young |= fresh
+        self._young_weight += weight
+
+    def evict(self, key: Key) -> bool:
+        """Evicts a key, and returns whether it was here."""
+        if key in self.young:
+            weight = measure_key(key)
+            self.young.discard(key)
+            self._young_weight -= weight
+            self._capacity.free(weight, 0)
+        elif key in self._old:
+            weight = measure_key(key)
+            self._old.discard(key)
+            self._old_weight -= weight
+            self._capacity.free(0, weight)
+        else:
+            return False
+        return True
+
+    def evict_all(self) -> None:
+        self._capacity.free(self._young_weight, self._old_weight)
+        self.clear()
+
+    def age(self) -> None:
+        old, self._old, self.young = self._old, self.young, set()
+        self._old_weight, self._young_weight = self._young_weight, 0
+        self._capacity.discard(old)
+
+    def clear(self) -> None:
+        young, old = self.young, self._old
+        if not young and not old:
+            return
+        self.young, self._old = set(), set()
+        self._young_weight = self._old_weight = 0
+        self._capacity.discard(young)
+        self._capacity.discard(old)
+
+
+class SparseSegment(CacheSegment[E]):
+    """Holds entries most of which are `nothing`: of these, `absent` has the keys alone, within a capacity of their own.
+    `find` returns them too. For speed, callers look into `absent.young` before they call it."""
+
+    __slots__ = ("_nothing", "absent")
+
+    def __init__(self, capacity: Capacity, weigh: Callable[[E], int], nothing: E) -> None:
+        super().__init__(capacity, weigh)
+        self._nothing = nothing
+        self.absent = AbsentKeys(capacity.absent)
+
+    def __len__(self) -> int:
+        return super().__len__() + len(self.absent)
+
+    def find(self, key: Key) -> E | None:
+        if self._old and (found := super().find(key)) is not None:
+            return found
+        return self._nothing if key in self.absent.young or (self.absent._old and self.absent.find(key)) else None
+
+    def keep(self, key: Key, value: E) -> None:
+        if value is self._nothing:
+            super().evict(key)
+            self.absent.keep(key)
+            return
+        if key in self.absent.young or key in self.absent._old:
+            self.absent.evict(key)
+        super().keep(key, value)
+
+    def keep_each(self, entries: Mapping[int, E]) -> None:
+        present = {key: value for key, value in entries.items() if value is not self._nothing}
+        if self.absent:
+            for key in present:
+                self.absent.evict(key)
+        super().keep_each(present)
+        if len(present) < len(entries):
+            nothing = entries.keys() - present.keys()
+            for key in nothing if self.young or self._old else ():
+                super().evict(key)
+            self.absent.keep_each(nothing)
+
+    def has(self, key: Key) -> bool:
+        return super().has(key) or self.absent.has(key)
+
+    def evict(self, key: Key) -> bool:
+        was_absent = self.absent.evict(key)
+        return super().evict(key) or was_absent
+
+    def evict_all(self) -> None:
+        super().evict_all()
+        self.absent.evict_all()
+
+    def remove(self) -> None:
+        super().remove()
+        self._capacity.absent.remove(self.absent)

@@ -1,0 +1,1 @@
+"""Decides checks from warrants, level by level, without recursion (docs/compatibility.md"""

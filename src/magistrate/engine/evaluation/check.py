@@ -1,0 +1,55 @@
+"""Defines the question whether a subject has a relation on an object."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from magistrate.engine.names import RelationName, WarrantNames
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
+
+
+class Check(msgspec.Struct, frozen=True):
+    """Represents a check: does `subject` have `relation` on `object`?
+
+    `context` holds the variables of policies. The ids may be `*`.
+    """
+
+    object: ObjectRef
+    relation: RelationName
+    subject: Subject
+    context: Mapping[str, Any] = {}
+
+    def render(self) -> str:
+        """Returns the check in written form, `report:q3#editor@user:ann[tenant=acme]`.
+
+        The names of the context are sorted; the brackets are left out when it is empty.
+        """
+        object, subject = self.object, self.subject
+        names = WarrantNames(object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
+        given = " ".join(f"{name}={_plain(value)}" for name, value in sorted(self.context.items()))
+        return names.render() + (f"[{given}]" if given else "")
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
+
+
+class Decision(NamedTuple):
+    """Represents the result of a check.
+
+    `is_implicit` is true when the relation does not rest on a single warrant of that relation to the subject itself.
+    `path`, if it was requested, has the warrants that grant it, from the subject to the object; it is empty when access
+    is denied or holds because something else does not.
+    """
+
+    is_authorized: bool
+    is_implicit: bool
+    path: Sequence[Warrant] = ()
+
+
+DENIED = Decision(False, False)
+EXPLICIT = Decision(True, False)
+IMPLICIT = Decision(True, True)
+"""Completes, with DENIED and EXPLICIT, the three decisions without a path."""

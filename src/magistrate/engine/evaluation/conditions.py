@@ -1,0 +1,274 @@
+"""Evaluates the policies and time limits of warrants for one evaluation."""
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import Any, Generic, TypeVar
+
+from msgspec.structs import replace
+
+from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
+from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.names import PolicyName
+from magistrate.engine.policy.named_policies import NO_WARRANT, NamedPolicy
+from magistrate.engine.policy.policy import (
+    LONG_POLICY,
+    Policy,
+    PolicyOutcome,
+    PolicyProgram,
+    is_kept,
+    keep_policy,
+    parse_policy,
+    read_policy,
+)
+from magistrate.engine.policy.run import MAX_STEPS, STEPS_AT_ONCE
+from magistrate.engine.warrants.warrant import Warrant
+from magistrate.errors import InvalidParameter
+
+T = TypeVar("T")
+
+POLICY_STEPS_FOR_A_NODE = 20
+POLICY_CHARACTERS_FOR_A_NODE = 4
+"""Counts the steps of evaluating a policy, and the characters of parsing it, that usually take as long as one node:
+about two microseconds."""
+
+ALWAYS = 9_223_372_036_854_775_807
+"""Stands for the end of a result that does not depend on the time."""
+
+ANY_CONTEXT: Mapping[str, Any] = {"*": "any"}
+"""Stands for a context of which nothing is known: policies that read it are UNKNOWN. No variable can be called `*`."""
+
+_VALUES: dict[bool | None, Truth] = {True: TRUE, False: FALSE, None: UNKNOWN}
+
+
+class LongStep(Generic[T]):
+    """Represents parsing a policy, or compiling and evaluating it, which takes long. It may be taken in a thread."""
+
+    __slots__ = ("_outcome", "_step")
+
+    def __init__(self, step: Callable[[], T]) -> None:
+        self._step = step
+        self._outcome: T | None = None
+
+    def complete(self) -> T:
+        if self._outcome is None:
+            self._outcome = self._step()
+        return self._outcome
+
+
+class PolicyEvaluator:
+    """Evaluates policies with one context, at one time.
+
+    `now` is in microseconds since 1970 UTC. `valid_until` is the time at which the first of the values may change; it
+    is `now` when any policy read the clock. `depends_on_context`: with ANY_CONTEXT a policy was UNKNOWN. `named` are
+    the named policies of the model.
+    """
+
+    __slots__ = (
+        "_context",
+        "_contexts",
+        "_long",
+        "_named",
+        "_now",
+        "_parsing",
+        "_policies",
+        "_stand_ins",
+        "_values",
+        "_work",
+        "depends_on_context",
+        "valid_until",
+    )
+
+    def __init__(
+        self,
+        context: Mapping[str, Any],
+        now: int,
+        work: Work,
+        named: Mapping[PolicyName, NamedPolicy] = MappingProxyType({}),
+    ) -> None:
+        self._named = named
+        self._stand_ins: dict[PolicyName, Warrant | None] = {}
+        self._contexts: dict[int, Mapping[str, Any]] = {}
+        self._context = context
+        self._now = now
+        self._work = work
+        self._policies: dict[str, Policy | None] = {}
+        self._values: dict[int, Truth] = {}
+        self._long: dict[int, LongStep[tuple[PolicyOutcome, PolicyProgram]]] = {}
+        self._parsing: dict[str, LongStep[Policy | InvalidParameter]] = {}
+        self.valid_until = ALWAYS
+        self.depends_on_context = False
+
+    def value(self, warrant: Warrant) -> Truth:
+        """Returns the value of a warrant's policy, TRUE when it has none, and FALSE outside its time limits. Each
+        policy is evaluated once for a warrant."""
+        if not (warrant.policy or warrant.expires_at or warrant.starts_at):  # not a property: this runs very often
+            return TRUE
+        value = self._values.get(warrant.number)
+        if value is None:
+            value = self._evaluate(warrant, MAX_STEPS)
+            assert value is not None
+            self._values[warrant.number] = value
+        return value
+
+    @property
+    def values(self) -> Mapping[int, Truth]:
+        """Returns the values that are known, by the number of the warrant."""
+        return self._values
+
+    def policy_value(self, warrant: Warrant) -> Truth:
+        """Returns the value of a warrant's policy whatever its time limits, TRUE when it has none. Outside its time
+        limits, it is UNKNOWN if the evaluation takes long: nothing is decided by it."""
+        if not warrant.policy or warrant.is_in_force(self._now):
+            return self.value(warrant) if warrant.policy else TRUE
+        policy = self._policy(warrant.policy)
+        if policy is None:
+            return UNKNOWN
+        outcome = policy.outcome(self._context, warrant, self._now, STEPS_AT_ONCE)
+        self._charge(policy.weight + outcome.steps)
+        return UNKNOWN if outcome.is_cut_off else _VALUES[outcome.value]
+
+    def is_known(self, warrant: Warrant) -> bool:
+        """Returns whether `value` takes no time."""
+        is_conditional = warrant.policy or warrant.expires_at or warrant.starts_at
+        return not is_conditional or warrant.number in self._values
+
+    def attempt(self, warrant: Warrant) -> bool:
+        """Evaluates the policy of a warrant, so that `value` takes no time, and returns whether it has; if not, the
+        time slice is over. A policy is parsed in one time slice and evaluated in the next; what takes long of that is
+        left aside (see Work.leave_aside) for the one after that, in which the attempt goes on."""
+        if self.is_known(warrant):
+            return True
+        if warrant.policy and warrant.policy not in self._policies:
+            if self._leaves_aside(warrant.policy):
+                return False
+            self._policy(warrant.policy)
+            if self._work.needs_checkpoint:
+                return False
+        value = self._evaluate(warrant, STEPS_AT_ONCE)
+        if value is not None:
+            self._values[warrant.number] = value
+        return value is not None
+
+    def evaluate_each(self, warrants: Iterable[Warrant]) -> Generator[None, Any, None]:
+        """Evaluates the policies of all these, so that `value` takes no time. Yields when the time slice is over."""
+        for number, warrant in enumerate(warrants, 1):
+            if not number % WARRANTS_FOR_A_NODE:
+                self._work.hasten_checkpoint(1)
+            if not self.is_known(warrant) or not number % WARRANTS_BETWEEN_CHECKPOINTS:
+                if self._work.needs_checkpoint:
+                    yield None
+                while not self.attempt(warrant):
+                    yield None
+
+    def evaluate_named(self, name: PolicyName) -> Truth:
+        """Returns the value of a named policy; UNKNOWN if there is none of this name, or the context lacks one of its
+        parameters or has another type for it."""
+        stand_ins = self.list_stand_ins(name)
+        return self.value(stand_ins[0]) if stand_ins else UNKNOWN
+
+    def list_stand_ins(self, name: PolicyName | None) -> Sequence[Warrant]:
+        """Returns the warrant that has to be evaluated for a named policy, if any. It has the expression as its policy,
+        and a number that no warrant has; its context consists of the parameters alone."""
+        if name is None:
+            return ()
+        if name not in self._stand_ins:
+            named = self._named.get(name)
+            if self._context is ANY_CONTEXT:
+                return self._stand_in_for_any(name, named)
+            context = None if named is None else named.select(self._context)
+            number = -1 - len(self._stand_ins)
+            self._stand_ins[name] = None
+            if named is not None and context is not None:
+                self._stand_ins[name] = replace(NO_WARRANT, policy=named.expression, number=number)
+                self._contexts[number] = context
+        stand_in = self._stand_ins[name]
+        return () if stand_in is None else (stand_in,)
+
+    def _stand_in_for_any(self, name: PolicyName, named: NamedPolicy | None) -> Sequence[Warrant]:
+        """Returns the stand-in for ANY_CONTEXT: a policy with parameters depends on the context."""
+        if named is not None and named.parameters:
+            self.depends_on_context = True
+        elif named is not None:
+            number = -1 - len(self._stand_ins)
+            self._stand_ins[name] = replace(NO_WARRANT, policy=named.expression, number=number)
+            self._contexts[number] = {}
+        stand_in = self._stand_ins.get(name)
+        return () if stand_in is None else (stand_in,)
+
+    def _evaluate(self, warrant: Warrant, most_steps: int) -> Truth | None:
+        """Returns the value, None if that takes more steps."""
+        if not self._is_in_force(warrant):
+            return FALSE
+        return self._evaluate_policy(warrant, most_steps) if warrant.policy else TRUE
+
+    def _is_in_force(self, warrant: Warrant) -> bool:
+        for limit in (warrant.starts_at, warrant.expires_at):
+            if limit is not None and self._now < limit:
+                self.valid_until = min(self.valid_until, limit)
+        return warrant.is_in_force(self._now)
+
+    def _evaluate_policy(self, warrant: Warrant, most_steps: int) -> Truth | None:
+        policy = self._policy(warrant.policy)
+        if policy is None:
+            return UNKNOWN
+        if self._context is ANY_CONTEXT and policy.reads_context:
+            self.depends_on_context = True
+            return UNKNOWN
+        begun = self._long.pop(warrant.number, None)
+        context = self._contexts.get(warrant.number, self._context)
+        outcome = None
+        if begun is not None:
+            outcome, program = begun.complete()
+            policy.keep_program(program)
+        elif most_steps == MAX_STEPS or policy.is_ready(context):
+            outcome = policy.outcome(context, warrant, self._now, most_steps)
+        if outcome is None or outcome.is_cut_off:
+            evaluation = LongStep(policy.prepare(context, warrant, self._now))
+            self._long[warrant.number] = evaluation
+            self._work.leave_aside(evaluation.complete)
+            return None
+        self._charge(policy.weight + outcome.steps)
+        if outcome.read_clock:
+            self.valid_until = self._now
+        return _VALUES[outcome.value]
+
+    def _charge(self, steps: int) -> None:
+        self._work.spend(1 + steps // POLICY_STEPS_FOR_A_NODE)
+        # The slowest policies take five times as long as usual.
+        self._work.hasten_checkpoint(steps * 4 // POLICY_STEPS_FOR_A_NODE)
+
+    def _leaves_aside(self, text: str) -> bool:
+        """Leaves parsing a policy aside if it is long, and returns whether it does."""
+        if len(text) < LONG_POLICY or text in self._parsing or is_kept(text):
+            return False
+        self._charge_parsing(text)
+        self._parsing[text] = parsing = LongStep(partial(parse_policy, text))
+        self._work.leave_aside(parsing.complete)
+        return True
+
+    def _charge_parsing(self, text: str) -> None:
+        self._work.spend(len(text) // POLICY_CHARACTERS_FOR_A_NODE)
+        self._work.hasten_checkpoint(len(text))  # the slowest policies take four times as long as usual
+
+    def _policy(self, text: str) -> Policy | None:
+        """Returns the parsed policy, or None when it is not valid any more because the language had more when it was
+        written."""
+        if text not in self._policies:
+            self._policies[text] = self._read(text)
+        return self._policies[text]
+
+    def _read(self, text: str) -> Policy | None:
+        parsing = self._parsing.pop(text, None)
+        if parsing is not None:
+            parsed = parsing.complete()
+        elif is_kept(text):
+            return read_policy(text)
+        else:
+            self._charge_parsing(text)
+            parsed = parse_policy(text)
+        if isinstance(parsed, InvalidParameter):
+            return None
+        keep_policy(parsed)
+        return parsed

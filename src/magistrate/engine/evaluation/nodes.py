@@ -1,0 +1,235 @@
+"""Defines the graph of one decision: what has to be decided, what it waits for, and what its value rests on."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
+from magistrate.engine.evaluation.work import Container, Linked
+from magistrate.engine.model.plans import Operation, Plan
+from magistrate.engine.names import ObjectId, RelationName
+from magistrate.engine.rules.rule import Combined
+from magistrate.engine.warrants.warrant import Warrant
+
+FEW_EDGES = 20
+"""Limits the edges that are freed together with their node."""
+
+
+class CheckEdge:
+    """Passes the value of `child` to `node`, limited to `limit`.
+
+    `limit` is the value of the policy of `warrant`, which leads from one to the other; `warrant` is None within one
+    object.
+    """
+
+    __slots__ = ("child", "limit", "node", "warrant")
+
+    def __init__(self, node: "CheckNode", child: "CheckNode", limit: Truth, warrant: Warrant | None) -> None:
+        self.node = node
+        self.child = child
+        self.limit = limit
+        self.warrant = warrant
+
+
+class OperandCounts:
+    """Counts the operands of a combination by their values, so that a child that gets another value takes one step,
+    however many children there are. What they combine to depends on which values there are, not on how many have
+    them."""
+
+    __slots__ = ("_counts", "_rule")
+
+    def __init__(self, rule: Combined, floor: Truth) -> None:
+        self._rule = rule
+        self._counts = [0] * len(Truth)
+        if rule.quantifier is not None:
+            self._counts[floor] = 1
+
+    def add(self, edge: CheckEdge, value: Truth) -> None:
+        """Adds a child with this value."""
+        self._counts[self._weigh(edge, value)] += 1
+
+    def replace(self, edge: CheckEdge, before: Truth, value: Truth) -> None:
+        """Replaces the value that a child had before."""
+        self._counts[self._weigh(edge, before)] -= 1
+        self._counts[self._weigh(edge, value)] += 1
+
+    def compute_value(self) -> Truth:
+        return self._rule.combine([value for value in _VALUES if self._counts[value]])
+
+    def _weigh(self, edge: CheckEdge, value: Truth) -> Truth:
+        quantifier = self._rule.quantifier
+        return value if quantifier is None else quantifier.weigh(edge.limit, value)
+
+
+_VALUES = tuple(Truth)
+
+
+class CheckNode(Linked):
+    """Represents whether the subject has what `plan` grants on the object `id` of the plan's type; WILDCARD stands for
+    any.
+
+    `value` is None until it is decided. `floor` is the value of the node by itself and by those children that are
+    decided; `open_children` counts the others. For a combination it is that of a leaf, or that with which a quantifier
+    begins. A node that holds has a `reason`, the warrant or the edge it rests on
+    (both None when it holds because something does not), and `length`, the number of warrants on its path. `operands`
+    are those of a combination once the first of its children is decided; the others count as UNKNOWN.
+    """
+
+    __slots__ = (
+        "edges",
+        "floor",
+        "id",
+        "is_needed",
+        "length",
+        "open_children",
+        "operands",
+        "parents",
+        "plan",
+        "reason",
+        "value",
+    )
+
+    def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
+        self.plan = plan
+        self.id = id
+        self.value: Truth | None = None
+        self.floor = FALSE
+        self.edges: list[CheckEdge] = []
+        self.parents: list[CheckEdge] = []
+        self.open_children = 0
+        self.operands: OperandCounts | None = None
+        self.reason: tuple[Warrant | None, CheckEdge | None] = (None, None)
+        self.length = 0
+        self.is_needed = False
+
+    @property
+    def relation(self) -> RelationName | None:
+        """Returns the relation of the node, or None within a combination."""
+        return self.plan.relation if isinstance(self.plan, Plan) else None
+
+    @property
+    def is_awaited(self) -> bool:
+        """Returns whether an undecided node waits for this one."""
+        return any(edge.node.value is None for edge in self.parents)
+
+    @property
+    def may_be_on_path(self) -> bool:
+        """Returns whether a node that holds may rest on this one."""
+        return any(edge.node.value is TRUE for edge in self.parents)
+
+    def unlink(self) -> Sequence[Container]:
+        containers = (self.edges, self.parents)
+        self.reason = (None, None)
+        if len(self.edges) + len(self.parents) <= FEW_EDGES:
+            self.edges.clear()
+            self.parents.clear()
+            return ()
+        self.edges, self.parents = [], []
+        return containers
+
+    def hold_by(self, warrant: Warrant) -> None:
+        self.value = TRUE
+        self.reason = (warrant, None)
+        self.length = 1
+
+    def decide(self, value: Truth) -> None:
+        """Sets the value, and what it rests on, from those children that are decided."""
+        self.value = value
+        if value is TRUE and isinstance(self.plan, Operation):
+            reasons = self.plan.rule.reasons([edge.child.value for edge in self.edges])
+            edges = (self.edges[place] for place in reasons if self.edges[place].limit is TRUE)
+            if (first := next((edge for edge in edges if edge.child.length or edge.warrant), None)) is not None:
+                self._rest_on(first)
+
+    def apply_child(self, edge: CheckEdge) -> bool:
+        """Applies the value of a child that has been decided, and returns whether this node is decided now."""
+        self.open_children -= 1
+        child_value = edge.child.value
+        assert child_value is not None
+        if isinstance(self.plan, Operation):
+            operands = self.operands or self._begin_operands(self.plan)
+            operands.replace(edge, UNKNOWN, child_value)
+            if child_value is self.plan.rule.decisive or not self.open_children:
+                value = operands.compute_value()
+                if value in (TRUE, FALSE) or not self.open_children:
+                    self.decide(value)
+        else:
+            self.floor = max(self.floor, min(child_value, edge.limit))
+            if self.floor is TRUE:
+                self.value = TRUE
+                self._rest_on(edge)
+            elif not self.open_children:
+                self.value = self.floor
+        return self.value is not None
+
+    def _begin_operands(self, plan: Operation) -> OperandCounts:
+        operands = self.operands = OperandCounts(plan.rule, self.floor)
+        for edge in self.edges:
+            operands.add(edge, UNKNOWN)
+        return operands
+
+    def list_operands(self, values: Sequence[Truth]) -> Sequence[Truth]:
+        """Returns what a combination combines, given a value for each of its children."""
+        quantifier = self.plan.rule.quantifier if isinstance(self.plan, Operation) else None
+        if quantifier is None:
+            return values
+        weighed = (quantifier.weigh(edge.limit, value) for edge, value in zip(self.edges, values, strict=True))
+        return [self.floor, *weighed]
+
+    def _rest_on(self, edge: CheckEdge) -> None:
+        self.reason = (None, edge)
+        self.length = edge.child.length + (edge.warrant is not None)
+
+    def path(self) -> list[Warrant]:
+        """Returns the warrants the node rests on, from the subject to the object; of a combination, those of one
+        rule."""
+        path: list[Warrant] = []
+        node = self
+        while True:
+            warrant, edge = node.reason
+            if warrant is not None:
+                path.append(warrant)
+            if edge is None:
+                return path[::-1]
+            if edge.warrant is not None:
+                path.append(edge.warrant)
+            node = edge.child
+
+    def missing_type(self) -> str:
+        """Returns the name of the undefined object type that makes the node UNDEFINED.
+
+        It is the first in written order, and by warrants in order of their creation.
+        """
+        seen = {id(self)}
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node.plan, Plan) and not node.plan.is_defined:
+                return node.plan.type
+            children = [edge.child for edge in reversed(node.edges) if edge.child.value is UNDEFINED]
+            waiting += [child for child in children if id(child) not in seen]
+            seen.update(map(id, children))
+        raise AssertionError("a node is UNDEFINED, and no type is")
+
+
+class EvaluationScope(NamedTuple):
+    """Says what is evaluated besides what decides.
+
+    - `with_paths`: what comes before the first warrant found, as paths.py needs it.
+    - `with_all_rules`: what an explanation shows besides, the other rules of a combination that is decided, and
+      warrants whose policy does not hold.
+    - `with_reports`: what may come before the warrant that a row of a query reports (query/checked_reports.py).
+    """
+
+    with_paths: bool = False
+    with_all_rules: bool = False
+    with_reports: bool = False
+
+    def covers(self, node: CheckNode) -> bool:
+        """Returns whether a node is evaluated although no undecided node needs its value."""
+        if (self.with_paths or self.with_reports) and node.may_be_on_path:
+            return True
+        return self.with_all_rules and any(isinstance(edge.node.plan, Operation) for edge in node.parents)
+
+
+DECISION_ALONE = EvaluationScope()
+WITH_ALL_RULES = EvaluationScope(with_all_rules=True)

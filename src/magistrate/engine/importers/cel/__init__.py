@@ -1,0 +1,1 @@
+"""Translates expressions of CEL, the language of conditions and caveats, to the language of policies."""

@@ -1,0 +1,113 @@
+"""Defines names as they were written in a file of another product, and what is wrong there."""
+
+import re
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import NamedTuple
+
+from magistrate.engine.names import suggest_name
+from magistrate.engine.terms import KEYWORDS, MAX_NAME_LENGTH
+from magistrate.engine.text.faults import MAX_FAULTS
+
+NOT_EXPRESSIBLE = "not_expressible"
+"""Marks what has no meaning here, and may be left out; all other faults are mistakes."""
+
+
+class ForeignName(NamedTuple):
+    """Holds a name and where it was written: a file, and the line and the column from 1."""
+
+    text: str
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+
+class ForeignFault(NamedTuple):
+    """Represents what is wrong, or cannot be expressed, at a place in a file."""
+
+    file: str
+    line: int
+    column: int
+    code: str
+    message: str
+
+    def describe(self) -> str:
+        """Returns `model.fga:3:5: unknown_type: …` in one line."""
+        place = f"{self.line}:{self.column}:" if self.line else ""
+        text = f"{self.file}:{place} {self.code}: {self.message}" if self.file else f"{self.code}: {self.message}"
+        return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+class Faults:
+    """Collects faults. `kept` has all that cannot be expressed, and the first MAX_FAULTS mistakes; the counts have
+    all."""
+
+    def __init__(self) -> None:
+        self.kept: list[ForeignFault] = []
+        self.errors = 0
+        self.not_expressible = 0
+
+    @property
+    def total(self) -> int:
+        return self.errors + self.not_expressible
+
+    def report(self, at: ForeignName, code: str, message: str) -> None:
+        """Adds a fault at a place."""
+        if code == NOT_EXPRESSIBLE or self.errors < MAX_FAULTS:
+            self.kept.append(ForeignFault(at.file, at.line, at.column, code, message))
+        if code == NOT_EXPRESSIBLE:
+            self.not_expressible += 1
+        else:
+            self.errors += 1
+
+    def suggest(self, wrong: str, known: Iterable[str]) -> str:
+        """Returns `; did you mean X?`, or nothing for a fault that is not kept: finding a similar name takes
+        milliseconds."""
+        return suggest_name(wrong[:64], known) if self.errors < MAX_FAULTS else ""
+
+
+class ForeignRefusal(Exception):
+    """Reports that something cannot be read at a place."""
+
+    def __init__(self, at: ForeignName, code: str, message: str) -> None:
+        super().__init__(message)
+        self.at = at
+        self.code = code
+        self.message = message
+
+
+_REPLACEMENTS = {"/": "--", ".": "__"}
+_OTHER_CHARACTER = re.compile(r"[^A-Za-z0-9_-]")
+_DIGEST_LENGTH = 8
+
+
+def convert_type(name: str) -> str:
+    """Returns what a type is called here, where types have lower-case names: `acme/Team` becomes `acme--team`."""
+    return convert_name(name.lower())
+
+
+def convert_name(name: str) -> str:
+    """Returns what a relation, or a condition, is called here: `role.approver` becomes `role__approver`, and other
+    characters that no name has here become their number, as in `-u00e9-`. A name that is then too long ends with a
+    digest of the original."""
+    here = _OTHER_CHARACTER.sub(_replace_character, name)
+    here = f"relation_{here}" if here in KEYWORDS else here
+    if len(here) <= MAX_NAME_LENGTH:
+        return here
+    digest = sha256(name.encode()).hexdigest()[:_DIGEST_LENGTH]
+    return f"{here[: MAX_NAME_LENGTH - _DIGEST_LENGTH - 1]}-{digest}"
+
+
+def convert_parameter(name: str) -> str:
+    """Returns what a parameter of a condition is called here if policies cannot have its name: `now` becomes `now_`."""
+    here = re.sub(r"\W", "_", name)
+    return f"{here}_" if here[:1].isalpha() else f"_{here}_"
+
+
+def _replace_character(found: re.Match[str]) -> str:
+    return _REPLACEMENTS.get(found[0]) or f"-u{ord(found[0]):04x}-"
+
+
+def show_name(text: str) -> str:
+    """Returns a name as messages show it."""
+    return text if len(text) <= 100 else f"{text[:100]}…"

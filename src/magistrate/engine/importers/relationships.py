@@ -1,0 +1,177 @@
+"""Makes a line of an import of each relationship of OpenFGA or SpiceDB."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from magistrate.engine.importers.conversion import ConvertedModel
+from magistrate.engine.importers.names import NOT_EXPRESSIBLE, ForeignName, convert_name, show_name
+from magistrate.engine.importers.schema import ForeignModel, Restriction
+from magistrate.engine.names import WILDCARD, suggest_name
+from magistrate.engine.terms import object_id
+from magistrate.engine.text.faults import MAX_FAULTS
+from magistrate.errors import InvalidParameter
+
+_NO_CONTEXT: Mapping[str, Any] = {}
+_PLAIN_ID = re.compile(r"[A-Za-z0-9_|=+-]{1,1024}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
+
+
+class ForeignRelationship(NamedTuple):
+    """Holds a relationship with the original names. `context` has values for the condition, `expires_at` is a time in
+    RFC 3339 or empty."""
+
+    object_type: str
+    object_id: str
+    relation: str
+    subject_type: str
+    subject_id: str
+    subject_relation: str = ""
+    condition: str = ""
+    context: Mapping[str, Any] = _NO_CONTEXT
+    expires_at: str = ""
+
+
+class RelationshipRefusal(Exception):
+    """Reports why a relationship cannot be imported."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+Placed = tuple[Callable[[], ForeignName], ForeignRelationship | RelationshipRefusal]
+"""Holds a relationship, or what is wrong with it, and a function that returns its place."""
+
+
+class _SubjectLine(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    object_type: str
+    object_id: str
+    relation: str | None = None
+
+
+class _WarrantLine(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """Represents the line, with its members in the order in which the import writes them: it is read fastest then."""
+
+    object_type: str
+    object_id: str
+    relation: str
+    subject: _SubjectLine
+    policy: str | None = None
+    expires_at: str | None = None
+
+
+class _ResolvedNames(NamedTuple):
+    object_type: str
+    relation: str
+    subject_type: str
+    subject_relation: str | None
+
+
+_ENCODER = msgspec.json.Encoder()
+
+
+class RelationshipConverter:
+    """Converts relationships of one model."""
+
+    def __init__(self, model: ForeignModel, converted: ConvertedModel) -> None:
+        self._model = model
+        self._converted = converted
+        self._names: dict[tuple[str, ...], _ResolvedNames] = {}
+        self._suggestions = MAX_FAULTS  # finding a similar name takes milliseconds
+
+    def convert(self, given: ForeignRelationship) -> bytes:
+        """Returns the line, with a line feed. Raises RelationshipRefusal."""
+        wildcard = WILDCARD if given.subject_id == WILDCARD else ""
+        limit = "expires" if given.expires_at else ""
+        kind = (given.object_type, given.relation, given.subject_type, given.subject_relation)
+        key = (*kind, wildcard, given.condition, limit)
+        names = self._names.get(key)
+        if names is None:
+            names = self._names[key] = self._resolve(given)
+        if not _PLAIN_ID.fullmatch(given.object_id):
+            _check_id(given.object_id)
+        if not wildcard and not _PLAIN_ID.fullmatch(given.subject_id):
+            _check_id(given.subject_id)
+        subject = _SubjectLine(names.subject_type, given.subject_id, names.subject_relation)
+        line = _WarrantLine(names.object_type, given.object_id, names.relation, subject)
+        if given.condition:
+            line.policy = self._render_policy(given)
+        if given.expires_at:
+            line.expires_at = _check_time(given.expires_at)
+        return _ENCODER.encode(line) + b"\n"
+
+    def _resolve(self, given: ForeignRelationship) -> _ResolvedNames:
+        """Returns the names here. They are the same for all relationships of the same types and relations."""
+        declared = self._model.types.get(given.object_type)
+        if declared is None:
+            raise self._refuse_unknown("type", given.object_type, self._model.types)
+        if given.relation not in declared.relations:
+            raise self._refuse_unknown("relation", given.relation, declared.relations)
+        key, described = (given.object_type, given.relation), f"{given.object_type}#{given.relation}"
+        if key in self._converted.left_out:
+            raise RelationshipRefusal(NOT_EXPRESSIBLE, f"{described} cannot be expressed")
+        if key not in self._converted.allowed:
+            raise RelationshipRefusal("not_allowed", f"{described} is computed; no relationship can give it")
+        self._check_restrictions(given, described)
+        if given.condition and given.condition not in self._converted.conditions:
+            raise RelationshipRefusal(NOT_EXPRESSIBLE, f"condition {given.condition} cannot be expressed")
+        type_names = self._converted.type_names
+        subject = (given.subject_type, given.subject_relation)
+        if subject in self._converted.left_out:
+            raise RelationshipRefusal(NOT_EXPRESSIBLE, f"{'#'.join(subject)} cannot be expressed")
+        object_type, subject_type = type_names[given.object_type], type_names[given.subject_type]
+        subject_relation = convert_name(given.subject_relation) or None
+        return _ResolvedNames(object_type, self._converted.direct[key], subject_type, subject_relation)
+
+    def _check_restrictions(self, given: ForeignRelationship, described: str) -> None:
+        """Raises RelationshipRefusal unless one of the restrictions of the relation fits exactly."""
+        restrictions = self._converted.allowed[given.object_type, given.relation]
+        is_wildcard, expires = given.subject_id == WILDCARD, bool(given.expires_at)
+        for one in restrictions:
+            relation = one.relation.text if one.relation is not None else ""
+            condition = one.condition.text if one.condition is not None else ""
+            wanted = (one.type.text, relation, one.is_wildcard, condition, one.expires)
+            if wanted == (given.subject_type, given.subject_relation, is_wildcard, given.condition, expires):
+                return
+        allowed = ", ".join(_describe_restriction(one) for one in restrictions)
+        raise RelationshipRefusal("not_allowed", f"{described} allows {allowed}")
+
+    def _refuse_unknown(self, kind: str, name: str, known: Mapping[str, object]) -> RelationshipRefusal:
+        self._suggestions -= 1
+        hint = suggest_name(name[:64], known) if self._suggestions >= 0 else ""
+        return RelationshipRefusal(f"unknown_{kind}", f"{kind} {show_name(name)} is not defined{hint}")
+
+    def _render_policy(self, given: ForeignRelationship) -> str:
+        try:
+            return self._converted.conditions[given.condition].render_policy(given.context)
+        except InvalidParameter as fault:
+            message = fault.message.partition("\n")[0]
+            raise RelationshipRefusal(NOT_EXPRESSIBLE, message) from None
+
+
+def _describe_restriction(restriction: Restriction) -> str:
+    limits = [restriction.condition.text] if restriction.condition is not None else []
+    limits += ["expiration"] if restriction.expires else []
+    return restriction.describe() + (f" with {' and '.join(limits)}" if limits else "")
+
+
+def _check_id(id: str) -> None:
+    try:
+        object_id(id, "id")
+    except InvalidParameter as fault:
+        raise RelationshipRefusal("invalid_id", f"id {show_name(id)}: {fault.message}") from None
+
+
+def _check_time(text: str) -> str:
+    try:
+        if not _TIME.fullmatch(text):
+            raise ValueError
+        datetime.fromisoformat(text)
+    except ValueError:
+        raise RelationshipRefusal("invalid_time", f"'{show_name(text)}' is no time in RFC 3339") from None
+    return text

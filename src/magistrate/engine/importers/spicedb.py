@@ -1,0 +1,306 @@
+"""Reads the schemas of SpiceDB: definitions with relations and permissions, and caveats."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from magistrate.engine.importers.cel.tokens import find_cel_end
+from magistrate.engine.importers.names import Faults, ForeignName, ForeignRefusal, show_name
+from magistrate.engine.importers.relationships import ForeignRelationship, Placed, RelationshipRefusal
+from magistrate.engine.importers.schema import (
+    ForeignCondition,
+    ForeignModel,
+    ForeignRelation,
+    ForeignType,
+    Restriction,
+    Rewrite,
+    RewriteKind,
+    add_parameter,
+)
+from magistrate.engine.importers.tokens import ForeignTokens, read_parameter_type
+from magistrate.engine.names import WILDCARD
+from magistrate.engine.text.faults import MAX_FAULTS
+from magistrate.engine.text.parser import MAX_MODEL_CHARACTERS
+
+_OPERATORS: dict[str, RewriteKind] = {"+": "union", "&": "intersection", "-": "exclusion"}
+_TIGHTNESS: dict[str, int] = {"+": 3, "&": 2, "-": 1}
+_FUNCTIONS: dict[str, RewriteKind] = {"any": "arrow", "all": "for_all"}
+_NOBODY = ("nil", "_nil")
+
+
+class _OpenExpression:
+    """Represents what was read of an expression, or of one in brackets."""
+
+    def __init__(self, at: ForeignName) -> None:
+        self.at = at
+        self.operator = ""
+        self.value: Rewrite | None = None
+
+    def add(self, operand: Rewrite) -> None:
+        kind = _OPERATORS.get(self.operator)
+        if self.value is None or kind is None:
+            self.value = operand
+        elif self.value.kind == kind != "exclusion":
+            self.value.operands.append(operand)
+        else:
+            self.value = Rewrite(kind, self.at, (), [self.value, operand])
+
+
+def read_expression(tokens: ForeignTokens) -> Rewrite:
+    """Returns the rewrite of an expression. Raises ForeignRefusal."""
+    opened = [_OpenExpression(tokens.at)]
+    while True:
+        if tokens.token == "(":
+            opened.append(_OpenExpression(tokens.at))
+            tokens.advance()
+            continue
+        opened[-1].add(_read_operand(tokens))
+        while len(opened) > 1 and tokens.accept(")"):
+            closed = opened.pop().value
+            assert closed is not None
+            opened[-1].add(closed)
+        if tokens.token not in _OPERATORS:
+            break
+        _read_operator(tokens, opened[-1])
+    if len(opened) > 1:
+        raise tokens.refuse("unexpected_token", f"expected ) or an operator, found {tokens.show_next()}")
+    value = opened[0].value
+    assert value is not None
+    return value
+
+
+def _read_operator(tokens: ForeignTokens, opened: _OpenExpression) -> None:
+    operator = tokens.token
+    if opened.operator and _TIGHTNESS[operator] > _TIGHTNESS[opened.operator]:
+        message = f"put brackets around the operation with {operator}, which binds tighter than {opened.operator}"
+        raise tokens.refuse("mixed_operators", message)
+    opened.operator = operator
+    tokens.advance()
+
+
+def _read_operand(tokens: ForeignTokens) -> Rewrite:
+    name = tokens.take_name("the name of a relation or permission, or (")
+    if name.text in _NOBODY:
+        return Rewrite("nobody", name)
+    if tokens.accept("->"):
+        return Rewrite("arrow", name, (tokens.take_name("the name of a relation or permission"), name))
+    if not tokens.accept("."):
+        return Rewrite("computed", name, (name,))
+    function = tokens.take_name("any or all")
+    if function.text not in _FUNCTIONS:
+        raise tokens.refuse("unexpected_token", f"expected any or all behind '.', found '{function.text}'")
+    tokens.demand("(", f"behind {function.text}")
+    wanted = tokens.take_name("the name of a relation or permission")
+    tokens.demand(")", "behind the name")
+    return Rewrite(_FUNCTIONS[function.text], name, (wanted, name))
+
+
+_TOKENS = re.compile(
+    r"(?P<blank>[\s;]+)|(?P<remark>/\*\*[\s\S]*?\*/)|(?P<comment>//[^\n]*|/\*[\s\S]*?\*/)"
+    r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:/[A-Za-z0-9_]+)*)|(?P<sign>->|\.\.\.|[^\s])"
+)
+_FEATURES = ("expiration", "typechecking", "self")
+_STATEMENTS = ("definition", "caveat", "use", "import", "partial")
+_MEMBERS = ("relation", "permission")
+_DECORATION = re.compile(r"(?m)^[ \t]*\*?[ \t]?|[ \t]+$")
+
+
+def read_spicedb_schema(text: str, file: str, faults: Faults, line: int = 1, column: int = 1) -> ForeignModel:
+    """Returns the model of a schema, and reports what is wrong. `line` and `column` are where the text begins in its
+    file, each line of it in the same column."""
+    model = ForeignModel()
+    if len(text) > MAX_MODEL_CHARACTERS:
+        message = f"a schema has at most {MAX_MODEL_CHARACTERS} characters; this one has {len(text)}"
+        faults.report(ForeignName("", file, line, column), "model_too_large", message)
+        return model
+    _SchemaReader(model, faults, ForeignTokens(text, file, _TOKENS, line, column)).read_all()
+    if not model.types and not faults.total:
+        faults.report(ForeignName("", file, line, column), "empty_model", "the schema has no definition")
+    return model
+
+
+class _SchemaReader:
+    def __init__(self, model: ForeignModel, faults: Faults, tokens: ForeignTokens) -> None:
+        self._model = model
+        self._faults = faults
+        self._tokens = tokens
+
+    def read_all(self) -> None:
+        tokens = self._tokens
+        while tokens.token and self._faults.errors < MAX_FAULTS:
+            try:
+                self._read_statement()
+            except ForeignRefusal as refusal:
+                self._faults.report(refusal.at, refusal.code, refusal.message)
+                while tokens.token and not (tokens.starts_line and tokens.token in _STATEMENTS):
+                    tokens.advance()
+
+    def _read_statement(self) -> None:
+        tokens = self._tokens
+        keyword, at, description = tokens.token, tokens.at, _read_remark(tokens.remark)
+        tokens.advance()
+        match keyword:
+            case "definition":
+                self._read_definition(description)
+            case "caveat":
+                self._read_caveat(description)
+            case "use":
+                feature = tokens.take_name("the name of a feature")
+                if feature.text not in _FEATURES:
+                    message = f"feature {show_name(feature.text)} cannot be expressed"
+                    raise ForeignRefusal(feature, "unknown_feature", message)
+            case "import" | "partial":
+                message = "schemas of several files cannot be read; give the composed schema"
+                raise ForeignRefusal(at, "unknown_feature", message)
+            case _:
+                message = f"expected definition, caveat or use, found '{show_name(keyword)}'"
+                raise ForeignRefusal(at, "unknown_keyword", message)
+
+    def _read_definition(self, description: str) -> None:
+        tokens = self._tokens
+        declared = ForeignType(tokens.take_name("the name of a definition"), description=description)
+        if declared.name.text in self._model.types:
+            name = declared.name
+            raise ForeignRefusal(name, "repeated_declaration", f"{show_name(name.text)} is defined twice")
+        self._model.types[declared.name.text] = declared
+        tokens.demand("{", "behind the name of the definition")
+        while not tokens.accept("}"):
+            self._read_member(declared)
+        for relation in declared.relations.values():
+            _name_self(declared, relation.rewrite)
+
+    def _read_member(self, declared: ForeignType) -> None:
+        tokens = self._tokens
+        keyword, description = tokens.token, _read_remark(tokens.remark)
+        if keyword not in _MEMBERS:
+            raise tokens.refuse("unknown_keyword", f"expected relation, permission or }}, found {tokens.show_next()}")
+        tokens.advance()
+        name = tokens.take_name(f"the name of a {keyword}")
+        if keyword == "relation":
+            tokens.demand(":", "behind the name of the relation")
+            relation = ForeignRelation(name, Rewrite("direct", name), self._read_restrictions(), description)
+        else:
+            if tokens.accept(":"):
+                self._read_restrictions()  # a type annotation, which SpiceDB has checked
+            tokens.demand("=", "behind the name of the permission")
+            relation = ForeignRelation(name, read_expression(tokens), [], description)
+        if name.text in declared.relations:
+            raise ForeignRefusal(name, "repeated_declaration", f"{show_name(name.text)} is declared twice")
+        declared.relations[name.text] = relation
+
+    def _read_restrictions(self) -> list[Restriction]:
+        restrictions = [self._read_restriction()]
+        while self._tokens.accept("|"):
+            restrictions.append(self._read_restriction())
+        return restrictions
+
+    def _read_restriction(self) -> Restriction:
+        tokens = self._tokens
+        name = tokens.take_name("the name of a definition")
+        relation, condition, expires = None, None, False
+        is_wildcard = tokens.accept(":")
+        if is_wildcard:
+            tokens.demand("*", "behind :")
+        elif tokens.accept("#") and not tokens.accept("..."):
+            relation = tokens.take_name("the name of a relation")
+        if tokens.accept("with"):
+            limit = tokens.take_name("the name of a caveat, or expiration")
+            expires = limit.text == "expiration"
+            condition = None if expires else limit
+            if condition is not None and tokens.accept("and"):
+                tokens.demand("expiration", "behind and")
+                expires = True
+        return Restriction(name, relation, is_wildcard, condition, expires)
+
+    def _read_caveat(self, description: str) -> None:
+        tokens = self._tokens
+        name = tokens.take_name("the name of a caveat")
+        self._model.unread.add(name.text)
+        tokens.demand("(", "behind the name of the caveat")
+        parameters: dict[str, str] = {}
+        places: dict[str, ForeignName] = {}
+        while not tokens.accept(")"):
+            parameter = tokens.take_name("the name of a parameter")
+            add_parameter(parameters, places, parameter, read_parameter_type(tokens), self._faults)
+            if tokens.token != ")":
+                tokens.demand(",", "between parameters")
+        begin, end = tokens.offset + 1, find_cel_end(tokens.text, tokens.offset + 1)
+        if tokens.token != "{" or end is None:
+            raise tokens.refuse("unexpected_token", "expected the expression of the caveat in { }")
+        written = tokens.text[begin:end]
+        at = tokens.locate(begin + len(written) - len(written.lstrip()))
+        tokens.skip_to(end + 1)
+        if name.text in self._model.conditions:
+            raise ForeignRefusal(name, "repeated_declaration", f"caveat {show_name(name.text)} is declared twice")
+        condition = ForeignCondition(name, parameters, written.strip(), at, description, tokens.margin, places)
+        self._model.conditions[name.text] = condition
+        self._model.unread.discard(name.text)
+
+
+def _name_self(declared: ForeignType, rewrite: Rewrite) -> None:
+    """Makes `self` the object itself, unless the definition has a relation of this name."""
+    if "self" not in declared.relations:
+        for one in rewrite.walk():
+            if one.kind == "computed" and one.names[0].text == "self":
+                one.kind, one.names = "self", ()
+
+
+def _read_remark(remark: str) -> str:
+    """Returns the text of a comment `/** … */`."""
+    lines = _DECORATION.sub("", remark.removeprefix("/**").removesuffix("*/")).split("\n")
+    return "\n".join(line.rstrip() for line in lines).strip()
+
+
+_RELATIONSHIP = re.compile(
+    r"([^:#@\s]+):([^#@\s]+)#([^#@\s]+)@([^:#@\s]+):([^#\[\s]+)(?:#([^\[\s]+))?"
+    r"(?:\[(?!expiration:)([^:\]\s]+)(?::(\{.*\}))?\])?(?:\[expiration:([^\]\s]+)\])?"
+)
+_ID = re.compile(r"[A-Za-z0-9/_|=+-]{1,1024}")
+"""Matches every id that SpiceDB has, apart from the wildcard."""
+_ITSELF = "..."
+_UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
+
+
+def is_relationship(line: str) -> bool:
+    """Returns whether a line is a relationship."""
+    return _RELATIONSHIP.fullmatch(line.strip()) is not None
+
+
+def read_relationships(lines: Iterable[str], file: str, line: int = 1, column: int = 1) -> Iterator[Placed]:
+    """Yields the relationships of the lines, of which the first is at this place in the file; blank lines and comments
+    are skipped."""
+    for number, written in enumerate(lines, line):
+        text = written.strip()
+        if text and not text.startswith("//"):
+            yield partial(ForeignName, "", file, number, column), _read_relationship(text)
+
+
+def _read_relationship(text: str) -> ForeignRelationship | RelationshipRefusal:
+    found = _RELATIONSHIP.fullmatch(text)
+    if found is None:
+        message = f"'{show_name(text)}' is no relationship; expected document:plan#viewer@user:ann"
+        return RelationshipRefusal("invalid_relationship", message)
+    object_type, object_id, relation, subject_type, subject_id, userset, caveat, context, expires_at = found.groups("")
+    userset = "" if userset == _ITSELF else userset
+    for id in (object_id, subject_id):
+        if not _ID.fullmatch(id) and not (id == WILDCARD and id is subject_id):
+            message = f"id {show_name(id)}: SpiceDB has ids of 1 to 1,024 letters, digits, and / _ | - = +"
+            return RelationshipRefusal("invalid_id", message)
+    try:
+        values = _read_context(context) if context else {}
+    except RelationshipRefusal as refusal:
+        return refusal
+    return ForeignRelationship(
+        object_type, object_id, relation, subject_type, subject_id, userset, caveat, values, expires_at
+    )
+
+
+def _read_context(text: str) -> Mapping[str, Any]:
+    try:
+        context: Mapping[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
+    except _UNREADABLE:
+        raise RelationshipRefusal("invalid_relationship", f"'{show_name(text)}' is no JSON object") from None
+    return context

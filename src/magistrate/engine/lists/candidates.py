@@ -1,0 +1,166 @@
+"""Checks every candidate by itself, for queries whose result sets cannot be computed as a whole (see Findings)."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE
+from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode, EvaluationScope
+from magistrate.engine.evaluation.paths import EdgePositions
+from magistrate.engine.evaluation.truth import FALSE, TRUE
+from magistrate.engine.evaluation.work import Work, sort_in_steps
+from magistrate.engine.lists.results import EXPLICIT, Findings, ListValue, RelationResult, Reports, ResultSet
+from magistrate.engine.lists.search import Checkpoints, Steps, take_steps
+from magistrate.engine.model.model import Model
+from magistrate.engine.model.plans import Operation, Plan
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.warrants.warrant import Warrant, creation_order
+
+# Finds the warrants that rows report where every candidate is checked by itself (candidates.py): those that
+# docs/compatibility.md#reported-warrants names for queries, found on the nodes of an evaluation with reports.
+
+
+class _ReportBranch(NamedTuple):
+    """Holds a warrant that is reported, or a node that has the report, after its place among the alternatives."""
+
+    order: tuple[int, tuple[int, int]]
+    content: Warrant | CheckNode
+
+
+class CheckedReports:
+    """Finds reports on the nodes of one evaluation. With `follows_links`, a warrant that links to an object is not
+    reported, but what is reported there; lists of subjects want that."""
+
+    def __init__(self, model: Model, follows_links: bool, work: Work) -> None:
+        self._positions = EdgePositions(model)
+        self._follows_links = follows_links
+        self._work = work
+
+    def find(self, root: CheckNode) -> Checkpoints[Warrant | None]:
+        """Returns the warrant that is reported for a node that holds: the first that a walk through its alternatives
+        reaches, None if there is none. No node is visited twice. Raises BudgetExceeded."""
+        walked: set[CheckNode] = set()
+        waiting: list[_ReportBranch] = [_ReportBranch((0, (0, 0)), root)]
+        while waiting:
+            one = waiting.pop().content
+            if isinstance(one, Warrant):
+                return one
+            if one not in walked:
+                walked.add(one)
+                branches = yield from self._sort_branches(one)
+                waiting += reversed(branches)
+        return None
+
+    def _sort_branches(self, node: CheckNode) -> Checkpoints[list[_ReportBranch]]:
+        found: list[_ReportBranch] = []
+        for number, branch in enumerate(self._list_branches(node), 1):
+            found.append(branch)
+            if not number % EDGES_AT_ONCE:
+                self._work.spend(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
+                if self._work.needs_checkpoint:
+                    yield None
+        self._work.spend(1)
+        if self._work.needs_checkpoint:
+            yield None
+        return (yield from take_steps(sort_in_steps(found, _order), self._work))
+
+    def _list_branches(self, node: CheckNode) -> Iterator[_ReportBranch]:
+        plan = node.plan
+        if isinstance(plan, Operation):
+            values = [edge.child.value for edge in node.edges]
+            for position in plan.rule.reasons(values):
+                edge = node.edges[position]
+                if edge.limit is not TRUE:
+                    continue
+                if edge.warrant is None:
+                    yield _ReportBranch((position, (0, 0)), edge.child)
+                else:
+                    yield self._follow(0, edge.warrant, edge.child)
+            return
+        if (direct := node.reason[0]) is not None:
+            yield _ReportBranch((plan.positions[direct.relation], creation_order(direct)), direct)
+        for edge in node.edges:
+            if edge.child.value is TRUE and edge.limit is TRUE:
+                yield self._find_branch(plan, edge)
+
+    def _find_branch(self, plan: Plan, edge: CheckEdge) -> _ReportBranch:
+        if edge.warrant is None:
+            return _ReportBranch((self._positions.of_branch(plan, edge.child.plan), (0, 0)), edge.child)
+        position, is_link = self._positions.of_warrant(plan, edge, edge.warrant)
+        if is_link:
+            return self._follow(position, edge.warrant, edge.child)
+        return _ReportBranch((position, creation_order(edge.warrant)), edge.warrant)
+
+    def _follow(self, position: int, link: Warrant, target: CheckNode) -> _ReportBranch:
+        return _ReportBranch((position, creation_order(link)), target if self._follows_links else link)
+
+
+def _order(branch: _ReportBranch) -> tuple[int, tuple[int, int]]:
+    return branch.order
+
+
+NOBODY = ObjectId("")
+"""This id stands for a subject that no warrant names: it has only what a wildcard warrant gives."""
+
+
+class Candidates(NamedTuple):
+    """Holds the ids, of one type and relation, that may be rows. `check` builds the check for one of them."""
+
+    type: TypeName
+    relation: RelationName
+    ids: Sequence[ObjectId]
+    check: Callable[[ObjectId], Check]
+
+
+def check_candidates(
+    model: Model, candidates: Sequence[Candidates], follows_links: bool, now: int, work: Work
+) -> Steps[Findings]:
+    """Returns one RelationResult for each of the candidates. `follows_links` is that of CheckedReports."""
+    scope = EvaluationScope(with_reports=True)
+    evaluation = Evaluation(model, now, work, scope)
+    by_warrants_alone = Evaluation(model.without_rules(), now, work, scope)
+    checked, checked_alone = (CheckedReports(one.model, follows_links, work) for one in (evaluation, by_warrants_alone))
+    nodes, valid_until = yield from _decide_candidates(evaluation, candidates)
+    explicit, explicit_until = yield from _decide_candidates(by_warrants_alone, candidates)
+    relation_results = []
+    for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
+        holding = {id: node for id, node in found.items() if node.value is TRUE}
+        values: dict[ObjectId, ListValue] = {id: EXPLICIT if by_warrants[id].value is TRUE else TRUE for id in holding}
+        reports: dict[ObjectId, Warrant | None] = {}
+        for id, node in holding.items():
+            is_explicit = values[id] is EXPLICIT
+            reports[id] = yield from (checked_alone.find(by_warrants[id]) if is_explicit else checked.find(node))
+        if values.pop(NOBODY, FALSE) >= values.get(WILDCARD, FALSE):
+            values.pop(WILDCARD, None)
+        relation_results.append(
+            RelationResult(
+                one.type, one.relation, ResultSet(exceptions=values), Reports(reports.get, remains=(reports,))
+            )
+        )
+    for _ in chain(evaluation.release(), by_warrants_alone.release()):
+        yield None
+    return Findings(relation_results, min(valid_until, explicit_until))
+
+
+def _decide_candidates(
+    evaluation: Evaluation, candidates: Sequence[Candidates]
+) -> Steps[tuple[list[Mapping[ObjectId, CheckNode]], int]]:
+    """Returns the nodes of each of the candidates by id, and the time at which the first of them may change."""
+    nodes: list[Mapping[ObjectId, CheckNode]] = []
+    for one in candidates:
+        found: dict[ObjectId, CheckNode] = {}
+        for id in one.ids:
+            while (node := evaluation.add_check(one.check(id))) is None:
+                yield None
+            found[id] = node
+            evaluation.work.spend(1)
+            if evaluation.work.needs_checkpoint:
+                yield None
+        nodes.append(found)
+    while (reads := evaluation.advance()) != []:
+        warrants = yield reads
+        if reads and warrants is not None:
+            evaluation.take(warrants)
+    return nodes, evaluation.valid_until

@@ -1,0 +1,346 @@
+"""Holds the value of one relation for many ids at once: for every subject of a type, or on every object of a type."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, NamedTuple, Protocol
+
+import msgspec
+
+from magistrate.engine.evaluation.conditions import ALWAYS
+from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
+from magistrate.engine.evaluation.work import Container, Linked, Work
+from magistrate.engine.lists.search import Checkpoints
+from magistrate.engine.model.plans import Expansion, Plan
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, split_subject_type
+from magistrate.engine.rules.rule import Combined, Quantifier
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+
+IDS_FOR_A_NODE = 10
+"""Converts ids named in an alternative that is added to others into nodes: this many take as long as one node."""
+
+CELLS_FOR_A_NODE = 50
+"""Converts values of one part for one id into nodes: this many take as long as one node."""
+CELLS_AT_ONCE = 10_000
+IDS_AT_ONCE = 500
+"""Limits the ids of a large share that are added without a look at the time; some tenths of a millisecond."""
+
+
+class Explicit(IntEnum):
+    """Stands for TRUE by warrants of the relation itself, without any rule (docs/compatibility.md#query). Only lists
+    distinguish it from TRUE, which it exceeds."""
+
+    EXPLICIT = TRUE + 1
+
+
+EXPLICIT: Final = Explicit.EXPLICIT
+
+ListValue = Truth | Explicit
+"""Represents the value of one id in a list."""
+
+
+def limit_of(plan: Plan, branch: Expansion | None, warrant: Warrant | WarrantPattern) -> ListValue:
+    """Returns the greatest value that a warrant can give by a branch of the plan; None stands for the warrant to the
+    subject itself."""
+    is_explicit = branch is None or branch.is_explicit
+    return EXPLICIT if is_explicit and warrant.relation == plan.relation else TRUE
+
+
+def truth_of(value: ListValue) -> Truth:
+    return TRUE if value is EXPLICIT else value
+
+
+class Valued(Protocol):
+    """Represents a value for every id: `exceptions` has those of some ids, all others have the value `default`."""
+
+    exceptions: dict[ObjectId, ListValue]
+    default: ListValue
+
+
+# A search replaces tens of thousands of them by others, which would be one young generation; see PlanOnObject. They
+# have no cycles, and their dicts are collected by themselves.
+class ResultSet(msgspec.Struct, gc=False):
+    """Implements Valued. `reports` and `default_report` are the warrants to be reported where it holds; None where
+    there can be none."""
+
+    default: ListValue = FALSE
+    exceptions: dict[ObjectId, ListValue] = msgspec.field(default_factory=dict)
+    default_report: Warrant | None = None
+    reports: dict[ObjectId, Warrant | None] = msgspec.field(default_factory=dict)
+
+    def value(self, id: ObjectId) -> ListValue:
+        return self.exceptions.get(id, self.default)
+
+    def report(self, id: ObjectId) -> Warrant | None:
+        return self.reports.get(id, self.default_report)
+
+
+class Share(NamedTuple):
+    """Holds what one alternative adds: a result set, limited to the value `limit`. `report` takes the place of its
+    reports."""
+
+    result_set: ResultSet
+    limit: ListValue
+    report: Warrant | None
+
+
+_NOTHING = ResultSet()
+"""Serves all shares that add nothing, of which there may be tens of thousands. It is never changed."""
+
+
+def restrict_to_explicit(share: Share) -> Share:
+    """Returns the same share restricted to where it is EXPLICIT."""
+    result_set = share.result_set
+    if share.limit < EXPLICIT or not (result_set.exceptions or result_set.default):
+        return Share(_NOTHING, share.limit, None)
+    default = result_set.default if result_set.default is EXPLICIT else FALSE
+    exceptions = {id: value if value is EXPLICIT else FALSE for id, value in result_set.exceptions.items()}
+    return Share(ResultSet(default, exceptions, result_set.default_report, result_set.reports), EXPLICIT, share.report)
+
+
+def restrict_each(shares: Sequence[Share], work: Work) -> Checkpoints[list[Share]]:
+    """Returns the EXPLICIT part of each share. Yields when its time slice is over."""
+    branches: list[Share] = []
+    for share in shares:
+        branches.append(restrict_to_explicit(share))
+        work.hasten_checkpoint(1 + len(share.result_set.exceptions) // IDS_FOR_A_NODE)
+        if work.needs_checkpoint:
+            yield None
+    return branches
+
+
+def highest(shares: Sequence[Share], work: Work) -> Checkpoints[ResultSet]:
+    """Returns the maximum of the shares. The report is that of the first share that holds and has one. Yields when its
+    time slice is over."""
+    all_ids: dict[ObjectId, None] = {}
+    if (yield from _has_default(shares, work)):
+        all_ids = yield from collect_ids((share.result_set for share in shares), work)
+    found = ResultSet(FALSE, dict.fromkeys(all_ids, FALSE))
+    for share in shares:
+        for added in _add(found, share, all_ids):
+            work.hasten_checkpoint(added // IDS_FOR_A_NODE)
+            if work.needs_checkpoint:
+                yield None
+        work.spend(len(share.result_set.exceptions) // IDS_FOR_A_NODE)
+        work.hasten_checkpoint(1)  # most shares may be empty
+        if work.needs_checkpoint:
+            yield None
+    for number, id in enumerate(all_ids, 1):
+        found.reports.setdefault(id, None)
+        if not number % IDS_AT_ONCE:
+            work.hasten_checkpoint(IDS_AT_ONCE // CELLS_FOR_A_NODE)
+            if work.needs_checkpoint:
+                yield None
+    return found
+
+
+def _has_default(shares: Sequence[Share], work: Work) -> Checkpoints[bool]:
+    """Returns whether a share has a value for all ids. Yields when its time slice is over."""
+    for start in range(0, len(shares), IDS_AT_ONCE):
+        if any([share.result_set.default for share in shares[start : start + IDS_AT_ONCE]]):
+            return True
+        work.hasten_checkpoint(IDS_AT_ONCE // CELLS_FOR_A_NODE)
+        if work.needs_checkpoint:
+            yield None
+    return False
+
+
+def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Iterator[int]:
+    """Adds a share, and yields how many ids were added since it yielded last."""
+    result_set, limit, report = share
+    exceptions, default = result_set.exceptions, result_set.default
+    values, reports = found.exceptions, found.reports
+    each = ((id, exceptions.get(id, default)) for id in all_ids) if default else exceptions.items()
+    for number, (id, value) in enumerate(each, 1):
+        value = value if value < limit else limit
+        if value > values.get(id, FALSE):
+            values[id] = value
+        if value >= TRUE and id not in reports:
+            placed = report or result_set.report(id)
+            if placed is not None:
+                reports[id] = placed
+        if not number % IDS_AT_ONCE:
+            yield IDS_AT_ONCE
+    value = min(default, limit)
+    found.default = max(found.default, value)
+    if value >= TRUE and found.default_report is None:
+        found.default_report = report or result_set.default_report
+
+
+def combine_result_sets(rule: Combined, result_sets: Sequence[ResultSet], work: Work) -> Checkpoints[ResultSet]:
+    """Returns the result set of a combination of result sets. Yields when its time slice is over."""
+    found = ResultSet(rule.combine([truth_of(result_set.default) for result_set in result_sets]))
+    if found.default is TRUE:
+        found.default_report = _report(
+            rule, [(result_set.default, result_set.default_report) for result_set in result_sets]
+        )
+    ids = list((yield from collect_ids(result_sets, work)))
+    values = yield from combine_by_id(rule.combine, result_sets, ids, work)
+    for id, value in zip(ids, values, strict=True):
+        if value or found.default:
+            found.exceptions[id] = value
+        if value is TRUE or found.default:
+            branches = [(result_set.value(id), result_set.report(id)) for result_set in result_sets]
+            found.reports[id] = _report(rule, branches) if value is TRUE else None
+        work.spend(1 + len(result_sets) // CELLS_FOR_A_NODE)
+        if work.needs_checkpoint:
+            yield None
+    return found
+
+
+def weigh_result_set(quantifier: Quantifier, limit: ListValue, result_set: ResultSet) -> ResultSet:
+    """Returns what a linked object contributes to a quantifier, given the value of the conditions of its link. Only a
+    certain link can be reported."""
+    if limit >= TRUE:
+        return result_set
+    link_value, values = truth_of(limit), result_set.exceptions.items()
+    exceptions: dict[ObjectId, ListValue] = {id: quantifier.weigh(link_value, truth_of(value)) for id, value in values}
+    return ResultSet(quantifier.weigh(link_value, truth_of(result_set.default)), exceptions)
+
+
+def combine_by_id(
+    combine: Callable[[Iterable[Truth]], Truth], result_sets: Sequence[Valued], ids: Sequence[ObjectId], work: Work
+) -> Checkpoints[list[Truth]]:
+    """Returns the combined value of the result sets for each of the ids. Yields when its time slice is over."""
+    values: list[Truth] = []
+    getters = [(result_set.exceptions.get, result_set.default) for result_set in result_sets]
+    at_once = 1 + CELLS_AT_ONCE // len(result_sets)
+    for start in range(0, len(ids), at_once):
+        some = ids[start : start + at_once]
+        columns = [[value_of(id, default) for id in some] for value_of, default in getters]
+        capped = [[TRUE if value is EXPLICIT else value for value in column] for column in columns]
+        values += map(combine, zip(*capped, strict=True))
+        work.spend(len(some) * len(result_sets) // CELLS_FOR_A_NODE)
+        if work.needs_checkpoint:
+            yield None
+    return values
+
+
+def _report(rule: Combined, branches: Sequence[tuple[ListValue, Warrant | None]]) -> Warrant | None:
+    """Returns the report of a combination that holds."""
+    values = [TRUE if value is EXPLICIT else value for value, _ in branches]
+    for place in rule.reasons(values):
+        report = branches[place][1]
+        if report is not None:
+            return report
+    return None
+
+
+def collect_ids(result_sets: Iterable[Valued], work: Work) -> Checkpoints[dict[ObjectId, None]]:
+    """Returns the ids that the result sets name, in order. Yields when its time slice is over."""
+    found: dict[ObjectId, None] = {}
+    for result_set in result_sets:
+        found.update(dict.fromkeys(result_set.exceptions))
+        work.hasten_checkpoint(1 + len(result_set.exceptions) // CELLS_FOR_A_NODE)
+        if work.needs_checkpoint:
+            yield None
+    return found
+
+
+STEPS_FOR_A_NODE = 10
+"""Converts steps to the warrant of a row into nodes: this many steps take as long as one node."""
+
+
+class QueryRow(NamedTuple):
+    """Represents a row: ('document', 'plan', 'viewer', <the warrant it is reported for>, True). The first three are
+    unique in a listing; the type is a subject type, `team#member` for the usersets of teams. The warrant is None where
+    the row rests on other relations not holding."""
+
+    type: TypeName
+    id: ObjectId
+    relation: RelationName
+    warrant: Warrant | None
+    is_implicit: bool
+
+    @property
+    def ref(self) -> ObjectRef:
+        """Returns the object of the row, or that of its userset."""
+        return ObjectRef(split_subject_type(self.type)[0], self.id)
+
+    @property
+    def subject_relation(self) -> str:
+        """Returns the relation of the userset, the empty text if the row is an object."""
+        return split_subject_type(self.type)[1]
+
+
+class Reports(NamedTuple):
+    """Holds how to look up the warrants of rows: `find` returns one by the id of its row, in at most `steps` steps.
+    `remains` has the values and warrants that are held for that, which are to be dismantled afterwards."""
+
+    find: Callable[[ObjectId], Warrant | None]
+    steps: int = 1
+    remains: Sequence[Container] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RelationResult(Linked):
+    """Holds the rows of one type and one relation; with None, those of any type that has no RelationResult of its own.
+    `has_wildcard`: a wildcard warrant gives the relation to all subjects of the type, which is a row too."""
+
+    type: TypeName | None
+    relation: RelationName
+    result_set: ResultSet
+    reports: Reports
+    has_wildcard: bool = False
+
+    @property
+    def containers(self) -> Sequence[Container]:
+        """Returns what holds the values, and the warrants of rows by id."""
+        return (self.result_set.exceptions, *self.reports.remains)
+
+    def unlink(self) -> Sequence[Container]:
+        return self.containers
+
+    @property
+    def needs_existing(self) -> bool:
+        """Returns whether all existing objects of the type may be rows; otherwise all rows are named."""
+        return self.result_set.default >= TRUE
+
+    def ids(self, existing: Iterable[ObjectId]) -> Iterator[ObjectId]:
+        """Yields one id for each row. `existing` has the ids of all objects of the type, if they are needed."""
+        exceptions = self.result_set.exceptions
+        yield from (id for id, value in exceptions.items() if value >= TRUE)
+        if self.needs_existing:
+            yield from (id for id in existing if id not in exceptions)
+        if self.has_wildcard:
+            yield WILDCARD
+
+    def row(self, of_type: TypeName, id: ObjectId) -> QueryRow:
+        return QueryRow(of_type, id, self.relation, self.reports.find(id), self.result_set.value(id) < EXPLICIT)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Holds the rows of a query. `relation_results` is None if the result sets cannot be computed as a whole, because
+    groups connect a relation to its own negation: then every candidate has to be checked by itself. From `valid_until`
+    on, the rows may differ. `itself` is the object that the query names, if a rule made a row of it (`self`): unlike
+    all others, which warrants name, it need not exist."""
+
+    relation_results: Sequence[RelationResult] | None
+    valid_until: int = ALWAYS
+    itself: ObjectRef | None = None
+
+    def without_itself(self) -> "Findings":
+        """Returns the findings for the case that this object does not exist."""
+        assert self.itself is not None
+        for one in self.relation_results or ():
+            if one.type == self.itself.type:
+                one.result_set.exceptions[self.itself.id] = FALSE
+        return self
+
+    @property
+    def types_to_read(self) -> set[TypeName | None]:
+        """Returns the types whose existing objects must be known; None, which is then the only one, stands for all
+        types there are."""
+        needed = {one.type for one in self.relation_results or () if one.needs_existing}
+        return {None} if None in needed else needed
+
+    def by_name(self, existing: Iterable[TypeName]) -> dict[tuple[TypeName, RelationName], RelationResult]:
+        """Returns every RelationResult by its type and relation, given that objects of these types, among others,
+        exist."""
+        exceptions = {(one.type, one.relation): one for one in self.relation_results or () if one.type is not None}
+        for other in [one for one in self.relation_results or () if one.type is None and one.needs_existing]:
+            for of_type in existing:
+                exceptions.setdefault((of_type, other.relation), other)
+        return exceptions

@@ -1,0 +1,170 @@
+"""Finds which relations and rules of a model the assertions of a suite reached.
+
+A relation is reached if an assertion checks it, or comes to it by a rule, a link or a userset. A rule is reached if it
+held at least once where an assertion came to its relation: what held nowhere could be anything. Each rule that is
+written, operators apart, is decided by itself, as the rule of a relation that is added to its type for this purpose.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.lists.language import ObjectsQuery
+from magistrate.engine.model.object_types import ObjectType
+from magistrate.engine.names import RelationName, TypeName
+from magistrate.engine.rules.direct import Direct
+from magistrate.engine.rules.rule import Rule
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.testing.suite_run import SuiteRun
+from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite
+from magistrate.engine.testing.warrants_in_memory import MOST_WORK, WarrantsInMemory, complete, is_allowed
+from magistrate.errors import BudgetExceeded, NotFound
+
+MOST_CHECKS = 200_000
+"""Limits the checks that one suite is followed to."""
+
+Target = tuple[TypeName, RelationName]
+
+
+@dataclass(slots=True)
+class ModelCoverage:
+    """Holds the relations of a model, such as `document#viewer`, and its rules, such as `document#viewer: editor`, and
+    which of them were reached. `is_complete` is false if there was too much to follow."""
+
+    relations: dict[str, bool] = field(default_factory=dict)
+    rules: dict[str, bool] = field(default_factory=dict)
+    is_complete: bool = True
+
+    def merge(self, other: "ModelCoverage") -> None:
+        """Adds what the suite of another file reached."""
+        for own, others in ((self.relations, other.relations), (self.rules, other.rules)):
+            for name, is_reached in others.items():
+                own[name] = own.get(name, False) or is_reached
+        self.is_complete = self.is_complete and other.is_complete
+
+
+class _WrittenRule(NamedTuple):
+    """Represents a rule that is no operator. `added` is the relation by which it is decided by itself."""
+
+    rule: Rule
+    added: RelationName
+    name: str
+
+
+def measure_coverage(suite: ModelSuite) -> ModelCoverage:
+    """Returns what the assertions of a suite reach, whether they pass or not."""
+    return _CoverageSearch(suite).search()
+
+
+class _CoverageSearch:
+    def __init__(self, suite: ModelSuite) -> None:
+        self._rules: dict[Target, list[_WrittenRule]] = {}
+        self._coverage = ModelCoverage()
+        types = [self._extend(one) for one in suite.types]
+        self._assertions = suite.assertions
+        self._run = SuiteRun(replace(suite, types=types))
+        self._left = MOST_CHECKS
+
+    def _extend(self, of_type: ObjectType) -> ObjectType:
+        """Returns the type with a relation for each rule that is no operator."""
+        relations = dict(of_type.relations)
+        for relation, rule in of_type.relations.items():
+            self._coverage.relations[f"{of_type.name}#{relation}"] = False
+            written = self._rules[of_type.name, relation] = []
+            for place, one in enumerate(_list_written(rule)):
+                name = f"{of_type.name}#{relation}: {_describe(one)}"
+                # No relation that is written has a name with a blank.
+                added = RelationName(f"{relation} {place}")
+                relations[added] = one
+                written.append(_WrittenRule(one, added, name))
+                self._coverage.rules[name] = False
+        return replace(of_type, relations=relations)
+
+    def search(self) -> ModelCoverage:
+        for assertion in self._assertions:
+            try:
+                memory = self._run.find_memory(assertion.added, Work(MOST_WORK))
+                self._follow(memory, _list_checks(memory, assertion))
+            except (BudgetExceeded, NotFound):
+                self._coverage.is_complete = False
+        return self._coverage
+
+    def _follow(self, memory: WarrantsInMemory, checks: Iterable[Check]) -> None:
+        """Marks what these checks reach, and those that they come to."""
+        seen: set[tuple[ObjectRef, RelationName, Subject]] = set()
+        waiting = [*checks]
+        for check in waiting:  # grows during the loop
+            key = (check.object, check.relation, check.subject)
+            rules = self._rules.get((check.object.type, check.relation))
+            if rules is None or key in seen:
+                continue
+            seen.add(key)
+            self._left -= 1
+            if self._left < 0:
+                self._coverage.is_complete = False
+                return
+            self._coverage.relations[f"{check.object.type}#{check.relation}"] = True
+            self._mark_rules(memory, check, rules)
+            waiting += self._list_next(memory, check, rules)
+
+    def _mark_rules(self, memory: WarrantsInMemory, check: Check, rules: Sequence[_WrittenRule]) -> None:
+        checks = [Check(check.object, one.added, check.subject, check.context) for one in rules]
+        values = complete(memory.decide_checks(checks, Work(MOST_WORK)))
+        for _ in memory.release():
+            pass
+        for one, value in zip(rules, values, strict=True):
+            if is_allowed(value):
+                self._coverage.rules[one.name] = True
+
+    def _list_next(self, memory: WarrantsInMemory, check: Check, rules: Sequence[_WrittenRule]) -> Iterator[Check]:
+        """Yields the checks that a check comes to by its rules, and by the usersets that have its relation."""
+        subject, context = check.subject, check.context
+        for one in memory.list_warrants_on(check.object):
+            if one.relation == check.relation and one.subject_relation:
+                userset = ObjectRef(one.subject_type, one.subject_id)
+                yield Check(userset, RelationName(one.subject_relation), subject, context)
+        for written in rules:
+            dependency = written.rule.dependency()
+            if dependency is None:
+                continue
+            if dependency.type is None:
+                yield Check(check.object, dependency.relation, subject, context)
+                continue
+            link = written.rule.render(()).with_relation
+            for one in memory.list_warrants_on(check.object):
+                if (one.relation, one.subject_type) == (link, dependency.type):
+                    self._coverage.relations[f"{check.object.type}#{link}"] = True
+                    yield Check(ObjectRef(one.subject_type, one.subject_id), dependency.relation, subject, context)
+
+
+def _describe(rule: Rule) -> str:
+    """Returns a rule in a few words, without what explains `self`."""
+    return rule.describe().partition(":")[0]
+
+
+def _list_written(rule: Rule) -> Iterator[Rule]:
+    """Yields the rules within a rule that have none themselves, in written order."""
+    waiting = [rule]
+    while waiting:
+        one = waiting.pop()
+        if one.rules:
+            waiting += reversed(one.rules)
+        elif not isinstance(one, Direct):
+            yield one
+
+
+def _list_checks(memory: WarrantsInMemory, assertion: Assertion) -> Iterator[Check]:
+    """Yields the check of an assertion, or one for each row of its query."""
+    if isinstance(assertion, CheckAssertion):
+        yield assertion.check
+        return
+    query, context = assertion.query, assertion.context
+    for row in complete(memory.list_rows(query, context, Work(MOST_WORK))):
+        if isinstance(query, ObjectsQuery):
+            subject = Subject(query.subject.type, query.subject.id, query.subject_relation)
+            yield Check(row.ref, row.relation, subject, context)
+        else:
+            userset = RelationName(row.subject_relation) if row.subject_relation else None
+            yield Check(query.object, row.relation, Subject(row.ref.type, row.id, userset), context)

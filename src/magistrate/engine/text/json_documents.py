@@ -1,0 +1,450 @@
+"""Defines the JSON of a whole model, as the service reads and writes it (docs/models.md#json)."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from magistrate.engine.model.object_types import ObjectType, SourceDefinition, TypeAdditions, read_object_type
+from magistrate.engine.names import suggest_name
+from magistrate.engine.nesting import fold
+from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
+from magistrate.engine.rules.rule import RuleDefinition
+from magistrate.engine.terms import policy_name, relation_name, type_name
+from magistrate.engine.text.declarations import MAX_DESCRIPTION_LENGTH
+from magistrate.engine.text.document import (
+    GROUPS,
+    PARAMETER_TYPES,
+    AllowedClause,
+    ModelDocument,
+    NameAt,
+    PolicyDeclaration,
+    RelationDeclaration,
+    RuleClause,
+    RuleKind,
+    TypeDeclaration,
+    exact_document,
+)
+from magistrate.engine.text.expressions import find_end, write_expression
+from magistrate.errors import InvalidParameter, MissingParameter
+
+
+class RuleBody(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
+    """Represents a rule: `{}`, or an object with one of the members inheritIf, forAll and policy."""
+
+    inherit_if: str | None = None
+    for_all: str | None = None
+    of_type: str | None = None
+    with_relation: str | None = None
+    rules: "list[RuleBody | None] | None" = None
+    policy: str | None = None
+
+
+class TypeBody(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Represents an object type of a model. `created_at`, which answers have, is ignored."""
+
+    type: str
+    source: dict[str, Any] | None = None
+    relations: dict[str, RuleBody | None]
+    allowed_types: dict[str, list[str]] | None = None
+    description: str | None = None
+    descriptions: dict[str, str] | None = None
+    created_at: str | None = None
+
+
+class PolicyBody(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Represents a named policy of a model. `created_at`, which answers have, is ignored."""
+
+    name: str
+    parameters: dict[str, str] | None = None
+    expression: str
+    description: str | None = None
+    created_at: str | None = None
+
+
+class ModelBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Represents a whole model: its object types and its policies, in order."""
+
+    object_types: list[TypeBody] = []
+    policies: list[PolicyBody] = []
+
+
+B = TypeVar("B")
+
+_MEMBERS = ("objectTypes", "policies")
+_PLACE = re.compile(r" - at `\$([^`]*)`")
+_KEYS = re.compile(r"\[\.\.\.\]")
+
+
+class ModelMembers(NamedTuple):
+    """Holds the types and policies that have the right members, with their paths, and a fault for each other one."""
+
+    types: list[tuple[str, TypeBody]]
+    policies: list[tuple[str, PolicyBody]]
+    faults: list[InvalidParameter]
+
+
+def read_members(value: object) -> ModelMembers:
+    """Returns what parsed JSON has. An array is one of object types. The parameters of the faults are paths."""
+    if isinstance(value, Mapping):
+        faults = [*_find_unknown(value)]
+        types, policies = (_read_array(value, member, faults) for member in _MEMBERS)
+    elif isinstance(value, list):
+        types, policies, faults = value, [], []
+    else:
+        message = "must be an object with objectTypes and policies, or an array of object types"
+        return ModelMembers([], [], [InvalidParameter("model", message)])
+    return ModelMembers(
+        _read_each(types, "objectTypes", _read_type, faults),
+        _read_each(policies, "policies", _read_policy, faults),
+        faults,
+    )
+
+
+def _find_unknown(value: Mapping[str, object]) -> Iterable[InvalidParameter]:
+    for name in value:
+        if name not in _MEMBERS:
+            yield InvalidParameter(name[:64], f"is not a member of a model{suggest_name(name[:64], _MEMBERS)}")
+
+
+def _read_array(value: Mapping[str, object], member: str, faults: list[InvalidParameter]) -> list[object]:
+    array = value.get(member, [])
+    if isinstance(array, list):
+        return array
+    faults.append(InvalidParameter(member, "must be an array"))
+    return []
+
+
+def _read_each(
+    values: Sequence[object], name: str, read: Callable[[object, str], B], faults: list[InvalidParameter]
+) -> list[tuple[str, B]]:
+    bodies = []
+    for place, value in enumerate(values):
+        path = f"{name}[{place}]"
+        try:
+            bodies.append((path, read(value, path)))
+        except InvalidParameter as fault:
+            faults.append(fault)
+    return bodies
+
+
+def _read_type(value: object, path: str) -> TypeBody:
+    relations = value.get("relations") if isinstance(value, Mapping) else None
+    if not isinstance(value, Mapping) or not isinstance(relations, Mapping):
+        return _convert(value, TypeBody, path)
+    body = _convert({**value, "relations": {}}, TypeBody, path)
+    for key, rule in relations.items():
+        body.relations[key] = None if rule is None else _convert(rule, RuleBody, f"{path}.relations.{key}")
+    return body
+
+
+def _read_policy(value: object, path: str) -> PolicyBody:
+    return _convert(value, PolicyBody, path)
+
+
+def _convert(value: object, kind: type[B], path: str) -> B:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        found = _PLACE.search(str(error))
+        inner = _KEYS.sub("", found[1]) if found else ""
+        message = _PLACE.sub("", str(error))
+        raise InvalidParameter(f"{path}{inner}", message[0].lower() + message[1:]) from None
+    except RecursionError:
+        raise InvalidParameter(path, "is nested too deeply") from None
+
+
+SELF = "self"
+
+
+def render_body(document: ModelDocument) -> ModelBody:
+    """Returns the JSON of a document. Raises InvalidParameter if its version is older and it would become much too
+    large."""
+    exact = exact_document(document)
+    types = [_render_type(declared) for declared in exact.types.values()]
+    return ModelBody(types, [_render_policy(policy) for policy in exact.policies.values()])
+
+
+def _render_type(declared: TypeDeclaration) -> TypeBody:
+    relations = declared.relations.values()
+    return TypeBody(
+        type=declared.name.text,
+        source=json.loads(declared.source) if declared.source else None,
+        relations={one.name.text: render_rule_body(one.rule) if one.rule else RuleBody() for one in relations},
+        allowed_types={
+            one.name.text: [clause.text for clause in one.allowed] for one in relations if one.allowed is not None
+        }
+        or None,
+        description=declared.description or None,
+        descriptions={one.name.text: one.description for one in relations if one.description} or None,
+    )
+
+
+def _render_policy(policy: PolicyDeclaration) -> PolicyBody:
+    return PolicyBody(
+        name=policy.name.text,
+        parameters=policy.parameters,
+        expression=policy.expression,
+        description=policy.description or None,
+    )
+
+
+def render_rule_body(rule: RuleClause) -> RuleBody:
+    """Returns the JSON of a rule."""
+    body: RuleBody = fold(rule, lambda one: one.rules, _render_clause)
+    return body
+
+
+def _render_clause(rule: RuleClause, rules: Sequence[RuleBody]) -> RuleBody:
+    names = [name.text for name in rule.names]
+    match rule.kind:
+        case "computed":
+            return RuleBody(inherit_if=names[0])
+        case "arrow" if len(names) == 3:
+            return RuleBody(inherit_if=names[0], of_type=names[2], with_relation=names[1])
+        case "arrow":
+            arrows = [RuleBody(inherit_if=names[0], of_type=one, with_relation=names[1]) for one in names[2:]]
+            return RuleBody(inherit_if="anyOf", rules=[*arrows])
+        case "for_all":
+            return RuleBody(for_all=names[0], of_type=names[2], with_relation=names[1])
+        case "policy":
+            return RuleBody(policy=names[0])
+        case "self":
+            return RuleBody(inherit_if=SELF)
+        case "nobody":
+            return RuleBody()
+        case _:
+            return RuleBody(inherit_if=GROUPS[rule.kind], rules=[*rules])
+
+
+T = TypeVar("T")
+Locate = Callable[[str], tuple[int, int]]
+"""Returns the line and the column of what a path names, such as `objectTypes[3].relations.viewer`."""
+
+_ALLOWED = re.compile(r"([a-z0-9_-]{1,64})(:\*)?(?:#([A-Za-z0-9_-]{1,64}))?")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KINDS: Mapping[str, RuleKind] = {"anyOf": "any_of", "allOf": "all_of", "noneOf": "none_of"}
+
+
+def read_body(members: ModelMembers, locate: Locate) -> tuple[ModelDocument, list[InvalidParameter]]:
+    """Returns the document of a model in JSON, and what is wrong with it: one fault at most for each type and policy,
+    with its path as parameter."""
+    document = ModelDocument()
+    faults = [*members.faults]
+    for path, type_body in members.types:
+        try:
+            declared = _TypeReader(type_body, path, locate).read()
+            _add(document.types, declared.name.text, declared, f"{path}.type")
+        except InvalidParameter as fault:
+            faults.append(fault)
+    for path, policy_body in members.policies:
+        try:
+            policy = _declare_policy(policy_body, path, locate)
+            _add(document.policies, policy.name.text, policy, f"{path}.name")
+        except InvalidParameter as fault:
+            faults.append(fault)
+    return document, faults
+
+
+def _add(declared: dict[str, T], name: str, value: T, path: str) -> None:
+    if name in declared:
+        raise InvalidParameter(path, f"{name} is declared twice")
+    declared[name] = value
+
+
+class _TypeReader:
+    """Reads one object type. Raises InvalidParameter for the first fault."""
+
+    def __init__(self, body: TypeBody, path: str, locate: Locate) -> None:
+        self._body = body
+        self._path = path
+        self._locate = locate
+        self._at = (0, 0)
+
+    def read(self) -> TypeDeclaration:
+        body, path = self._body, self._path
+        name = NameAt(type_name(body.type, f"{path}.type"), *self._locate(f"{path}.type"))
+        declared = TypeDeclaration(name, description=_read_description(body.description, f"{path}.description"))
+        declared.source = json.dumps(body.source, ensure_ascii=False, separators=(",", ":")) if body.source else ""
+        for key, rule in body.relations.items():
+            declared.relations[key] = self._read_relation(key, rule)
+        for key, texts in (body.allowed_types or {}).items():
+            self._find(declared, key, "allowedTypes").allowed = self._read_allowed(key, texts)
+        for key, text in (body.descriptions or {}).items():
+            description = _read_description(text, f"{path}.descriptions.{key}")
+            self._find(declared, key, "descriptions").description = description
+        return declared
+
+    def _find(self, declared: TypeDeclaration, key: str, member: str) -> RelationDeclaration:
+        if key not in declared.relations:
+            hint = suggest_name(key[:64], declared.relations)
+            raise InvalidParameter(f"{self._path}.{member}", f"{key[:64]} is no relation of the type{hint}")
+        return declared.relations[key]
+
+    def _read_relation(self, key: str, rule: RuleBody | None) -> RelationDeclaration:
+        path = f"{self._path}.relations"
+        if not key:
+            raise InvalidParameter(path, "the name of a relation must not be empty")
+        self._at = self._locate(f"{path}.{key}")
+        relation = RelationDeclaration(NameAt(relation_name(key, path), *self._at))
+        read = fold(rule, lambda one: _list_rules(one, f"{path}.{key}"), self._read_rule(f"{path}.{key}"))
+        if read.kind != "nobody":
+            relation.rule, relation.inherit = read, relation.name
+        return relation
+
+    def _read_allowed(self, key: str, texts: Sequence[str]) -> list[AllowedClause]:
+        path = f"{self._path}.allowedTypes"
+        line, column = self._locate(f"{path}.{key}")
+        allowed: dict[str, AllowedClause] = {}
+        for text in texts:
+            found = _ALLOWED.fullmatch(text)
+            if found is None:
+                message = f"{text[:64]!r} is not like user, user:*, group#member or group:*#member"
+                raise InvalidParameter(f"{path}.{key}", message)
+            if text in allowed:
+                raise InvalidParameter(f"{path}.{key}", f"{text} is there twice")
+            relation = NameAt(relation_name(found[3], f"{path}.{key}"), line, column) if found[3] else None
+            allowed[text] = AllowedClause(NameAt(found[1], line, column), bool(found[2]), relation)
+        return [*allowed.values()]
+
+    def _read_rule(self, path: str) -> Callable[[RuleBody | None, Sequence[RuleClause]], RuleClause]:
+        at = self._at
+
+        def read(body: RuleBody | None, rules: Sequence[RuleClause]) -> RuleClause:
+            clause = _read_clause(body, rules, path, SELF in self._body.relations)
+            clause.line, clause.column = at
+            clause.names = tuple(name._replace(line=at[0], column=at[1]) for name in clause.names)
+            return clause
+
+        return read
+
+
+def _list_rules(body: RuleBody | None, path: str) -> Sequence[RuleBody | None]:
+    """Returns the rules in a rule, after checking which members it has. Raises InvalidParameter."""
+    if body is None:
+        return ()
+    if [bool(body.inherit_if), body.for_all is not None, body.policy is not None].count(True) > 1:
+        raise InvalidParameter(path, "a rule has one of the members inheritIf, forAll and policy")
+    if body.rules is not None and not body.rules:
+        raise InvalidParameter(f"{path}.rules", "must be greater than or equal to 1")
+    if body.inherit_if not in _KINDS:
+        return ()
+    if body.rules is None:
+        raise MissingParameter(f"{path}.rules")
+    return body.rules
+
+
+def _read_clause(body: RuleBody | None, rules: Sequence[RuleClause], path: str, has_self: bool) -> RuleClause:
+    """Returns one rule, given those in it. Raises InvalidParameter."""
+    if body is None:
+        return RuleClause("nobody")
+    if body.policy is not None:
+        return RuleClause("policy", (NameAt(policy_name(body.policy, f"{path}.policy")),))
+    if body.for_all is not None:
+        return RuleClause("for_all", _read_link(body.for_all, body, path, "forAll"))
+    if not body.inherit_if:
+        if body.rules is not None or body.of_type or body.with_relation:
+            raise MissingParameter(f"{path}.inheritIf")
+        return RuleClause("nobody")
+    if body.inherit_if in _KINDS:
+        return _join_arrows(RuleClause(_KINDS[body.inherit_if], rules=[*rules]))
+    if body.of_type or body.with_relation:
+        return RuleClause("arrow", _read_link(body.inherit_if, body, path, "inheritIf"))
+    if body.inherit_if == SELF and not has_self:
+        return RuleClause("self")
+    return RuleClause("computed", (NameAt(relation_name(body.inherit_if, f"{path}.inheritIf")),))
+
+
+def _read_link(relation: str, body: RuleBody, path: str, member: str) -> tuple[NameAt, ...]:
+    return (
+        NameAt(relation_name(relation, f"{path}.{member}")),
+        NameAt(relation_name(body.with_relation, f"{path}.withRelation")),
+        NameAt(type_name(body.of_type, f"{path}.ofType")),
+    )
+
+
+def _join_arrows(group: RuleClause) -> RuleClause:
+    """Returns a group, or if it says the same, one arrow with several types: JSON has a rule for each type."""
+    first = group.rules[0]
+    if group.kind != "any_of" or len(group.rules) < 2 or any(len(one.names) != 3 for one in group.rules):
+        return group
+    links = {(one.kind, one.relation.text, one.link.text) for one in group.rules}
+    types = {one.types[0].text: one.types[0] for one in group.rules}
+    if first.kind != "arrow" or len(links) > 1 or len(types) < len(group.rules):
+        return group
+    return RuleClause("arrow", (*first.names[:2], *types.values()))
+
+
+def _declare_policy(body: PolicyBody, path: str, locate: Locate) -> PolicyDeclaration:
+    name = NameAt(policy_name(body.name, f"{path}.name"), *locate(f"{path}.name"))
+    for parameter, of_type in (body.parameters or {}).items():
+        if not _PARAMETER.fullmatch(parameter):
+            raise InvalidParameter(f"{path}.parameters", f"'{parameter[:64]}' cannot be the name of a parameter")
+        if of_type not in PARAMETER_TYPES:
+            message = f"'{of_type[:64]}' is not the type of a parameter; the types are {', '.join(PARAMETER_TYPES)}"
+            raise InvalidParameter(f"{path}.parameters.{parameter}", message)
+    if not body.expression.strip():
+        raise MissingParameter(f"{path}.expression")
+    written = write_expression(body.expression)
+    if find_end(f"{written}}}", 0) != len(written):
+        raise InvalidParameter(f"{path}.expression", "has brackets { } that do not match, or is too long")
+    description = _read_description(body.description, f"{path}.description")
+    return PolicyDeclaration(name, body.parameters or {}, body.expression, description)
+
+
+def _read_description(text: str | None, path: str) -> str:
+    if text and len(text) > MAX_DESCRIPTION_LENGTH:
+        raise InvalidParameter(path, f"must be at most {MAX_DESCRIPTION_LENGTH} characters long")
+    if text and "\0" in text:
+        raise InvalidParameter(path, "cannot have the character U+0000")
+    return text or ""
+
+
+S = TypeVar("S")
+
+
+class ModelContent(NamedTuple):
+    """Holds what a model consists of, in the order of the document."""
+
+    types: list[ObjectType]
+    policies: list[NamedPolicy]
+
+
+def build_content(document: ModelDocument) -> ModelContent:
+    """Returns the types and policies of a document. Raises InvalidParameter, with the path of the fault in the JSON of
+    the model, for the first that could not be written."""
+    body = render_body(document)
+    content = ModelContent([], [])
+    for place, type_body in enumerate(body.object_types):
+        try:
+            content.types.append(_build_type(type_body))
+        except InvalidParameter as fault:
+            raise fault.within(f"objectTypes[{place}].") from None
+    for place, policy in enumerate(body.policies):
+        try:
+            content.policies.append(_build_policy(policy))
+        except InvalidParameter as fault:
+            raise fault.within(f"policies[{place}].") from None
+    return content
+
+
+def _build_type(body: TypeBody) -> ObjectType:
+    source = None if body.source is None else _convert_rendered(body.source, SourceDefinition, "source")
+    rules = _convert_rendered(msgspec.to_builtins(body.relations), dict[str, RuleDefinition | None], "relations")
+    allowed = {relation: tuple(texts) for relation, texts in (body.allowed_types or {}).items()}
+    return read_object_type(
+        body.type, source, rules, TypeAdditions(allowed or None, body.description, body.descriptions)
+    )
+
+
+def _build_policy(body: PolicyBody) -> NamedPolicy:
+    return read_named_policy(body.name, body.parameters, body.expression, body.description)
+
+
+def _convert_rendered(value: Mapping[str, Any], kind: type[S], parameter: str) -> S:
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise InvalidParameter(parameter, str(error)) from None

@@ -1,0 +1,299 @@
+"""Reads single statements: relations with their brackets, rules, and the heads of policies."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from magistrate.engine.names import nearest_name
+from magistrate.engine.terms import KEYWORDS, MAX_NAME_LENGTH
+from magistrate.engine.text.document import (
+    GROUPS,
+    PARAMETER_TYPES,
+    VERSIONS,
+    AllowedClause,
+    NameAt,
+    RuleClause,
+    RuleKind,
+)
+from magistrate.engine.text.faults import StatementRefusal
+
+TOKEN = re.compile(r"[A-Za-z0-9_-]++|//[^\n]*+|[^ \t\r\n]")
+"""Matches a word, a comment, or any other character."""
+
+_WORD = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class LineReader:
+    """Reads a line of a text from left to right. `token` is the next word or sign, empty at the end of the line, and
+    `column` is where it begins, from 1."""
+
+    __slots__ = ("_end", "_line_end", "_start", "_text", "_tokens", "column", "line", "token")
+
+    def __init__(self, text: str, line: int, start: int, offset: int, line_end: int) -> None:
+        """`start` is the offset of the line, `offset` that of its first word."""
+        self.line = line
+        self._text = text
+        self._start = start
+        self._line_end = line_end
+        self._tokens = TOKEN.finditer(text, offset, line_end)
+        self._end = offset
+        self.advance()
+
+    def advance(self) -> None:
+        """Goes to the next token. A comment is where the line ends."""
+        found = next(self._tokens, None)
+        if found is None:
+            self._end_here()
+            return
+        self.token = found[0]
+        if self.token.startswith("//"):
+            self._end_here()
+            return
+        self.column = found.start() - self._start + 1
+        self._end = found.end()
+
+    def _end_here(self) -> None:
+        self.token = ""
+        self.column = self._end - self._start + 1
+
+    def take(self, token: str) -> bool:
+        """Goes past a token, if it is the next one; returns whether it was."""
+        is_next = self.token == token
+        if is_next:
+            self.advance()
+        return is_next
+
+    def demand(self, token: str, context: str) -> None:
+        """Goes past a token. Raises StatementRefusal if another one is next."""
+        if not self.take(token):
+            raise self.refuse("unexpected_token", f"expected {token} {context}, found {self.next_token}")
+
+    def take_name(self, kind: str) -> NameAt:
+        """Returns the next word. Raises StatementRefusal if no word is next; `kind` says what it would be."""
+        if not _WORD.match(self.token):
+            raise self.refuse("missing_name", f"expected {kind}, found {self.next_token}")
+        name = NameAt(self.token, self.line, self.column)
+        self.advance()
+        return name
+
+    def demand_end(self) -> None:
+        """Raises StatementRefusal unless the line ends here."""
+        if self.token:
+            raise self.refuse("unexpected_token", f"expected the end of the line, found {self.next_token}")
+
+    @property
+    def remaining(self) -> str:
+        """Returns the line from the next token on."""
+        return self._text[self._start + self.column - 1 : self._line_end]
+
+    def find_last(self, sign: str) -> int:
+        """Returns the column of the last such character of the line, or 0."""
+        return max(0, self._text.rfind(sign, self._start, self._line_end) - self._start + 1)
+
+    @property
+    def next_token(self) -> str:
+        """Returns the next token as messages show it."""
+        if not self.token:
+            return "the end of the line"
+        if self.token.isprintable():
+            return f"'{self.token[:64]}'"
+        return f"the character U+{ord(self.token[0]):04X}"
+
+    def refuse(self, code: str, message: str, suggestion: str = "") -> StatementRefusal:
+        """Returns the error at the next token."""
+        return StatementRefusal(code, message, self.column, suggestion)
+
+
+Require = Callable[[str, str, int], None]
+"""Checks that the version of a text has something: takes the version, what it is, and its column."""
+
+RULE_WORDS = ("relation", "policy", "self", "nobody", *GROUPS)
+"""Lists the words that a rule can begin with."""
+
+_TYPE_NAME = re.compile(r"[a-z0-9_-]+")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KINDS: dict[str, RuleKind] = {"any_of": "any_of", "all_of": "all_of", "none_of": "none_of"}
+
+
+def read_version(reader: LineReader) -> str:
+    """Returns the version, which is next."""
+    written = reader.remaining.partition("//")[0].strip()
+    if not written:
+        raise reader.refuse("unknown_version", f"expected a version: {', '.join(VERSIONS)}")
+    if written not in VERSIONS:
+        message = f"version '{written[:64]}' is not known; the versions are {', '.join(VERSIONS)}"
+        raise reader.refuse("unknown_version", message, nearest_name(written, VERSIONS))
+    return written
+
+
+def read_type_name(reader: LineReader, kind: str = "the name of a type") -> NameAt:
+    name = reader.take_name(kind)
+    if not _TYPE_NAME.fullmatch(name.text):
+        message = f"the name of a type has lower-case letters, digits, - and _; '{name.text[:64]}' has others"
+        raise StatementRefusal("invalid_name", message, name.column, name.text.lower()[:64])
+    return _check_length(name)
+
+
+def read_relation_name(reader: LineReader, kind: str = "the name of a relation") -> NameAt:
+    name = reader.take_name(kind)
+    if name.text in KEYWORDS:
+        message = f"'{name.text}' is a keyword and cannot be the name of a relation"
+        raise StatementRefusal("invalid_name", message, name.column)
+    return _check_length(name)
+
+
+def read_policy_name(reader: LineReader) -> NameAt:
+    return _check_length(reader.take_name("the name of a policy"))
+
+
+def _check_length(name: NameAt) -> NameAt:
+    if len(name.text) > MAX_NAME_LENGTH:
+        message = f"a name has at most {MAX_NAME_LENGTH} characters; this one has {len(name.text)}"
+        raise StatementRefusal("invalid_name", message, name.column)
+    return name
+
+
+def read_allowed(reader: LineReader, require: Require) -> list[AllowedClause]:
+    """Returns what stands in the brackets of a relation, the first of which is next."""
+    require("0.2", "brackets behind a relation", reader.column)
+    reader.demand("[", "before the allowed types")
+    if reader.take("]"):
+        return []
+    allowed: dict[str, AllowedClause] = {}
+    while not allowed or reader.take(","):
+        column = reader.column
+        clause = _read_allowed_type(reader, require)
+        if clause.text in allowed:
+            raise StatementRefusal("repeated_type", f"{clause.text} stands in the brackets twice", column)
+        allowed[clause.text] = clause
+    reader.demand("]", "behind the allowed types")
+    return [*allowed.values()]
+
+
+def _read_allowed_type(reader: LineReader, require: Require) -> AllowedClause:
+    clause = AllowedClause(read_type_name(reader, "a type"))
+    if reader.token == ":":
+        require("1.0", "a wildcard in brackets", reader.column)
+        reader.advance()
+        reader.demand("*", "behind the colon")
+        clause.is_wildcard = True
+    if reader.take("#"):
+        clause.relation = read_relation_name(reader)
+    return clause
+
+
+def read_rule(reader: LineReader, require: Require) -> RuleClause:
+    """Returns the rule that begins at the next word; a group has no rules yet."""
+    line, column, word = reader.line, reader.column, reader.token
+    if word not in RULE_WORDS:
+        message = f"expected a rule ({', '.join(RULE_WORDS)}), found {reader.next_token}"
+        raise reader.refuse("unknown_keyword", message, nearest_name(word, RULE_WORDS) if word else "")
+    reader.advance()
+    rule = _READERS[word](reader, word, column, require)
+    rule.line, rule.column = line, column
+    reader.demand_end()
+    return rule
+
+
+def _read_relation_rule(reader: LineReader, word: str, column: int, require: Require) -> RuleClause:
+    relation = read_relation_name(reader)
+    if reader.token == "for":
+        require("1.0", "`for all`", reader.column)
+        reader.advance()
+        reader.demand("all", "behind for")
+        link, types = _read_link(reader, "for all")
+        if len(types) > 1:
+            message = "`for all` has one type in its brackets; write a rule for each type"
+            raise StatementRefusal("several_types", message, types[1].column)
+        return RuleClause("for_all", (relation, link, *types))
+    if reader.take("on"):
+        link, types = _read_link(reader, "on")
+        return RuleClause("arrow", (relation, link, *types))
+    if reader.token:
+        message = f"expected on or the end of the line, found {reader.next_token}"
+        raise reader.refuse("unexpected_token", message, nearest_name(reader.token, ("on", "for all")))
+    return RuleClause("computed", (relation,))
+
+
+def _read_link(reader: LineReader, word: str) -> tuple[NameAt, list[NameAt]]:
+    link = read_relation_name(reader, f"the name of a relation behind {word}")
+    reader.demand("[", f"behind {word} {link.text[:64]}, with the types of the related objects")
+    types: dict[str, NameAt] = {}
+    while not types or reader.take(","):
+        one = read_type_name(reader, "a type")
+        if one.text in types:
+            raise StatementRefusal("repeated_type", f"{one.text} stands in the brackets twice", one.column)
+        types[one.text] = one
+    if reader.token in ("#", ":"):
+        message = f"the brackets behind {word} hold types of objects only, without {reader.token}"
+        raise reader.refuse("unexpected_token", message)
+    reader.demand("]", "behind the types")
+    return link, [*types.values()]
+
+
+def _read_policy_rule(reader: LineReader, word: str, column: int, require: Require) -> RuleClause:
+    require("0.3", "policies", column)
+    return RuleClause("policy", (read_policy_name(reader),))
+
+
+def _read_self(reader: LineReader, word: str, column: int, require: Require) -> RuleClause:
+    require("1.0", f"`{word}`", column)
+    return RuleClause("self" if word == "self" else "nobody")
+
+
+def _read_group(reader: LineReader, word: str, column: int, require: Require) -> RuleClause:
+    return RuleClause(_KINDS[word])
+
+
+_READERS: Mapping[str, Callable[[LineReader, str, int, Require], RuleClause]] = {
+    "relation": _read_relation_rule,
+    "policy": _read_policy_rule,
+    "self": _read_self,
+    "nobody": _read_self,
+    **dict.fromkeys(GROUPS, _read_group),
+}
+
+
+def read_parameters(reader: LineReader) -> dict[str, str]:
+    """Returns the parameters of a policy, whose first bracket is next."""
+    reader.demand("(", "behind the name of a policy")
+    parameters: dict[str, str] = {}
+    if reader.take(")"):
+        return parameters
+    while not parameters or reader.take(","):
+        name = reader.take_name("the name of a parameter")
+        if not _PARAMETER.fullmatch(name.text):
+            message = f"the name of a parameter has letters, digits and _, and begins with no digit: '{name.text[:64]}'"
+            raise StatementRefusal("invalid_name", message, name.column)
+        if name.text in parameters:
+            raise StatementRefusal("repeated_parameter", f"parameter {name.text[:64]} is there twice", name.column)
+        parameters[name.text] = _read_parameter_type(reader, name.text)
+    reader.demand(")", "behind the parameters")
+    return parameters
+
+
+def _read_parameter_type(reader: LineReader, name: str) -> str:
+    of_type = reader.take_name(f"the type of parameter {name[:64]}")
+    if of_type.text not in PARAMETER_TYPES:
+        message = f"'{of_type.text[:64]}' is not the type of a parameter; the types are {', '.join(PARAMETER_TYPES)}"
+        suggestion = nearest_name(of_type.text, PARAMETER_TYPES)
+        raise StatementRefusal("unknown_parameter_type", message, of_type.column, suggestion)
+    return of_type.text
+
+
+_DECODER = json.JSONDecoder()
+
+
+def read_source(reader: LineReader) -> str:
+    """Returns the text of the JSON object that is next. Raises StatementRefusal."""
+    written = reader.remaining
+    try:
+        value, end = _DECODER.raw_decode(written)
+    except (ValueError, RecursionError):
+        value, end = None, 0
+    if not isinstance(value, dict):
+        raise reader.refuse("invalid_source", "expected a JSON object behind source, on the same line")
+    if written[end:].partition("//")[0].strip():
+        message = "expected the end of the line behind the object"
+        raise StatementRefusal("unexpected_token", message, reader.column + end)
+    return written[:end]

@@ -1,0 +1,179 @@
+"""Decides checks from the graph cache and an overlay of added warrants.
+
+The added warrants are merged into what the cache has while a walk reads it: into the entries of the objects they are
+on, and into the membership closure of the subject. The cache itself stays as it is, and what a walk misses is read and
+cached without them.
+"""
+
+from collections.abc import Container, Mapping, Sequence, Set
+from functools import cached_property
+
+from magistrate.engine.cache.closures import GivenIds, Member, MembershipClosure
+from magistrate.engine.cache.entries import ALL_SUBJECTS, UNREADABLE, Entry, join_names, read_entry
+from magistrate.engine.cache.graph import Graph
+from magistrate.engine.cache.segments import AbsentKeys, Capacity, Key, SparseSegment
+from magistrate.engine.cache.views import PlanView
+from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.evaluation.work import Work
+from magistrate.engine.names import WILDCARD, ObjectId, TypeName
+from magistrate.engine.walk.walk import GivenUp, Walk
+from magistrate.engine.warrants.overlay import Overlay, WarrantKey, warrant_key
+from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
+from magistrate.engine.warrants.warrant import Warrant
+
+
+class OverlaidViews(dict[int, PlanView]):
+    """Maps the numbers of views to the views themselves or, where the overlay has warrants for a view, to one that
+    includes them. Each is looked up when it is first needed."""
+
+    def __init__(self, graph: Graph, overlay: Overlay) -> None:
+        super().__init__()
+        self._graph = graph
+        self._overlay = overlay
+        self._relations = overlay.relations
+
+    def __missing__(self, number: int) -> PlanView:
+        view = self._graph.views[number]
+        if not view.relations.isdisjoint(self._relations):
+            view = self._overlay_view(view)
+        self[number] = view
+        return view
+
+    def _overlay_view(self, view: PlanView) -> PlanView:
+        requests = [request for request in view.requests if self._overlay.affects(request)]
+        if not requests:
+            return view
+        added = _AddedEntries(self._graph, view, requests, self._overlay)
+        return view.with_entries(_OverlaidSegment(view.entries, added), _OverlaidSegment(view.points, added))
+
+
+class _AddedEntries:
+    """Reads the entries that consist of added warrants alone, each once."""
+
+    def __init__(self, graph: Graph, view: PlanView, requests: Sequence[WarrantsByObject], overlay: Overlay) -> None:
+        self._graph = graph
+        self._view = view
+        self._requests = requests
+        self._overlay = overlay
+        self._entries: dict[ObjectId, Entry] = {}
+
+    @cached_property
+    def ids(self) -> Container[str]:
+        """Returns a container of the ids of the objects that have such an entry. Views that the membership closure of
+        the subject stands for are not read, so it is often not needed."""
+        ids = {id for request in self._requests for id in self._overlay.find_objects(request)}
+        return ALL_SUBJECTS if WILDCARD in ids else ids
+
+    def find(self, id: ObjectId) -> Entry:
+        """Returns the entry of an object, which is among `ids`."""
+        entry = self._entries.get(id)
+        if entry is None:
+            entry = self._entries[id] = self._read(id)
+        return entry
+
+    def _read(self, id: ObjectId) -> Entry:
+        added: dict[int, Warrant] = {}
+        for request in self._requests:
+            for warrant in self._overlay.find(WarrantRead(request, (id, WILDCARD))):
+                added[warrant.number] = warrant
+        view = self._view
+        return read_entry(view.plan, view.subject_type, added.values(), self._graph, is_whole=True)
+
+
+_NO_KEYS = AbsentKeys(Capacity(0))
+
+
+class _OverlaidSegment(SparseSegment[Entry]):
+    """Finds the entries of a segment, each with the added warrants; keeps nothing itself and takes no capacity."""
+
+    __slots__ = ()
+
+    def __init__(self, stored: SparseSegment[Entry], added: _AddedEntries) -> None:
+        self.young = _OverlaidEntries(stored, added)
+        self.absent = _NO_KEYS  # an added warrant may be on an object that has nothing else
+
+    def find(self, key: Key) -> Entry | None:
+        return None  # `young` has looked for it in both generations
+
+
+class _OverlaidEntries(dict[Key, Entry]):
+    """Holds the entries that consist of stored and added warrants."""
+
+    def __init__(self, stored: SparseSegment[Entry], added: _AddedEntries) -> None:
+        super().__init__()
+        self._stored = stored
+        self._added = added
+
+    def get(self, key: Key, default: object = None) -> Entry | None:  # type: ignore[override]  # without a default
+        stored = self._stored.young.get(key) or self._stored.find(key)
+        id = key[0] if isinstance(key, tuple) else str(key)
+        if stored is None or id not in self._added.ids:
+            return stored
+        if key not in self:
+            self[key] = join_entries(stored, self._added.find(ObjectId(id)))
+        return self[key]
+
+
+def join_entries(entry: Entry, more: Entry) -> Entry:
+    """Returns an entry with the warrants of both; `direct` is None if it is None in the first.
+
+    It is UNREADABLE if the same policy is on the same warrant in both: which of them counts, and so how old it is, is
+    decided by the overlay."""
+    if not entry.is_readable or not more.is_readable:
+        return UNREADABLE
+    if entry.conditioned and not _keys(entry).isdisjoint(_keys(more)):
+        return UNREADABLE
+    return Entry(
+        direct=None if entry.direct is None else join_names(entry.direct, more.direct or ""),
+        own=join_names(entry.own, more.own),
+        closed=entry.closed + more.closed,
+        targets=entry.targets + more.targets,
+        conditioned=entry.conditioned + more.conditioned,
+        size=entry.size + more.size,
+    )
+
+
+def _keys(entry: Entry) -> Set[WarrantKey]:
+    return {warrant_key(conditioned.warrant) for conditioned in entry.conditioned}
+
+
+class OverlaidWalk(Walk):
+    """Decides checks as if the warrants of the overlay had been written.
+
+    It gives up if stored warrants may have to be taken away: if the overlay removes any, or adds one that is not in
+    force and may count instead of a stored one. One that is in force gives what a stored one without its time limits
+    gives, whatever the limits of that. It also gives up if the model of the graph lacks a pattern of those it adds.
+    """
+
+    __slots__ = ("_added_groups", "_closures", "_is_possible", "_overlay")
+
+    def __init__(self, graph: Graph, now: int, work: Work, shares: bool, overlay: Overlay) -> None:
+        super().__init__(graph, now, work, shares)
+        in_force = overlay.remove_limits(now) if overlay.only_adds else None
+        self._is_possible = in_force is not None and overlay.patterns <= graph.model.patterns
+        self._overlay = in_force or overlay
+        self._views = OverlaidViews(graph, self._overlay)
+        self._added_groups: dict[TypeName, Mapping[Member, GivenIds]] = {}
+        self._closures: dict[tuple[TypeName, ObjectId], MembershipClosure] = {}
+
+    def decide(self, check: Check) -> Decision | None:
+        if not self._is_possible:
+            raise GivenUp
+        return super().decide(check)
+
+    def _find_closure(self) -> MembershipClosure:
+        of_type, id = self._subject_type, self._subject_id
+        stored = super()._find_closure()
+        if not stored.is_complete:
+            return stored  # the walk then expands groups from the object's side, with the added warrants
+        memberships = self._graph.memberships(of_type)
+        if of_type not in self._added_groups:
+            self._added_groups[of_type] = memberships.find_groups(self._overlay.ids_by_kind)
+        added = self._added_groups[of_type]
+        if not added:
+            return stored
+        closure = self._closures.get((of_type, id))
+        if closure is None:
+            closure = self._closures[of_type, id] = memberships.extend_closure(stored, added)
+        memberships.grow(closure, self.work)
+        return closure

@@ -1,0 +1,322 @@
+"""Finds the relations on objects that the changes between two states affect, and the subjects whom they concern."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
+
+from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
+from magistrate.engine.cache.graph import CheckpointNeeded, Graph
+from magistrate.engine.difference.comparison import (
+    Affected,
+    Concerned,
+    SubjectSets,
+    combine_sets,
+    decide_checks,
+    find_subject_sets,
+)
+from magistrate.engine.difference.influences import Influences
+from magistrate.engine.difference.origins import ChangeOrigin, list_type_origins, list_warrant_origins
+from magistrate.engine.difference.reverse_expansion import ObjectRelation, ReverseExpansion
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.conditions import ANY_CONTEXT, PolicyEvaluator
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
+from magistrate.engine.evaluation.work import WORK_BETWEEN_LOOKS, Container, Work
+from magistrate.engine.lists.objects import find_objects
+from magistrate.engine.lists.reverse_graph import ReverseGraph, Target
+from magistrate.engine.lists.search import Checkpoints, Search, Steps
+from magistrate.engine.lists.subjects import Root, SubjectSearch
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.walk.walk import GivenUp, Walk
+from magistrate.operations.checks.evaluating import complete_run, release_run
+from magistrate.operations.checks.graph import compile_groups
+from magistrate.operations.difference.filters import Narrowing, list_subject_types
+from magistrate.operations.difference.states import ComparedState, StateComparison
+from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
+
+FEW_CHECKS = 50
+"""Sets the number of checks from which on a graph is built; for fewer, it costs more than it saves."""
+MOST_WARRANTS = 50_000
+"""Limits the warrants that the graph caches. It is freed in one step, which takes a few milliseconds for so many."""
+MOST_ROUNDS = 40
+"""Limits the rounds of reads for the checks of one call."""
+
+
+class StateGraph:
+    """Holds the graph of one state, which is built when it is first needed."""
+
+    def __init__(self, state: ComparedState, work: Work) -> None:
+        self._state = state
+        self._work = work
+        self._graph: Graph | None = None
+
+    async def decide(self, checks: Sequence[Check]) -> list[Truth | None]:
+        """Returns the value of each check, None where it needs an evaluation. Raises BudgetExceeded."""
+        graph = await self._find_graph()
+        values: list[Truth | None] = [None] * len(checks)
+        waiting, fetched = list(range(len(checks))), frozenset[object]()
+        walk = Walk(graph, self._state.now, self._work, shares=True)
+        for _ in range(MOST_ROUNDS):
+            waiting = await self._walk(walk, checks, waiting, values)
+            if not waiting or not walk.missing or walk.missing.keys() == fetched:
+                break  # all is decided, or the graph has no capacity for the rest
+            fetched = walk.missing.keys()
+            await self._fetch(graph, walk.missing)
+            walk.resume_checks()
+        return values
+
+    async def _find_graph(self) -> Graph:
+        if self._graph is None:
+            model = self._state.model
+            await compile_groups(model)
+            self._graph = Graph(model, self._state.at, MOST_WARRANTS)
+        return self._graph
+
+    async def _walk(
+        self, walk: Walk, checks: Sequence[Check], waiting: Sequence[int], values: list[Truth | None]
+    ) -> list[int]:
+        """Decides the checks at these places as far as possible, and returns the places of those that miss
+        something."""
+        missing: list[int] = []
+        left = list(reversed(waiting))
+        while left:
+            try:
+                if self._work.needs_checkpoint:
+                    raise CheckpointNeeded
+                decision = walk.decide(checks[left[-1]])
+            except CheckpointNeeded:
+                await take_checkpoint(self._work)
+                self._work.pass_checkpoint()
+                continue
+            except GivenUp:
+                left.pop()
+                continue
+            place = left.pop()
+            if decision is None:
+                missing.append(place)
+            else:
+                values[place] = TRUE if decision.is_authorized else FALSE
+        return missing
+
+    async def _fetch(self, graph: Graph, missing: MissingEntries) -> None:
+        """Reads what is missing and caches it. Raises BudgetExceeded."""
+        fetch = Fetch(graph, missing)
+        while (wanted := fetch.reads()) is not None:
+            reads, most = wanted
+            warrants = (await self._state.reader.read_warrants(reads, self._state.at, most)).warrants
+            fetch.take(warrants)
+            while not fetch.keep(WORK_BETWEEN_LOOKS):
+                if is_time_up():
+                    await checkpoint()
+            self._work.spend(sum(map(len, warrants)))
+
+
+T = TypeVar("T")
+
+UNNAMED = ObjectId("?")
+"""Stands for an object that no warrant names: no object can have this id. It is the same object in both roles."""
+
+MOST_ALONE = 32
+"""Limits the relations on objects that are searched again, each by itself, if one of them rests on its own negation:
+each search may read what all the others do."""
+
+
+class StateSearch:
+    """Evaluates relations in one state. Checks, whose context is ANY_CONTEXT, share what earlier ones read."""
+
+    def __init__(self, state: ComparedState, types: Sequence[TypeName], work: Work) -> None:
+        self.state = state
+        self.work = work
+        self.evaluation = Evaluation(state.model, state.now, work)
+        self.types = types
+        self._graph = StateGraph(state, work)
+
+    async def run(self, steps: Steps[T], remains: Sequence[Container] = ()) -> T:
+        """Returns the outcome of these steps, and dismantles what remains of them."""
+        search = Search(self.state.model, self.work, steps, remains)
+        return await complete_run(self.state.reader, search, self.state.at)
+
+    async def check(self, checks: Sequence[Check]) -> Sequence[Truth]:
+        """Returns the values of these checks."""
+        if len(checks) < FEW_CHECKS:
+            return await self.run(decide_checks(self.evaluation, checks)) if checks else ()
+        known = await self._graph.decide(checks)
+        rest = [check for check, value in zip(checks, known, strict=True) if value is None]
+        values = iter(await self.run(decide_checks(self.evaluation, rest)) if rest else ())
+        return [next(values) if value is None else value for value in known]
+
+    async def find_sets(self, roots: Sequence[Root]) -> Mapping[Root, SubjectSets | None]:
+        """Returns the subjects of each of these relations on objects; None where it rests on its own negation, or one
+        of many others does."""
+        found = await self._find_together(roots)
+        if 1 < len(roots) <= MOST_ALONE and None in found.values():
+            alone = [await self._find_together([root]) for root in roots]
+            found = {root: sets for one in alone for root, sets in one.items()}
+        return found
+
+    async def _find_together(self, roots: Sequence[Root]) -> Mapping[Root, SubjectSets | None]:
+        if not roots:
+            return {}
+        conditions = self.build_conditions()
+        found = await self._search(roots, conditions)
+        if not conditions.depends_on_context:
+            return found
+        alone = await self._search(roots, PolicyEvaluator({}, self.state.now, self.work))
+        both = ((root, sets, alone[root]) for root, sets in found.items())
+        return {root: combine_sets(one, other) if one and other else None for root, one, other in both}
+
+    async def _search(self, roots: Sequence[Root], conditions: PolicyEvaluator) -> Mapping[Root, SubjectSets | None]:
+        subjects = SubjectSearch(self.state.model, self.types, True, conditions, self.work)
+        search = Search(self.state.model, self.work, find_subject_sets(subjects, roots), subjects.remains)
+        return await complete_run(self.state.reader, search, self.state.at)
+
+    def build_conditions(self) -> PolicyEvaluator:
+        return PolicyEvaluator(ANY_CONTEXT, self.state.now, self.work, self.state.model.policies)
+
+    def defines(self, of_type: TypeName, relation: RelationName) -> bool:
+        """Returns whether the relation is defined, so that there can be access to it."""
+        defined = self.state.model.types.get(of_type)
+        return defined is not None and relation in defined.relations
+
+    def release(self) -> None:
+        """Frees what the checks have read; nothing can be checked afterwards."""
+        release_run(self.evaluation)
+
+
+class AffectedSearch:
+    """Finds what the changes between two states affect, as far as it can be selected."""
+
+    def __init__(self, comparison: StateComparison, narrowing: Narrowing, work: Work) -> None:
+        self._comparison = comparison
+        self._narrowing = narrowing
+        self._work = work
+        self._models = (comparison.before.model, comparison.after.model)
+        self._besides = frozenset[ObjectRef](() if narrowing.besides is None else (narrowing.besides,))
+        self._influences = Influences(self._models)
+        self._targets = [*narrowing.list_targets(self._models)]
+        types = list_subject_types(narrowing, self._models)
+        self.before = StateSearch(comparison.before, types, work)
+        self.after = StateSearch(comparison.after, types, work)
+
+    async def find(self) -> Affected:
+        relevant, origins = await self.before.run(self._prepare())
+        concerned = await self._find_concerned(origins)
+        kept = [number for number, one in enumerate(concerned) if one is None or one]
+        affected = Affected([origins[number] for number in kept], [concerned[number] for number in kept])
+        expansion = ReverseExpansion(self._influences, relevant, self._work)
+        search = Search(self._models[1], self._work, affected.find_nodes(expansion))
+        await complete_run(self._comparison.united, search, self._comparison.after.at)
+        existence = self._comparison.existence
+        await self._add_existence(affected, existence.created, self.before)
+        await self._add_existence(affected, existence.deleted, self.after)
+        return affected
+
+    def _prepare(self) -> Checkpoints[tuple[Collection[Target], list[ChangeOrigin]]]:
+        """Returns the relations that matter, and the origins in them."""
+        work = self._work
+        yield from self._influences.collect(work)
+        relevant = yield from self._influences.find_relevant(self._targets, work)
+        origins = [*list_type_origins(self._influences, *self._models)]
+        for change in self._comparison.warrants:
+            origins += list_warrant_origins(self._influences, change)
+            work.spend(1)
+            if work.needs_checkpoint:
+                yield None
+        return relevant, [
+            origin for origin in origins if any((node.type, node.relation) in relevant for node, _ in origin.starts)
+        ]
+
+    async def _find_concerned(self, origins: Sequence[ChangeOrigin]) -> Sequence[Concerned]:
+        """Returns the subjects of each origin, in the one state or the other."""
+        nodes = dict.fromkeys(origin.subjects for origin in origins if isinstance(origin.subjects, ObjectRelation))
+        only = self._narrowing.find_subject()
+        members = await (self._find_members(nodes) if only is None else self._check_member(nodes, only))
+
+        def find_one(origin: ChangeOrigin) -> Concerned:
+            subjects = origin.subjects
+            if isinstance(subjects, ObjectRelation):
+                of_members = members[subjects]
+                return None if of_members is None else of_members - self._besides
+            if only is not None:
+                return frozenset([only] if subjects in (None, only) else ())
+            return None if subjects is None else frozenset([subjects]) - self._besides
+
+        return [find_one(origin) for origin in origins]
+
+    async def _find_members(self, nodes: Collection[ObjectRelation]) -> Mapping[ObjectRelation, Concerned]:
+        roots = [(ObjectRef(node.type, node.id), node.relation) for node in nodes]
+        before, after = await self.before.find_sets(roots), await self.after.find_sets(roots)
+        members: dict[ObjectRelation, Concerned] = {}
+        for node, root in zip(nodes, roots, strict=True):
+            sets = [one for one in (before[root], after[root]) if one is not None]
+            if len(sets) < 2 or any(one.may_concern_any() for one in sets):
+                members[node] = None
+            else:
+                members[node] = frozenset(subject for one in sets for subject in one.list_concerned())
+                self._work.spend(len(members[node] or ()) // 10)
+        return members
+
+    async def _check_member(
+        self, nodes: Collection[ObjectRelation], only: ObjectRef
+    ) -> Mapping[ObjectRelation, Concerned]:
+        subject = Subject(only.type, only.id)
+        checks = [Check(ObjectRef(node.type, node.id), node.relation, subject, ANY_CONTEXT) for node in nodes]
+        both = zip(nodes, await self.before.check(checks), await self.after.check(checks), strict=True)
+        return {node: frozenset([only] if before or after else ()) for node, before, after in both}
+
+    async def _add_existence(self, affected: Affected, refs: Collection[ObjectRef], search: StateSearch) -> None:
+        """Adds the access that objects have, and give, by existing alone, given the state in which they do not exist:
+        no warrant names them there, so all of a type have and give the same."""
+        by_type: dict[TypeName, list[ObjectRef]] = {}
+        for ref in refs:
+            by_type.setdefault(ref.type, []).append(ref)
+        for of_type, objects in by_type.items():
+            await self._add_given(affected, of_type, objects, search)
+            only = self._narrowing.find_subject()
+            subjects = [ref for ref in objects if only in (None, ref) and ref not in self._besides]
+            if subjects:
+                await self._add_had(affected, of_type, subjects, search)
+
+    async def _add_given(
+        self, affected: Affected, of_type: TypeName, objects: Sequence[ObjectRef], search: StateSearch
+    ) -> None:
+        unnamed = ObjectRef(of_type, UNNAMED)
+        roots = [(unnamed, relation) for name, relation in self._targets if name == of_type]
+        only = self._narrowing.find_subject()
+        for (_, relation), sets in (await search.find_sets(roots)).items():
+            if sets is None or sets.may_concern_any():
+                subjects: Concerned = None if only is None else frozenset([only])
+            else:
+                concerned = frozenset(sets.list_concerned())
+                subjects = frozenset(one for one in concerned if one != unnamed and only in (None, one)) - self._besides
+                self._add_itself(affected, objects if unnamed in concerned else (), relation)
+            for ref in objects if subjects is None or subjects else ():
+                self._work.spend(1)
+                affected.add(ObjectRelation(ref.type, ref.id, relation), subjects)
+
+    def _add_itself(self, affected: Affected, objects: Sequence[ObjectRef], relation: RelationName) -> None:
+        """Adds what each of these objects gives to itself (the rule `self`)."""
+        only = self._narrowing.find_subject()
+        for ref in objects:
+            self._work.spend(1)
+            if only in (None, ref):
+                affected.add(ObjectRelation(ref.type, ref.id, relation), frozenset([ref]))
+
+    async def _add_had(
+        self, affected: Affected, of_type: TypeName, subjects: Sequence[ObjectRef], search: StateSearch
+    ) -> None:
+        unnamed = ObjectRef(of_type, UNNAMED)
+        targets = [target for target in self._targets if search.defines(*target)]
+        graph = ReverseGraph(search.state.model, of_type, self._work, is_exact=True)
+        steps = find_objects(graph, targets, unnamed, search.build_conditions(), self._work)
+        findings = await search.run(steps, graph.remains)
+        if findings.relation_results is None:
+            for name, relation in targets:
+                affected.add(ObjectRelation(name, WILDCARD, relation), subjects)
+            return
+        for one in findings.relation_results:
+            assert one.type is not None
+            ids = [id for id, value in one.result_set.exceptions.items() if value and id != UNNAMED]
+            self._work.spend(len(ids))
+            for id in [*ids, *([WILDCARD] if one.result_set.default else [])]:
+                affected.add(ObjectRelation(one.type, id, one.relation), subjects)

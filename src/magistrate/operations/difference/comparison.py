@@ -1,0 +1,227 @@
+"""Compares relations on objects in two states, one batch after another."""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from magistrate.engine.bitmaps.subject_batches import SubjectBitmaps
+from magistrate.engine.cache.adjacency import Adjacency
+from magistrate.engine.cache.segments import Capacity
+from magistrate.engine.cache.subject_adjacency import SubjectAdjacency
+from magistrate.engine.difference.bitmap_comparison import StateAdjacency, compare_bitmaps
+from magistrate.engine.difference.comparison import (
+    NO_SUBJECTS,
+    AccessChange,
+    Affected,
+    SubjectSets,
+    check_subjects,
+    compare_sets,
+    compare_values,
+    types_to_list,
+)
+from magistrate.engine.difference.reverse_expansion import ObjectRelation
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.conditions import ANY_CONTEXT
+from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.truth import FALSE, Truth
+from magistrate.engine.evaluation.work import sort_in_steps
+from magistrate.engine.lists.search import Checkpoints, take_steps
+from magistrate.engine.lists.subjects import Root
+from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.operations.checks.evaluating import complete_checkpoints, free_in_steps
+from magistrate.operations.difference.affected_access import StateSearch
+from magistrate.operations.difference.filters import Narrowing
+from magistrate.operations.difference.states import ExistingObjects, StateComparison
+from magistrate.operations.scheduling import checkpoint, is_time_up
+
+FEW_NODES = 4
+"""Sets the number of relations on objects from which on bitmaps are used; fewer have too little in common."""
+FIRST_TOGETHER = 8
+MOST_TOGETHER = 64
+"""Limit the relations on objects that are searched together, at first and at most: a search reads level by level, so
+more together take fewer reads. After a search was impossible because of one of them, fewer are searched together."""
+MOST_MISSES = 8
+"""Limits the searches in a row in which nothing is found with bitmaps; from then on, no more are made."""
+MOST_WARRANTS = 200_000
+"""Limits the warrants of both states that are cached."""
+
+_NO_BITMAPS: SubjectBitmaps = {}
+
+
+class BitmapComparer:
+    """Compares relations on objects, and keeps the entries of both states for later ones."""
+
+    def __init__(self, before: StateSearch, after: StateSearch, comparison: StateComparison) -> None:
+        self._before = before
+        self._after = after
+        self._existence = comparison.existence
+        self._work = before.work
+        self._most_together = FIRST_TOGETHER
+        self._misses = 0
+        capacity = Capacity(MOST_WARRANTS, free_in_steps)
+        self._adjacency = Adjacency(capacity)
+        entries = SubjectAdjacency(self._adjacency, capacity)
+        others = entries if comparison.has_same_warrants else SubjectAdjacency(self._adjacency, capacity)
+        self._adjacency_before = StateAdjacency(before.state.model, before.state.at, self._adjacency, entries, capacity)
+        self._adjacency_after = StateAdjacency(after.state.model, after.state.at, self._adjacency, others, capacity)
+
+    async def compare(self, nodes: Sequence[ObjectRelation]) -> tuple[list[AccessChange], list[ObjectRelation]]:
+        """Returns what was gained and lost, in no particular order, and those of the relations on objects that have to
+        be compared without bitmaps."""
+        changes: list[AccessChange] = []
+        left: list[ObjectRelation] = []
+        place = 0
+        while len(nodes) >= FEW_NODES and place < len(nodes) and self._misses < MOST_MISSES:
+            together = nodes[place : place + self._most_together]
+            found = await self._find_both(together)
+            if found is None and self._most_together > 1:
+                self._most_together = max(self._most_together // 4, 1)
+                continue
+            place += len(together)
+            both = found or {}
+            if both:
+                self._misses, self._most_together = 0, min(2 * self._most_together, MOST_TOGETHER)
+            else:
+                self._misses += 1
+            left += (node for node in together if node not in both)
+            changes += await self._after.run(self._compare_each(both))
+        return changes, [*left, *nodes[place:]]
+
+    async def _find_both(
+        self, nodes: Sequence[ObjectRelation]
+    ) -> Mapping[ObjectRelation, tuple[SubjectBitmaps, SubjectBitmaps]] | None:
+        """Returns the subjects in both states, where bitmaps are enough; None if fewer should be searched together."""
+        roots = [(ObjectRef(node.type, node.id), node.relation) for node in nodes]
+        before = await self._find(self._before, self._adjacency_before, roots, self._existence.created)
+        if before is None:
+            return None
+        after = await self._find(self._after, self._adjacency_after, roots, self._existence.deleted)
+        if after is None:
+            return None
+        each = zip(nodes, roots, strict=True)
+        return {node: (before[root], after[root]) for node, root in each if root in before and root in after}
+
+    async def _find(
+        self, search: StateSearch, adjacency: StateAdjacency, roots: Collection[Root], absent: Collection[ObjectRef]
+    ) -> Mapping[Root, SubjectBitmaps] | None:
+        existing = [root for root in roots if root[0] not in absent and search.defines(root[0].type, root[1])]
+        steps = adjacency.find_subjects(search.types, search.build_conditions(), self._work, existing)
+        found = await search.run(steps)
+        undefined = dict.fromkeys({*roots}.difference(existing), _NO_BITMAPS)
+        return None if found.has_given_up else {**undefined, **found.subjects}
+
+    def _compare_each(
+        self, both: Mapping[ObjectRelation, tuple[SubjectBitmaps, SubjectBitmaps]]
+    ) -> Checkpoints[list[AccessChange]]:
+        changes: list[AccessChange] = []
+        for node, (before, after) in both.items():
+            changes += yield from compare_bitmaps(node, before, after, self._adjacency, self._work)
+        return changes
+
+    def discard_entries(self) -> None:
+        """Frees everything; nothing can be compared afterwards."""
+        for adjacency in (self._adjacency_before, self._adjacency_after):
+            adjacency.discard_all()
+
+
+MOST_CHECKED = 100
+"""Limits the subjects that are checked one by one on an object; to find all of its subjects then costs less."""
+CHANGES_BETWEEN_LOOKS = 100
+"""Counts the changes that are selected between two looks at the clock."""
+
+
+class Comparer:
+    """Compares the values of relations on objects in two states."""
+
+    def __init__(
+        self,
+        before: StateSearch,
+        after: StateSearch,
+        affected: Affected,
+        existing: ExistingObjects,
+        narrowing: Narrowing,
+        bitmaps: BitmapComparer,
+    ) -> None:
+        self._before = before
+        self._after = after
+        self._affected = affected
+        self._existing = existing
+        self._narrowing = narrowing
+        self._work = before.work
+        self._bitmaps = bitmaps
+
+    async def compare(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
+        """Returns what was gained and lost of these relations on objects, as far as it can be selected, in order."""
+        few: list[tuple[ObjectRelation, ObjectRef]] = []
+        many: list[ObjectRelation] = []
+        for node in nodes:
+            subjects = self._affected.find_subjects(node, self._work)
+            if subjects is None or len(subjects) > MOST_CHECKED:
+                many.append(node)
+            else:
+                few += [(node, subject) for subject in subjects]
+        changes = [*await self._compare_few(few), *await self._compare_many(many)]
+        selected: list[AccessChange] = []
+        for number, change in enumerate(changes):
+            if not number % CHANGES_BETWEEN_LOOKS and is_time_up():
+                await checkpoint()
+            if self._narrowing.covers(change) and not await self._is_about_nothing(change):
+                selected.append(change)
+        return await complete_checkpoints(take_steps(sort_in_steps(selected, tuple), self._work), self._work)
+
+    async def _is_about_nothing(self, change: AccessChange) -> bool:
+        """Returns whether this is what an object has on itself (the rule `self`) that exists in neither state, and that
+        the request names in one role alone: it counts as existing in that role."""
+        ref, roles = change.subject, (self._narrowing.find_object(), self._narrowing.find_subject())
+        if ref != ObjectRef(change.type, change.id) or roles.count(ref) != 1:
+            return False
+        return not await self._existing.contains(ref)
+
+    async def _compare_few(self, pairs: Sequence[tuple[ObjectRelation, ObjectRef]]) -> list[AccessChange]:
+        existence = self._existing.existence
+        before, after = await self._check_each(self._before, pairs), await self._check_each(self._after, pairs)
+        changes: list[AccessChange] = []
+        for (node, subject), *values in zip(pairs, before, after, strict=True):
+            had, has = existence.restrict(subject, values[0], values[1])
+            changes += compare_values(node, subject, *existence.restrict(ObjectRef(node.type, node.id), had, has))
+        return changes
+
+    async def _check_each(
+        self, search: StateSearch, pairs: Sequence[tuple[ObjectRelation, ObjectRef]]
+    ) -> Sequence[Truth]:
+        """Returns the value of each pair; FALSE where the relation is not defined."""
+        checks = [
+            Check(ObjectRef(node.type, node.id), node.relation, Subject(subject.type, subject.id), ANY_CONTEXT)
+            for node, subject in pairs
+            if search.defines(node.type, node.relation)
+        ]
+        values = iter(await search.check(checks))
+        return [next(values) if search.defines(node.type, node.relation) else FALSE for node, _ in pairs]
+
+    async def _compare_many(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
+        changes, left = await self._bitmaps.compare(nodes)
+        return [*changes, *await self._compare_evaluated(left)]
+
+    async def _compare_evaluated(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
+        """Compares all subjects of these relations on objects by evaluating both states."""
+        existence = self._existing.existence
+        roots = [(ObjectRef(node.type, node.id), node.relation) for node in nodes]
+        before = await self._find_sets(self._before, [root for root in roots if root[0] not in existence.created])
+        after = await self._find_sets(self._after, [root for root in roots if root[0] not in existence.deleted])
+        changes: list[AccessChange] = []
+        for node, root in zip(nodes, roots, strict=True):
+            had, has = before.get(root, NO_SUBJECTS), after.get(root, NO_SUBJECTS)
+            existing = await self._existing.list_types(types_to_list(had, has))
+            steps = compare_sets(node, had, has, existence, existing, self._work)
+            changes += await self._after.run(steps)
+        return changes
+
+    async def _find_sets(self, search: StateSearch, roots: Sequence[Root]) -> Mapping[Root, SubjectSets]:
+        """Returns the subjects of those of these relations on objects that are defined."""
+        found = await search.find_sets([root for root in roots if search.defines(root[0].type, root[1])])
+        return {root: sets or await self._check_all(search, root) for root, sets in found.items()}
+
+    async def _check_all(self, search: StateSearch, root: Root) -> SubjectSets:
+        subjects: Mapping[TypeName, Sequence[ObjectId]] = await self._existing.list_types({None})
+        subjects = {of_type: () for of_type in search.types} | dict(subjects)
+        by_warrants_alone = Evaluation(search.state.model.without_rules(), search.state.now, self._work)
+        return await search.run(check_subjects(search.evaluation, by_warrants_alone, root, subjects))

@@ -1,0 +1,163 @@
+"""Reads the parameters `of`, `subject`, `object` and `q`, which narrow a difference (docs/difference.md)."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from magistrate.engine.difference.comparison import AccessChange
+from magistrate.engine.difference.origins import list_targets
+from magistrate.engine.lists.language import Query, SubjectsQuery, read_query
+from magistrate.engine.lists.reverse_graph import Target
+from magistrate.engine.model.model import Model
+from magistrate.engine.names import RelationName, TypeName, suggest_name
+from magistrate.engine.terms import ObjectRef, object_id, relation_name, type_name
+from magistrate.engine.warrants.notation import unquote_id
+from magistrate.errors import InvalidParameter
+
+OF, SUBJECT, OBJECT, Q = "of", "subject", "object", "q"
+"""Name the parameters."""
+MOST_PATTERNS = 100
+"""Limits the access patterns of one request."""
+
+_MUST_BE = "must be a list of type#relation@type, such as document#viewer@user"
+
+
+class AccessPattern(msgspec.Struct, frozen=True):
+    """Selects the access of subjects of one type to a relation on objects of one type; None stands for any."""
+
+    type: TypeName
+    relation: RelationName | None = None
+    subject_type: TypeName | None = None
+
+    def covers(self, type: str, relation: str, subject_type: str) -> bool:
+        return self.type == type and self.relation in (None, relation) and self.subject_type in (None, subject_type)
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowing:
+    """Selects access: that of one of the patterns, of one subject, and on one object; None stands for any. `query`
+    selects its rows as well. That of the subject `besides` is not selected."""
+
+    patterns: Sequence[AccessPattern] | None = None
+    subject: ObjectRef | None = None
+    object: ObjectRef | None = None
+    query: Query | None = None
+    besides: ObjectRef | None = None
+
+    @property
+    def is_explicit(self) -> bool:
+        return self.query is not None and self.query.is_explicit
+
+    def find_subject(self) -> ObjectRef | None:
+        """Returns the only subject that can be selected, or None if it can be any."""
+        of_query = None if self.query is None or isinstance(self.query, SubjectsQuery) else self.query.subject
+        return self.subject or of_query
+
+    def find_object(self) -> ObjectRef | None:
+        """Returns the only object that can be selected, or None if it can be any."""
+        return self.object or (self.query.object if isinstance(self.query, SubjectsQuery) else None)
+
+    def covers(self, change: AccessChange) -> bool:
+        if not self.covers_target((change.type, change.relation), change.subject_type):
+            return False
+        if isinstance(self.query, SubjectsQuery):
+            if self.query.object != ObjectRef(change.type, change.id):
+                return False
+            if self.query.types is not None and change.subject_type not in self.query.types:
+                return False
+        elif self.query is not None and self.query.subject != change.subject:
+            return False
+        is_subject = self.subject in (None, change.subject) and self.besides != change.subject
+        return is_subject and self.object in (None, ObjectRef(change.type, change.id))
+
+    def covers_target(self, target: Target, subject_type: TypeName | None = None) -> bool:
+        """Returns whether access to a relation, of subjects of this type or of any, can be selected."""
+        of_type, relation = target
+        if self.patterns is not None and not any(
+            one.covers(of_type, relation, subject_type or one.subject_type or "") for one in self.patterns
+        ):
+            return False
+        query = self.query
+        if query is not None and query.relations is not None and relation not in query.relations:
+            return False
+        if query is not None and not isinstance(query, SubjectsQuery):
+            return query.types is None or of_type in query.types
+        return True
+
+    def list_targets(self, models: Sequence[Model]) -> Iterator[Target]:
+        """Yields the relations of these models that can be selected."""
+        only = self.find_object()
+        for target in list_targets(models):
+            if self.covers_target(target) and (only is None or only.type == target[0]):
+                yield target
+
+    def require_defined(self, models: Sequence[Model]) -> None:
+        """Raises InvalidParameter for the first type or relation of the patterns that no model defines."""
+        for one in self.patterns or ():
+            types = {name: object_type for model in models for name, object_type in model.types.items()}
+            if one.type not in types:
+                hint = suggest_name(one.type, types)
+                raise InvalidParameter(OF, f"object type {one.type} is not defined{hint}")
+            relations = [
+                relation for model in models if one.type in model.types for relation in model.types[one.type].relations
+            ]
+            if one.relation is not None and one.relation not in relations:
+                hint = suggest_name(one.relation, relations)
+                raise InvalidParameter(OF, f"relation {one.relation} is not defined on {one.type}{hint}")
+
+
+def read_narrowing(of: str | None, subject: str | None, object: str | None, q: str | None) -> Narrowing:
+    """Returns what the parameters select. Raises InvalidParameter for the first that is not valid."""
+    return Narrowing(
+        None if not of else _read_patterns(of.split(",")),
+        None if not subject else _read_ref(subject, SUBJECT),
+        None if not object else _read_ref(object, OBJECT),
+        None if not q else _read_query(q),
+    )
+
+
+def _read_query(q: str) -> Query:
+    """Returns a query of one condition. Raises InvalidParameter."""
+    query = read_query(q)
+    if not isinstance(query, SubjectsQuery) and query.further:
+        raise InvalidParameter(Q, "a difference is narrowed by one condition; leave out those behind 'and'")
+    if isinstance(query, SubjectsQuery) and any("#" in subject_type for subject_type in query.types or ()):
+        raise InvalidParameter(Q, "the access of groups is not compared; select a type of subjects without '#'")
+    return query
+
+
+def _read_patterns(texts: Sequence[str]) -> tuple[AccessPattern, ...]:
+    if len(texts) > MOST_PATTERNS:
+        raise InvalidParameter(OF, f"must have at most {MOST_PATTERNS} elements")
+    return tuple(map(_read_pattern, texts))
+
+
+def _read_pattern(text: str) -> AccessPattern:
+    target, _, subject_type = text.strip().partition("@")
+    of_type, _, relation = target.partition("#")
+    try:
+        return AccessPattern(
+            type_name(of_type, OF),
+            relation_name(relation, OF) if relation else None,
+            type_name(subject_type, OF) if subject_type else None,
+        )
+    except InvalidParameter:
+        raise InvalidParameter(OF, _MUST_BE) from None
+
+
+def _read_ref(text: str, parameter: str) -> ObjectRef:
+    of_type, colon, id = text.partition(":")
+    if not colon:
+        raise InvalidParameter(parameter, "must be type:id")
+    return ObjectRef(type_name(of_type, parameter), object_id(unquote_id(id), parameter))
+
+
+def list_subject_types(narrowing: Narrowing, models: Iterable[Model]) -> list[TypeName]:
+    """Returns the types that subjects can have by the models, as far as they can be selected."""
+    known = {name for model in models for name in model.types}
+    known |= {pattern.subject_type for model in models for pattern in model.patterns}
+    patterns = narrowing.patterns
+    if patterns is not None and all(one.subject_type is not None for one in patterns):
+        known &= {one.subject_type for one in patterns if one.subject_type is not None}
+    return sorted(known)

@@ -1,0 +1,1 @@
+"""Answers lists: runs queries, pages through what they find, and keeps what later pages need."""

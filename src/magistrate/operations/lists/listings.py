@@ -1,0 +1,211 @@
+"""Caches sorted query results, so that a later page of the same listing need not be computed again."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from operator import attrgetter
+from typing import NamedTuple
+
+from cachetools import LRUCache
+
+from magistrate.engine.cache.byte_sizes import (
+    NUMBER_BYTES,
+    OBJECT_BYTES,
+    POINTER_BYTES,
+    SEQUENCE_BYTES,
+    SLOT_BYTES,
+    measure_text,
+    measure_texts,
+    measure_warrant,
+)
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.evaluation.conditions import ALWAYS
+from magistrate.engine.evaluation.work import dismantle
+from magistrate.engine.lists.language import ObjectsQuery, Query
+from magistrate.engine.lists.results import QueryRow, RelationResult
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.warrants.warrant import Warrant
+from magistrate.operations.lists.bitmap_listings import KeptPage, SetListing
+from magistrate.store.contract.lists import PageSlice, Slice
+
+Entry = tuple[TypeName, ObjectId, RelationName]
+SortKey = tuple[str | int, ...]
+"""The key ends in an Entry."""
+
+ListingKey = tuple[Revision, str, Query, bytes]
+"""Holds the revision, sort, query and a digest of the context and of the time, if the request states one: all that the
+rows depend on except the time of the request."""
+
+LISTING_BYTES = 2_000
+"""Counts a listing without any rows."""
+EMPTY_SHARE = 8
+"""Divides the bytes of all listings: an eighth is for those without rows, so that lists of subjects that do not exist
+evict no others."""
+ITEMS_MEASURED_AT_ONCE = 1_000
+LARGE_PAGE_SHARE = 8
+"""Divides the bytes of all listings: a page that takes more than an eighth of them is not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotListing:
+    """Holds all rows at one revision. `keys` has their sort keys, smallest first. `own_bytes` says what `measure_rows`
+    has found. From `valid_until` on, in microseconds since 1970 UTC, a warrant has reached a time limit and
+    the rows may differ."""
+
+    keys: list[SortKey]
+    results_by_name: dict[tuple[TypeName, RelationName], RelationResult]
+    own_bytes: int = 0
+    valid_until: int = ALWAYS
+    kept_page: KeptPage = field(default_factory=KeptPage, compare=False)
+
+    @property
+    def bytes(self) -> int:
+        """Returns what it takes in memory now."""
+        return LISTING_BYTES + self.own_bytes + self.kept_page.bytes
+
+    def count_rows(self) -> int:
+        """Returns the number of rows on all pages."""
+        return len(self.keys)
+
+    def slice(self, wanted: Slice) -> PageSlice[QueryRow]:
+        known = self.kept_page.find(wanted)
+        if known is not None:
+            return known
+        page = self._cut_slice(wanted)
+        self.kept_page.keep(wanted, page)
+        return page
+
+    def _cut_slice(self, wanted: Slice) -> PageSlice[QueryRow]:
+        upwards = wanted.descending == wanted.backwards
+        start, end = self._bounds(wanted.boundary, upwards)
+        if upwards:
+            end = min(start + wanted.limit, end)
+        else:
+            start = max(end - wanted.limit, start)
+        rows = tuple(self._row(key) for key in self.keys[start:end])
+        below, above = bool(rows) and start > 0, bool(rows) and end < len(self.keys)
+        if wanted.descending:
+            return PageSlice(rows[::-1], precedes=above, follows=below)
+        return PageSlice(rows, precedes=below, follows=above)
+
+    def release(self) -> Iterator[int]:
+        """Frees what it holds, and yields how much was freed since it yielded last. It must not be used afterwards."""
+        yield from dismantle([self.keys, self.results_by_name])
+
+    def _bounds(self, boundary: SortKey | None, upwards: bool) -> tuple[int, int]:
+        """Returns the bounds of the rows on the wanted side of the boundary, which need not be a row itself."""
+        if boundary is None:
+            return 0, len(self.keys)
+        if upwards:
+            return bisect_right(self.keys, boundary), len(self.keys)
+        return 0, bisect_left(self.keys, boundary)
+
+    def _row(self, key: SortKey) -> QueryRow:
+        of_type, id, relation = key[-3:]
+        name = TypeName(str(of_type))
+        return self.results_by_name[name, RelationName(str(relation))].row(name, ObjectId(str(id)))
+
+
+def measure_rows(keys: Sequence[SortKey], results: Iterable[RelationResult]) -> Iterator[int]:
+    """Yields what some of these keys, and of the values and warrants of these results, take in memory, until all are
+    measured."""
+    for start in range(0, len(keys), ITEMS_MEASURED_AT_ONCE):
+        some = keys[start : start + ITEMS_MEASURED_AT_ONCE]
+        yield measure_texts([str(key[-2]) for key in some], SEQUENCE_BYTES + NUMBER_BYTES + 4 * POINTER_BYTES)
+    for result in {id(one): one for one in results}.values():
+        yield OBJECT_BYTES * (1 + result.reports.steps)
+        for container in result.containers:
+            items = iter(container.items() if isinstance(container, dict) else ())
+            while some_items := [*islice(items, ITEMS_MEASURED_AT_ONCE)]:
+                yield sum([SLOT_BYTES + measure_text(id) + _measure_report(value) for id, value in some_items])
+
+
+def _measure_report(value: object) -> int:
+    """Returns what a value of an id takes, which may be a warrant, perhaps with its place."""
+    warrant = value[-1] if isinstance(value, tuple) else value
+    return SEQUENCE_BYTES + measure_warrant(warrant) if isinstance(warrant, Warrant) else 0
+
+
+def measure_key(key: ListingKey) -> int:
+    """Returns what a key takes in memory; its query may name a thousand relations."""
+    query = key[2]
+    further = query.further if isinstance(query, ObjectsQuery) else ()
+    named = [query.subject if isinstance(query, ObjectsQuery) else query.object, *(one.subject for one in further)]
+    names = [*(query.relations or ()), *(query.types or ()), *(name for one in further for name in one.relations or ())]
+    return 4 * OBJECT_BYTES * len(named) + measure_texts([ref.id for ref in named]) + measure_texts(names)
+
+
+class _Kept(NamedTuple):
+    listing: SnapshotListing | SetListing
+    bytes: int
+
+
+class Listings:
+    """Caches the most recently used listings, up to a total number of bytes; those without rows apart."""
+
+    def __init__(self, most_bytes: int) -> None:
+        of_empty = most_bytes // EMPTY_SHARE
+        self._listings: LRUCache[ListingKey, _Kept] = LRUCache(most_bytes - of_empty, getsizeof=_BYTES)
+        self._empty: LRUCache[ListingKey, _Kept] = LRUCache(of_empty, getsizeof=_BYTES)
+        self._numbering: object = None
+
+    def measure(self) -> Sequence[CacheBytes]:
+        """Returns how many bytes the listings take, and the limits on them."""
+        caches = {"lists": self._listings, "empty_lists": self._empty}
+        return [CacheBytes(name, int(one.currsize), int(one.maxsize)) for name, one in caches.items()]
+
+    def find(self, key: ListingKey, now: int) -> SnapshotListing | SetListing | None:
+        """Returns the listing unless it is not valid any more."""
+        kept = self._listings.get(key) or self._empty.get(key)
+        return kept.listing if kept is not None and now < kept.listing.valid_until else None
+
+    def keep(self, key: ListingKey, listing: SnapshotListing | SetListing) -> list[SnapshotListing | SetListing]:
+        """Adds the listing, and returns those that are evicted for it: the listing itself if it is larger than the
+        capacity. Those with another numbering of ids are evicted, too: all of its ids are in memory for as long as one
+        of them is."""
+        cache = self._listings if listing.count_rows() else self._empty
+        kept = _Kept(listing, listing.bytes + measure_key(key))
+        if kept.bytes > cache.maxsize:
+            return [listing]
+        former = [one.listing for one in (self._listings.pop(key, None), self._empty.pop(key, None)) if one is not None]
+        evicted = [one for one in former if one is not listing]
+        if isinstance(listing, SetListing) and listing.numbering is not self._numbering:
+            self._numbering = listing.numbering
+            evicted += self._evict_sets()
+        while cache.currsize + kept.bytes > cache.maxsize:
+            evicted.append(cache.popitem()[1].listing)
+        cache[key] = kept
+        return evicted
+
+    def update(self, key: ListingKey, listing: SnapshotListing | SetListing) -> list[SnapshotListing | SetListing]:
+        """Counts the page that a listing keeps now, and returns the listings that are evicted for it. A page for which
+        there is no room is not kept."""
+        kept = self._listings.get(key) or self._empty.get(key)
+        if kept is None or kept.listing is not listing or kept.bytes == listing.bytes + measure_key(key):
+            return []
+        if LARGE_PAGE_SHARE * listing.kept_page.bytes > self._listings.maxsize:
+            listing.kept_page.clear()
+        evicted = self.keep(key, listing)
+        if any(one is listing for one in evicted):
+            self._listings.pop(key, None)
+            self._empty.pop(key, None)
+        return evicted
+
+    def _evict_sets(self) -> list[SnapshotListing | SetListing]:
+        """Evicts the listings that hold numbers of ids."""
+        evicted: list[SnapshotListing | SetListing] = []
+        for cache in (self._listings, self._empty):
+            outdated = [key for key, kept in cache.items() if isinstance(kept.listing, SetListing)]
+            evicted += [cache.pop(key).listing for key in outdated]
+        return evicted
+
+    def evict(self) -> list[SnapshotListing | SetListing]:
+        """Evicts all listings, and returns them."""
+        evicted = [kept.listing for cache in (self._listings, self._empty) for kept in cache.values()]
+        self._listings.clear()
+        self._empty.clear()
+        return evicted
+
+
+_BYTES = attrgetter("bytes")

@@ -1,0 +1,243 @@
+"""Creates, reads, updates, deletes and lists object types (docs/compatibility.md#object-types and
+docs/compatibility.md#rules)."""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, islice
+from typing import NamedTuple
+
+from magistrate.engine.model.object_types import PREDEFINED_TYPES, ObjectType, find_allowed, render_subject_type
+from magistrate.engine.model.stratification import RelationEdge, find_negation_loop, render_loop
+from magistrate.engine.model.undefined_names import Relations, find_undefined_allowed_types, find_undefined_names
+from magistrate.engine.names import Revision, TypeName
+from magistrate.engine.rules.policy_rule import PolicyRule
+from magistrate.engine.terms import type_name
+from magistrate.engine.warrants.warrant import WarrantPattern
+from magistrate.errors import InvalidParameter, NotFound
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.history.points_in_time import AsOf, find_revision
+from magistrate.operations.lists.paging import LegacyCursor, ListKind, Page, Sort, Values, Wanted, read_page
+from magistrate.operations.models.definitions import parse_definition, read_definition, render_definition
+from magistrate.operations.scheduling import aside
+from magistrate.store.contract.lists import ObjectTypeFilter, Snapshot
+from magistrate.store.contract.new_rows import NewObjectType, Stamp
+from magistrate.store.contract.store import Judge
+from magistrate.store.contract.stored_rows import StoredObjectType
+
+Loop = tuple[RelationEdge, ...]
+
+MOST_WARNINGS = 10
+"""Limits the warnings about one write, because they are sent in a header."""
+BYTES_OF_A_RULE = 40
+"""Estimates the bytes of a rule in JSON, with the name of its relation."""
+
+_BY_NAME: Sort[StoredObjectType] = Sort("typeId", lambda row: (row.name,))
+
+
+def _read_legacy_values(sort: str, cursor: LegacyCursor) -> Values:
+    name = type_name(cursor.id, cursor.id_parameter)
+    return (cursor.time(), name) if sort == "createdAt" else (name,)
+
+
+OBJECT_TYPE_LIST: ListKind[StoredObjectType] = ListKind(
+    "object-types",
+    {
+        "typeId": _BY_NAME,
+        "type": _BY_NAME,
+        "createdAt": Sort("createdAt", lambda row: (row.created_at, row.name)),
+    },
+    legacy_values=_read_legacy_values,
+)
+
+
+class WrittenTypes(NamedTuple):
+    """Holds the rows of the types that were written, and at most MOST_WARNINGS sentences about names in their rules
+    that the model does not define. A write that is repeated by its idempotency key has no warnings."""
+
+    rows: tuple[StoredObjectType, ...]
+    warnings: tuple[str, ...]
+
+
+async def create_object_types(
+    ctx: Context,
+    types: Sequence[ObjectType],
+    stamp: Stamp,
+    keeps_stranded: bool = False,
+    visible: frozenset[str] | None = None,
+) -> Snapshot[WrittenTypes]:
+    """Creates each type, or replaces its definition. All or nothing.
+
+    Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its own
+    negation; and StrandedWarrants if stored warrants would not count any more, unless they are to be kept without
+    effect. Errors and warnings tell only about object types that are `visible`, if that is given."""
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible)
+
+
+async def update_object_types(
+    ctx: Context,
+    types: Sequence[ObjectType],
+    stamp: Stamp,
+    keeps_stranded: bool = False,
+    visible: frozenset[str] | None = None,
+) -> Snapshot[WrittenTypes]:
+    """Updates each type like `create_object_types`, and raises NotFound for the first that does not exist."""
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible, must_exist=True)
+
+
+async def apply_object_types(
+    ctx: Context,
+    types: Sequence[ObjectType],
+    stamp: Stamp,
+    is_whole_model: bool,
+    keeps_stranded: bool = False,
+    visible: frozenset[str] | None = None,
+) -> Snapshot[WrittenTypes]:
+    """Creates or replaces each type like `create_object_types`. If they are the whole model, deletes all others."""
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible, is_whole_model=is_whole_model)
+
+
+def find_forbidden(
+    before: Mapping[TypeName, str], after: Mapping[TypeName, str], patterns: Iterable[WarrantPattern]
+) -> Iterator[WarrantPattern]:
+    """Yields those of the patterns that the allowed types before include and those after do not."""
+    known = {
+        name: (read_definition(before[name]) if name in before else None, read_definition(definition))
+        for name, definition in after.items()
+        if before.get(name) != definition
+    }
+    for pattern in patterns:
+        former, new = known.get(pattern.object_type, (None, None))
+        subject_type = render_subject_type(pattern.subject_type, pattern.subject_id, pattern.subject_relation)
+        is_new = find_allowed(former, pattern.relation, subject_type) is None
+        if is_new and find_allowed(new, pattern.relation, subject_type) is not None:
+            yield pattern
+
+
+async def _put_object_types(
+    ctx: Context,
+    types: Sequence[ObjectType],
+    stamp: Stamp,
+    keeps_stranded: bool,
+    visible: frozenset[str] | None,
+    **options: bool,
+) -> Snapshot[WrittenTypes]:
+    warnings: list[str] = []
+    is_looked_up = visible is None and _names_policies(types)
+    known = (await ctx.store.read_model()).value.policies if is_looked_up else {}
+    judge = judge_and_warn(types, known, warnings, visible)
+    forbidden = None if keeps_stranded else find_forbidden
+    new = await render_types(ctx, types)
+    written = await ctx.store.put_object_types(new, judge, stamp, **options, forbidden=forbidden)
+    return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
+
+
+def judge_and_warn(
+    types: Sequence[ObjectType],
+    policies: Container[str],
+    warnings: list[str],
+    visible: frozenset[str] | None = None,
+) -> Judge:
+    """Returns a Judge like `judge_types`. It also puts at most MOST_WARNINGS sentences into the list, about names that
+    the types use and that neither the model nor the policies define; of a caller that may see some object types only,
+    about names on these alone."""
+    judge_loops = judge_types(types, visible)
+
+    def judge(definitions: Mapping[TypeName, str]) -> None:
+        judge_loops(definitions)
+        model: dict[str, Relations] = {
+            name: read_definition(definition).relations
+            for name, definition in definitions.items()
+            if visible is None or name in visible
+        }
+        names = [object_type.name for object_type in types]
+        allowed = {object_type.name: object_type.allowed_types for object_type in types}
+        known_policies = policies if visible is None else None
+        found = chain(
+            find_undefined_names(model, names, known_policies, visible),
+            find_undefined_allowed_types(model, allowed, visible),
+        )
+        warnings[:] = islice(found, MOST_WARNINGS)
+
+    return judge
+
+
+def _names_policies(types: Iterable[ObjectType]) -> bool:
+    waiting = [rule for object_type in types for rule in object_type.relations.values()]
+    for rule in waiting:  # grows during the loop
+        if isinstance(rule, PolicyRule):
+            return True
+        waiting += rule.rules
+    return False
+
+
+async def get_object_type(
+    ctx: Context, name: TypeName, freshness: Freshness, as_of: AsOf | None = None
+) -> Snapshot[StoredObjectType]:
+    """Returns the object type. Raises NotFound, InvalidParameter if the token is from the future, and what
+    `find_revision` raises."""
+    found = await ctx.store.get_object_type(name, await find_revision(ctx, as_of, freshness))
+    if as_of is None:
+        freshness.demand(found.revision)
+    if found.value is None:
+        raise NotFound("ObjectType", name)
+    return Snapshot(found.revision, found.value)
+
+
+async def delete_object_type(ctx: Context, name: TypeName, stamp: Stamp) -> Revision:
+    """Deletes the object type. Raises NotFound."""
+    return await ctx.store.delete_object_type(name, stamp)
+
+
+async def list_object_types(
+    ctx: Context, wanted: Wanted, only: ObjectTypeFilter, freshness: Freshness
+) -> Snapshot[Page[StoredObjectType]]:
+    read = partial(ctx.store.list_object_types, only=only)
+    return await read_page(OBJECT_TYPE_LIST, wanted, freshness, ctx.store, read)
+
+
+async def seed_object_types(ctx: Context) -> None:
+    """Adds the six predefined types to a store that has never been written to."""
+    await ctx.store.seed(new_object_types(ctx, PREDEFINED_TYPES), ctx.stamp("magistrate"))
+
+
+def judge_types(changed: Sequence[ObjectType], visible: frozenset[str] | None = None) -> Judge:
+    """Returns a Judge, which raises InvalidParameter, with the loop, if a relation depends on its own negation
+    (docs/compatibility.md#object-types). The loop shows no relation of a type that is not `visible`."""
+
+    def judge(definitions: Mapping[TypeName, str]) -> None:
+        loop = loop_of_types(definitions, [object_type.name for object_type in changed])
+        if loop is not None:
+            raise loop_fault(loop, visible)
+
+    return judge
+
+
+def loop_of_types(definitions: Mapping[TypeName, str], changed: Iterable[TypeName]) -> Loop | None:
+    """Returns a loop, closed by one of the changed types, through which a relation depends on its own negation; None if
+    there is none."""
+
+    def lookup(name: TypeName) -> ObjectType | None:
+        return parse_definition(name, definitions[name]) if name in definitions else None
+
+    return find_negation_loop(lookup, changed)
+
+
+def loop_fault(loop: Loop, visible: frozenset[str] | None = None) -> InvalidParameter:
+    return InvalidParameter("relations", f"a relation depends on its own negation: {render_loop(loop, visible)}")
+
+
+async def render_types(ctx: Context, types: Sequence[ObjectType]) -> Sequence[NewObjectType]:
+    """Returns the rows of the types. Raises InvalidParameter for a definition above the limit."""
+    size = sum(object_type.size for object_type in types) * BYTES_OF_A_RULE
+    return await aside(partial(new_object_types, ctx, types), size)
+
+
+def new_object_types(ctx: Context, types: Sequence[ObjectType]) -> list[NewObjectType]:
+    new = []
+    for object_type in types:
+        definition = render_definition(object_type)
+        if len(definition) > ctx.max_definition_bytes:
+            raise InvalidParameter("relations", f"must be at most {ctx.max_definition_bytes} bytes of JSON")
+        new.append(NewObjectType(object_type.name, definition.decode()))
+    return new

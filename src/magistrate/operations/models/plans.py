@@ -1,0 +1,80 @@
+"""Finds what writing a whole model would change, without writing it (docs/models.md#plan-and-apply)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from magistrate.engine.model.object_types import ObjectType
+from magistrate.engine.names import TypeName
+from magistrate.engine.policy.named_policies import NamedPolicy
+from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
+from magistrate.operations.models.definitions import render_policy_definition
+from magistrate.operations.models.object_types import find_forbidden, judge_and_warn, render_types
+from magistrate.operations.models.whole_models import read_whole_model
+from magistrate.operations.scheduling import aside
+from magistrate.operations.writes.warrants import MOST_STRANDED_PATTERNS
+from magistrate.store.contract.lists import PageSlice, Slice, Snapshot, WarrantFilter
+
+N = TypeVar("N", bound=str)
+
+MOST_STRANDED = 100
+"""Limits the warrants that a plan names."""
+
+
+class NameChanges(NamedTuple):
+    """Holds the names of what would be created, changed and deleted, each sorted."""
+
+    created: Sequence[str]
+    changed: Sequence[str]
+    deleted: Sequence[str]
+
+
+class ModelPlan(NamedTuple):
+    """Holds what writing a model would change. `stranded` are the first of the stored warrants that count now and would
+    not be allowed any more, in the order of creation; `has_more` says whether there are others. `warnings` are those
+    of the write."""
+
+    object_types: NameChanges
+    policies: NameChanges
+    stranded: Sequence[Warrant]
+    has_more: bool
+    warnings: Sequence[str]
+
+
+async def plan_model(
+    ctx: Context, types: Sequence[ObjectType], policies: Sequence[NamedPolicy], freshness: Freshness
+) -> Snapshot[ModelPlan]:
+    """Returns what `put_whole_model` would change now. Raises InvalidParameter like it."""
+    read = await read_whole_model(ctx, freshness)
+    before, revision = read.value, read.revision
+    after = {row.name: row.definition for row in await render_types(ctx, types)}
+    warnings: list[str] = []
+    judge = judge_and_warn(types, {policy.name for policy in policies}, warnings)
+    size = sum(map(len, after.values()))
+    await aside(partial(judge, after), size)
+    patterns = await aside(partial(_find_patterns, before.definitions, after, before.patterns), size)
+    listed: PageSlice[Warrant] = PageSlice((), precedes=False, follows=False)
+    if patterns:
+        only = WarrantFilter(unexpired_at=ctx.now(), patterns=patterns)
+        listed = (await ctx.store.list_warrants(Slice("createdAt", MOST_STRANDED), only, revision)).value
+    named = {policy.name: render_policy_definition(policy) for policy in policies}
+    changes = _compare(before.definitions, after), _compare(before.policies, named)
+    return Snapshot(revision, ModelPlan(*changes, listed.rows, listed.follows, tuple(warnings)))
+
+
+def _find_patterns(
+    before: Mapping[TypeName, str], after: Mapping[TypeName, str], patterns: Iterable[WarrantPattern]
+) -> frozenset[WarrantPattern]:
+    """Returns the patterns of warrants that would be stranded, or some of them if one statement cannot have all."""
+    return frozenset(islice(find_forbidden(before, after, patterns), MOST_STRANDED_PATTERNS))
+
+
+def _compare(before: Mapping[N, str], after: Mapping[N, str]) -> NameChanges:
+    return NameChanges(
+        sorted(after.keys() - before.keys()),
+        sorted(name for name in after.keys() & before.keys() if after[name] != before[name]),
+        sorted(before.keys() - after.keys()),
+    )

@@ -1,0 +1,254 @@
+"""Creates, deletes and lists warrants (docs/compatibility.md#warrants)."""
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from magistrate.engine.model.object_types import DefinedType
+from magistrate.engine.model.undefined_names import find_names_fault
+from magistrate.engine.names import WILDCARD, Revision, TypeName, WarrantNames
+from magistrate.engine.terms import object_id_or_wildcard, relation_name, type_name
+from magistrate.engine.warrants.warrant import Warrant
+from magistrate.errors import InvalidParameter
+from magistrate.operations.consistency import Freshness, require_stored
+from magistrate.operations.context import Context
+from magistrate.operations.lists.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.models.definitions import read_definition
+from magistrate.store.contract.lists import PageSlice, Slice, Snapshot, WarrantFilter
+from magistrate.store.contract.new_rows import NewWarrant, Stamp
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.store import AtomicWrite, Judge, WriteCounts
+
+TARGET_HOLD_SECONDS = 0.010
+"""Sets how long a chunk should hold other writers. A machine or a disk that is suddenly busy makes the chunk take
+several times as long, and a writer that waits for it should still be answered within 50 ms."""
+FIRST_CHUNK = 100
+SMALLEST_CHUNK = 20
+"""Bounds what a slow store makes of a chunk: with fewer rows, most of the time would go into the commit."""
+LARGEST_CHUNK = 250
+
+
+class ChunkSize:
+    """Holds the number of rows that the next chunk should have."""
+
+    def __init__(self) -> None:
+        self.rows = FIRST_CHUNK
+
+    def adapt(self, rows: int, hold_seconds: float) -> None:
+        """Takes into account that a chunk of `rows` rows held other writers so long. The next one has as many as would
+        have held them for TARGET_HOLD_SECONDS, but at most twice as many as this one."""
+        fitting = rows * TARGET_HOLD_SECONDS / hold_seconds if hold_seconds > 0 else LARGEST_CHUNK
+        self.rows = max(SMALLEST_CHUNK, min(LARGEST_CHUNK, 2 * rows, int(fitting)))
+
+
+def pause_seconds(hold_seconds: float) -> float:
+    """Returns how long to wait until the next chunk: as long as the last one held other writers, but not longer than
+    one is meant to.
+
+    SQLite has no queue for the writers of several processes; those that wait try again every few milliseconds. They
+    find the lock free every second time instead of hardly ever."""
+    return min(hold_seconds, TARGET_HOLD_SECONDS)
+
+
+WARRANT_LIST: ListKind[Warrant] = ListKind(
+    "warrants", {"createdAt": Sort("createdAt", lambda row: (row.created_at, row.number))}
+)
+
+STRANDED_WARRANT_LIST: ListKind[Warrant] = replace(WARRANT_LIST, name="stranded-warrants")
+
+EXPIRED_WARRANT_LIST: ListKind[Warrant] = replace(WARRANT_LIST, name="expired-warrants")
+
+FILTERS: Mapping[str, tuple[str, Callable[[str, str], str]]] = {
+    "objectType": ("object_type", type_name),
+    "objectId": ("object_id", object_id_or_wildcard),
+    "relation": ("relation", relation_name),
+    "subjectType": ("subject_type", type_name),
+    "subjectId": ("subject_id", object_id_or_wildcard),
+    "subjectRelation": ("subject_relation", relation_name),
+}
+"""Maps parameters to their column and the values they can have at all."""
+
+MOST_STRANDED_PATTERNS = 500
+"""Limits the patterns that one statement of a list selects by; SQLite takes 32,766 values in a statement."""
+
+_NOTHING = "!"
+"""Stands for a filter that matches nothing, because it is neither a name nor an id."""
+
+
+class DeletedMatches(NamedTuple):
+    """Counts the warrants that a delete by filter deleted. `has_more`: more matched than it was to delete."""
+
+    deleted: int
+    has_more: bool
+
+
+async def create_warrants(
+    ctx: Context, new: Sequence[NewWarrant], stamp: Stamp, element: Callable[[int], str]
+) -> Snapshot[tuple[Warrant, ...]]:
+    """Stores each warrant unless it is stored already, and creates the objects and subjects that are missing; returns
+    one row for each, in the same order. All or nothing.
+
+    Raises InvalidParameter if the type of an object, or the relation on it, is not defined, or a warrant has expired
+    already; `element` returns the prefix of the parameter's name, by the position of the warrant."""
+    return await ctx.store.put_warrants(new, judge_warrants(new, element, stamp.at), stamp)
+
+
+async def write(
+    ctx: Context, wanted: AtomicWrite, stamp: Stamp, element: Callable[[int], str]
+) -> Snapshot[WriteCounts]:
+    """Deletes and creates warrants and objects, all or nothing, if all preconditions hold.
+
+    Raises RevisionLost, PreconditionFailed; NotFound for the first that is to be deleted and does not exist; and
+    InvalidParameter for new warrants, as `create_warrants` does."""
+    for one in wanted.preconditions:
+        if isinstance(one.required, RevisionId):
+            await require_stored(ctx.store, one.required)
+    return await ctx.store.write(wanted, judge_warrants(wanted.warrants, element, stamp.at), stamp)
+
+
+async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
+    """Deletes the warrants. Raises NotFound for the first that does not exist, and then deletes none."""
+    return await ctx.store.delete_warrants(named, stamp)
+
+
+def read_filter(parameters: Mapping[str, str], now: int, is_expired: bool = False) -> WarrantFilter:
+    """Returns the filter that the parameters of a list describe (docs/compatibility.md#warrants). An id also matches
+    `*`. It selects warrants that have not expired by `now`, or those that have expired."""
+    equal: dict[str, str] = {}
+    among: dict[str, tuple[str, ...]] = {}
+    for parameter, (column, allowed) in FILTERS.items():
+        text = parameters.get(parameter)
+        if not text or (parameter == "objectId" and text == WILDCARD):
+            continue
+        try:
+            value = allowed(text, parameter)
+        except InvalidParameter:
+            value = _NOTHING
+        if column.endswith("_id"):
+            among[column] = tuple(dict.fromkeys([value, WILDCARD]))
+        else:
+            equal[column] = value
+    return WarrantFilter(equal, among, None if is_expired else now, is_expired)
+
+
+def read_exact_filter(given: Mapping[str, str | None]) -> Mapping[str, str]:
+    """Returns the columns and values that the members of a filter name. An id matches itself only: `*` matches `*`.
+
+    Raises InvalidParameter for a value that no warrant can have, and if no member is given."""
+    equal = {
+        column: allowed(text, parameter)
+        for parameter, (column, allowed) in FILTERS.items()
+        if (text := given[parameter]) is not None
+    }
+    if not equal:
+        raise InvalidParameter("filter", f"must have at least one of {', '.join(FILTERS)}")
+    return equal
+
+
+async def delete_matching(
+    ctx: Context, equal: Mapping[str, str], most: int, stamp: Callable[[], Stamp], is_dry_run: bool = False
+) -> Snapshot[DeletedMatches]:
+    """Deletes up to `most` of the warrants whose columns have these values now, in several writes, between which others
+    can write; those that match from now on stay. A dry run only counts them.
+
+    If it is broken off, some are deleted, and repeating it continues. Warrants that another request deletes at the same
+    time are skipped, and others that matched are deleted in their place."""
+    found = await ctx.store.match_warrants(equal, most + 1, ctx.now())
+    matches, has_more = found.value[:most], len(found.value) > most
+    if is_dry_run:
+        return Snapshot(found.revision, DeletedMatches(len(matches), has_more))
+    size, began_at, revision, deleted = ChunkSize(), found.revision, found.revision, 0
+    while matches:
+        chunk = matches[: size.rows]
+        written = await ctx.store.delete_matches(chunk, stamp())
+        revision, deleted = written.revision, deleted + written.value.deleted
+        size.adapt(len(chunk), written.value.hold_seconds)
+        matches = matches[len(chunk) :]
+        if written.value.deleted < len(chunk):
+            remaining = most - deleted
+            found = await ctx.store.match_warrants(equal, remaining + 1, ctx.now(), up_to=began_at)
+            matches, has_more = found.value[:remaining], len(found.value) > remaining
+            if len(matches) > size.rows:
+                # In the same order, the two would find each other's chunks again and again.
+                first = random.randrange(len(matches))
+                matches = matches[first:] + matches[:first]
+        if matches:
+            await asyncio.sleep(pause_seconds(written.value.hold_seconds))
+    return Snapshot(revision, DeletedMatches(deleted, has_more))
+
+
+async def list_warrants(
+    ctx: Context, wanted: Wanted, only: WarrantFilter, freshness: Freshness
+) -> Snapshot[Page[Warrant]]:
+    read = partial(ctx.store.list_warrants, only=only)
+    return await read_page(list_kind(only.is_expired), wanted, freshness, ctx.store, read)
+
+
+async def list_stranded(
+    ctx: Context, wanted: Wanted, only: WarrantFilter, freshness: Freshness
+) -> Snapshot[Page[Warrant]]:
+    """Lists the warrants that match the filter and do not count, because allowed types forbid them. Raises
+    InvalidParameter if they have too many patterns for one statement."""
+
+    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[Warrant]]:
+        newest = await ctx.store.read_warrants((), at, 1)
+        model = await ctx.models.at(newest.revision, newest.model_revision)
+        object_type = only.equal.get("object_type")
+        patterns = frozenset(one for one in model.stranded if object_type in (None, one.object_type))
+        if not patterns:
+            return Snapshot(newest.revision, PageSlice((), precedes=False, follows=False))
+        if len(patterns) > MOST_STRANDED_PATTERNS:
+            raise InvalidParameter("objectType", "there are too many: list those of one object type")
+        return await ctx.store.list_warrants(wanted, replace(only, patterns=patterns), newest.revision)
+
+    return await read_page(STRANDED_WARRANT_LIST, wanted, freshness, ctx.store, read)
+
+
+def list_kind(is_expired: bool, is_stranded: bool = False) -> ListKind[Warrant]:
+    """Returns the list of warrants, or that of the expired or stranded ones; none takes the cursors of another."""
+    if is_stranded:
+        return STRANDED_WARRANT_LIST
+    return EXPIRED_WARRANT_LIST if is_expired else WARRANT_LIST
+
+
+def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at: int | None) -> Judge:
+    """Returns a function that validates the warrants. They may not have expired at the time `at`, if it is given."""
+
+    def judge(definitions: Mapping[TypeName, str]) -> None:
+        defined = {name: read_definition(definition) for name, definition in definitions.items()}
+        first_places: dict[tuple[str | int | None, ...], int] = {}
+        for place, warrant in enumerate(new):
+            first_places.setdefault(_describe_judged(warrant), place)
+        for place in first_places.values():  # in ascending order
+            fault = find_warrant_fault(new[place], defined, at)
+            if fault is not None:
+                raise fault.within(element(place))
+
+    return judge
+
+
+def _describe_judged(warrant: NewWarrant) -> tuple[str | int | None, ...]:
+    """Returns what `find_warrant_fault` looks at: of two warrants that are alike in it, both have the same fault."""
+    object, subject = warrant.object, warrant.subject
+    return object.type, warrant.relation, subject.type, subject.id == WILDCARD, subject.relation, warrant.expires_at
+
+
+def find_warrant_fault(
+    warrant: NewWarrant, defined: Mapping[TypeName, DefinedType], at: int | None
+) -> InvalidParameter | None:
+    """Returns why the warrant cannot be written with these object types, or None. It may not have expired at the time
+    `at`, if it is given."""
+    fault = warrant_fault(warrant, defined)
+    if fault is None and at is not None and warrant.expires_at is not None and warrant.expires_at <= at:
+        return InvalidParameter("expiresAt", "must be in the future")
+    return fault
+
+
+def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, DefinedType]) -> InvalidParameter | None:
+    """Returns why the warrant is not valid with these object types, or None."""
+    object, subject = warrant.object, warrant.subject
+    names = WarrantNames(object.type, object.id, warrant.relation, subject.type, subject.id, subject.relation or "")
+    return find_names_fault(names, defined)

@@ -1,0 +1,1 @@
+"""Defines what a store promises, to every layer above."""

@@ -1,0 +1,162 @@
+"""Defines the rows that writes store."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, NamedTuple, TypeVar
+
+import msgspec
+
+from magistrate.engine.names import ObjectId, PolicyName, RelationName, Revision, TypeName
+from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.warrants.warrant import Warrant
+from magistrate.store.contract.revisions import RevisionId
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Makes a write happen only once for this key of this owner within `IDEMPOTENCY_HOURS`.
+
+    A second write with the same `fingerprint` changes nothing and returns what the first one returned, revision
+    included; one with a different fingerprint raises KeyReused."""
+
+    key: str
+    fingerprint: str
+    owner: str = ""
+
+
+IDEMPOTENCY_HOURS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Records who writes, when (in microseconds since 1970 UTC; the `created_at` of new rows), whether the write
+    happens only once, and the id of the request; None if there was no request."""
+
+    actor: str
+    at: int
+    once: Once | None = None
+    request_id: str | None = None
+
+
+class NewObject(msgspec.Struct, frozen=True):
+    """Holds an object to be stored. `fresh` claims that the id was generated just now, so that no such object can
+    exist."""
+
+    type: TypeName
+    id: ObjectId
+    meta: str | None
+    fresh: bool = False
+
+
+class NewObjectType(msgspec.Struct, frozen=True):
+    name: TypeName
+    definition: str
+
+
+@dataclass(frozen=True, slots=True)
+class NewModel:
+    """Holds a whole model to be stored: its object types, and the names and definitions of its policies. With
+    `expected`, the stored model must not have changed since that revision."""
+
+    types: Sequence[NewObjectType]
+    policies: Sequence[tuple[PolicyName, str]]
+    expected: RevisionId | None = None
+
+
+class NewWarrant(msgspec.Struct, frozen=True, gc=False):
+    """Holds a warrant to be stored, or one to be deleted.
+
+    `policy` is its text, empty if it has none. The ids may be `*`. Times are in microseconds since 1970 UTC.
+    `created_at` is the time at which it was created elsewhere; only `import_batch` uses it. `starts_at` and
+    `expires_at` are the limits between which it counts. `lifetime` is how long after its creation the policy may hold,
+    in microseconds; None if it is not known that it ever ends."""
+
+    object: ObjectRef
+    relation: RelationName
+    subject: Subject
+    policy: str = ""
+    created_at: int | None = None
+    starts_at: int | None = None
+    expires_at: int | None = None
+    lifetime: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ImportBatch:
+    """Holds what one write of an import stores: fewer than a million warrants. `policies` have their names and
+    definitions."""
+
+    types: Sequence[NewObjectType] = ()
+    objects: Sequence[NewObject] = ()
+    warrants: Sequence[NewWarrant] = ()
+    policies: Sequence[tuple[PolicyName, str]] = ()
+
+
+class ImportProgress(msgspec.Struct, frozen=True):
+    """Records how far an import has come: ('/data/all.jsonl', 20000, 2519000, '9f86d0...') means that the first
+    `lines` lines of this source, which is `size_bytes` long, are stored.
+
+    `mark` lets the source find the place again. `is_done` means that the source has been imported completely; no
+    progress is then kept."""
+
+    source: str
+    lines: int
+    size_bytes: int
+    mark: str
+    is_done: bool = False
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """Counts the rows of each kind that were created or replaced."""
+
+    types: int
+    objects: int
+    warrants: int
+    policies: int = 0
+
+
+MAX_WARRANTS_IN_A_WRITE = 1_048_576
+"""Limits the warrants of one write to 2^20: the place of a warrant in its write takes the last 20 bits of its number.
+"""
+
+FIRST_REPLACEMENT = MAX_WARRANTS_IN_A_WRITE // 2
+"""Sets the first place for warrants of `put_warrants` that replace others; those that replace none have lower places.
+So the numbers tell what the write did, also when its request is repeated."""
+
+WarrantOutcome = Literal["created", "updated", "unchanged"]
+
+
+def write_outcome(warrant: Warrant, revision: Revision) -> WarrantOutcome:
+    """Returns what the `put_warrants` of this revision did to a warrant that it returned."""
+    place = warrant.number - revision * MAX_WARRANTS_IN_A_WRITE
+    if place < 0:
+        return "unchanged"
+    return "created" if place < FIRST_REPLACEMENT else "updated"
+
+
+S = TypeVar("S")
+
+
+class DeletedChunk(NamedTuple):
+    """Counts the warrants that one write of a delete by filter deleted. `hold_seconds` is about how long no other
+    writer could write: from when this write had its turn until it was answered."""
+
+    deleted: int
+    hold_seconds: float
+
+
+class TimedScript(Generic[S]):
+    """Wraps a script of a write (`S`), and notes when it begins; the last time counts if it is begun more than once."""
+
+    def __init__(self, script: Callable[[Revision], S]) -> None:
+        self._script = script
+        self._began_at = time.monotonic()
+
+    def begin(self, head: Revision) -> S:
+        self._began_at = time.monotonic()
+        return self._script(head)
+
+    def measure_seconds(self) -> float:
+        """Returns the seconds since the script began."""
+        return time.monotonic() - self._began_at

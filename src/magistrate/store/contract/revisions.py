@@ -1,0 +1,311 @@
+"""Knows the newest revisions of a store by number and bits, so that tokens are made and checked without a statement.
+
+A store that is restored, or fails over to a server that lacks its last writes, continues with other writes under the
+same numbers. What a process knows is therefore of one history: each read of the newest revision is compared with it,
+and when the store turns out to have another history, everything is forgotten, and those who keep more are told."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, NamedTuple, Protocol
+
+import msgspec
+
+from magistrate.engine.names import Revision
+from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
+from magistrate.store.contract.stored_rows import Identity
+
+MOST_REVISIONS = 10_000
+"""Limits the revisions that are known, which take about 150 bytes each."""
+MOST_BESIDES = 1_000
+"""Limits the revisions besides that were looked up."""
+
+
+class RevisionId(NamedTuple):
+    """Identifies a write: by the number of its revision, and the 32 bits that it was given at random; None for a
+    revision of an earlier version, and where the bits are not kept any more."""
+
+    revision: Revision
+    bits: int | None
+
+
+class Presence(Enum):
+    """Tells where a write is: in the store, or nowhere because another has its number, or because it is ahead of the
+    newest revision. One whose revision is older than the list of revisions counts as in the store."""
+
+    STORED = 0
+    REPLACED = 1
+    AHEAD = 2
+
+
+NOTHING_WRITTEN = RevisionId(Revision(0), None)
+
+
+class KnownRevisions:
+    """Holds the last revisions of the history that this process follows. `history` counts how often another was found
+    in its place."""
+
+    def __init__(self) -> None:
+        self.history = 0
+        self.demands = 0
+        """Counts how often a write was required to be in the history."""
+        self.newest = NOTHING_WRITTEN
+        """Is the newest revision that is known to belong to the history."""
+        self.seen = Revision(0)
+        """Is what the last read has seen as the newest, which a restored store may be behind what is known."""
+        self.unlinked: RevisionId | None = None
+        """Is the newest revision that was seen in the store, unless it is known to belong to the history."""
+        self._bits: dict[Revision, int | None] = {}
+        self._besides: dict[Revision, int | None] = {}
+        self._observers: list[Callable[[], None]] = []
+
+    def call_on_change(self, observer: Callable[[], None]) -> None:
+        """Calls the observer whenever the store turns out to have another history."""
+        self._observers.append(observer)
+
+    def find(self, revision: Revision) -> RevisionId | None:
+        """Returns the id of a revision if it is known."""
+        if self.newest.revision == revision:
+            return self.newest
+        if self.unlinked is not None and self.unlinked.revision == revision:
+            return self.unlinked
+        for bits in (self._bits, self._besides):
+            if revision in bits:
+                return RevisionId(revision, bits[revision])
+        return None
+
+    def holds(self, id: RevisionId) -> bool:
+        """Returns whether a revision is known to belong to the history that the last read has seen; one without bits
+        is taken by its number."""
+        revision, bits = id
+        if self.unlinked is not None or revision > self.seen:
+            return False
+        if bits is None:
+            return True
+        return self._bits.get(revision) == bits or self._besides.get(revision) == bits
+
+    def note_newest(self, id: RevisionId) -> None:
+        """Notes what a read has seen as the newest revision."""
+        revision, bits = id
+        self.seen = revision
+        if self._besides.get(revision, bits) != bits:
+            self._begin_anew(id)
+        elif revision in self._bits:
+            if self._bits[revision] != bits:
+                self._begin_anew(id)
+            elif self.unlinked is not None and self.newest.revision == revision:
+                self.unlinked = None
+        elif self.newest == NOTHING_WRITTEN:
+            self._add(id)
+        else:
+            self.unlinked = id
+
+    def note_stored(self, id: RevisionId) -> None:
+        """Notes that a revision was found in the store, in the history that is followed."""
+        if len(self._besides) >= MOST_BESIDES:
+            self._besides.pop(next(iter(self._besides)))
+        self._besides[id.revision] = id.bits
+
+    def note_write(self, before: RevisionId, written: RevisionId) -> None:
+        """Notes a revision that followed on another. If others are known that are newer, it was noted late, or the
+        store was restored: which of both, the next link tells."""
+        self.note_newest(before)
+        if before == self.newest:
+            self._add(written)
+        else:
+            self.note_newest(written)
+
+    def link(self, newest: RevisionId, before: RevisionId | None, since: RevisionId) -> bool:
+        """Notes that the store, at its newest revision, has `before` in the place of `since`, None being nothing.
+        Returns whether these are the same; otherwise the store has another history than the one with `since`."""
+        is_same = before == since or since == NOTHING_WRITTEN
+        if not is_same and self._contains(since):
+            self._begin_anew(newest)
+        elif is_same and since == self.newest and newest.revision > since.revision:
+            self._add(newest)
+        else:
+            self.note_newest(newest)
+        if is_same and since == self.newest and self.unlinked is not None:
+            self.unlinked = None if self.unlinked.revision <= newest.revision else self.unlinked
+        return is_same
+
+    def _contains(self, id: RevisionId) -> bool:
+        return id.revision in self._bits and self._bits[id.revision] == id.bits
+
+    def _add(self, id: RevisionId) -> None:
+        self._bits[id.revision] = id.bits
+        self.newest, self.seen = id, id.revision
+        if self.unlinked is not None and self.unlinked.revision <= id.revision:
+            self.unlinked = None
+        if len(self._bits) > MOST_REVISIONS:
+            del self._bits[next(iter(self._bits))]
+
+    def _begin_anew(self, newest: RevisionId) -> None:
+        self._bits = {newest.revision: newest.bits}
+        self._besides.clear()
+        self.newest, self.seen, self.unlinked = newest, newest.revision, None
+        self.history += 1
+        for observer in self._observers:
+            observer()
+
+
+class RevisionStore(Protocol):
+    """Describes the part of a store that tells writes with the same number from each other. Every sentence has a test
+    in tests/store/test_revision_ids.py."""
+
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def known(self) -> KnownRevisions:
+        """Returns what this process knows of the revisions; each read and write adds what it sees."""
+        ...
+
+    async def identify(self, revision: Revision) -> RevisionId:
+        """Returns the id of a revision; without bits if they are not kept any more. Takes no statement if it is
+        known."""
+        ...
+
+    async def confirm_history(self) -> None:
+        """Makes certain that the newest revision that was seen belongs to the history that is known, by one statement
+        unless that is clear. Raises HistoryReplaced."""
+        ...
+
+    async def locate(self, id: RevisionId) -> Presence:
+        """Returns where a write is, by one statement, which also shows whether the store still has the history that is
+        known."""
+        ...
+
+
+def note_writes(known: KnownRevisions, before: RevisionId, written: Sequence[RevisionId]) -> None:
+    """Notes what a transaction has written after a revision."""
+    known.note_newest(before)
+    for id in written:
+        known.note_write(before, id)
+        before = id
+
+
+STALE_MS = 50
+"""Limits how far a check on PostgreSQL may lag behind the writes of other processes."""
+AGING_MS = 20
+"""Sets the age after which a mark is renewed in the background while checks continue to be answered."""
+
+Mark = tuple[float, int]
+"""Holds a point in time of one store; it has no meaning anywhere else."""
+
+
+class Staleness(Enum):
+    """Tells how stale a value is that was read after a mark.
+
+    CURRENT: no revision was made since, except by other processes on PostgreSQL less than AGING_MS ago. AGING: the
+    same, but with STALE_MS; it is time to read again. STALE: neither of the two holds."""
+
+    CURRENT = 0
+    AGING = 1
+    STALE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class WarrantChanges:
+    """Holds the warrants that began or ended up to the revision `newest`, in the order of the log.
+
+    `changes` is None if there are more than requested, or if the answer is unknown because the requested changes are
+    deleted, or the revision after which they were made. `model_revision` is the one that last changed the model."""
+
+    newest: RevisionId
+    model_revision: Revision
+    changes: Sequence[ChangedWarrant] | None
+
+    @property
+    def revision(self) -> Revision:
+        return self.newest.revision
+
+
+# Defines what a store promises about its history, as a part of contract.py: which revision was the newest at a time,
+# when a revision was written, and how far back reads can go. Every sentence has a test in
+# tests/store/test_history.py. A revision is *reached* at the latest time that it, or any revision before it, is
+# stamped with. The clocks of writers may differ, so a stamp may be earlier than that of the revision before; the
+# times at which revisions are reached never go back. A revision whose clock was behind is reached together with the
+# one before it. One whose clock was ahead, and all that follow, are reached when that time has come; Store.collect
+# treats them in the same way.
+
+
+class RevisionTime(msgspec.Struct, frozen=True):
+    """Holds a revision, the time that it is stamped with, and the time at which it was reached, both in microseconds
+    since 1970 UTC: (8, 1763683200000000, 1763683200000000)."""
+
+    revision: Revision
+    written_at: int
+    reached_at: int
+
+
+class RevisionLookup(msgspec.Struct, frozen=True):
+    """Holds a revision that can be read, or None if there is none: then it has been collected, is not written yet, or
+    is older than the list of revisions.
+
+    `newest` is the newest revision, `model_revision` the one that last changed the model, and `oldest` the oldest that
+    can be found and read; None if nothing was ever written."""
+
+    match: RevisionTime | None
+    newest: Revision
+    model_revision: Revision
+    oldest: RevisionTime | None
+
+
+LogPlace = tuple[int, int]
+"""Holds the place of a change in the log: its revision, and its position in that revision."""
+
+
+class LoggedChange(msgspec.Struct, frozen=True):
+    """Holds a change of an object or a warrant: ((7, 0), 'created', 'object', ('document', 'plan'), None).
+
+    `key` is the type and id of an object, or the first six columns of a warrant and the digest of its policy, whose
+    text is in `policy`. `starts_at` and `expires_at` are the limits that a warrant has then, or had when it expired."""
+
+    place: LogPlace
+    action: Literal["created", "updated", "deleted", "expired"]
+    kind: Literal["object", "warrant"]
+    key: tuple[str, ...]
+    policy: str
+    starts_at: int | None = None
+    expires_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Represents the time between two states: from one revision to another, which is not below it, and from one time to
+    another, in microseconds since 1970 UTC."""
+
+    first: Revision
+    last: Revision
+    since: int
+    until: int
+
+
+class HistoryStore(Protocol):
+    """Describes the part of a store that finds revisions, and what changed between two of them. The methods that find a
+    revision run one statement of a few lookups."""
+
+    async def find_revision(self, revision: Revision) -> RevisionLookup:
+        """Finds a revision by its number."""
+        ...
+
+    async def find_revision_at(self, time: int) -> RevisionLookup:
+        """Finds the newest revision that was reached by this time, in microseconds since 1970 UTC."""
+        ...
+
+    async def list_changes(
+        self, first: Revision, last: Revision, behind: LogPlace | None, most: int
+    ) -> Sequence[LoggedChange]:
+        """Lists up to `most` changes of objects and warrants that the revisions above `first` up to `last` made, in the
+        order of their places, beginning behind one. Raises RevisionUnavailable if some of them are deleted.
+
+        Cost: the changes in these revisions."""
+        ...
+
+    async def list_timed_warrants(self, span: Span, most: int) -> Sequence[Warrant]:
+        """Lists up to `most` of the warrants that exist at both revisions and may count at one of the times but not at
+        the other, in no particular order: one of their limits is in between, or their policy reads the clock.
+
+        Cost: these warrants, and those that ended since the last revision and had a limit."""
+        ...

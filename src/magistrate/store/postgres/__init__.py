@@ -1,0 +1,1 @@
+"""Runs scripts and reads on PostgreSQL."""

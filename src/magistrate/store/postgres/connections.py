@@ -1,0 +1,181 @@
+"""Keeps a pool of connections to PostgreSQL, and repeats what failed because a connection was dead or the server says
+that it may be repeated."""
+
+import asyncio
+import os
+import random
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TypeVar
+
+import psycopg
+from psycopg import errors
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+
+from magistrate.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
+from magistrate.store.postgres.migration import whole_seconds
+from magistrate.store.postgres.pipeline import Connection
+
+T = TypeVar("T")
+
+ATTEMPTS = 4
+"""Limits how often one read or group of writes is run when the server reports that it may be retried, or when a pooled
+connection turns out to be dead."""
+
+READ_ONLY_SECONDS = 1.0
+"""Limits how often all connections are replaced because one is read-only: the server itself may be, and for long."""
+
+CHECK_INTERVAL_MS = 1_000
+"""Limits how long a statement runs on at the server that nobody waits for any more."""
+
+# Does nothing on servers before PostgreSQL 14, which do not know the parameter, and leaves one alone that is set.
+CHECK_CLIENT = """
+SELECT set_config('client_connection_check_interval', $1, false)
+WHERE current_setting('client_connection_check_interval', true) = '0'"""
+
+_CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
+_ENDED = ("08", "57P")
+"""Begin the codes of errors with which a server, or a pooler in front of it, ends connections."""
+
+Conninfo = str | Callable[[], Awaitable[str]]
+"""Is the connection string, or returns it for each new connection."""
+
+_UNAVAILABLE = (psycopg.OperationalError, errors.ReadOnlySqlTransaction, PoolTimeout, PoolClosed, TimeoutError)
+
+
+@dataclass(slots=True)
+class ConnectionUse:
+    """Represents the use that one read or group of writes makes of the pool, and the connection that it has now.
+    `is_lost` says that the one it had last cannot be used any more."""
+
+    connection: Connection | None = None
+    is_lost: bool = False
+    is_broken_off: bool = False
+
+    def break_off(self) -> None:
+        """Makes the use end soon: whatever it has not sent to the server yet is never sent.
+
+        The connection is shut down on this side, so that the task that waits for it gets an error. When psycopg is
+        cancelled instead, it asks the server to cancel the statement, and waits up to ten seconds for a server that
+        does not answer."""
+        self.is_broken_off = True
+        if self.connection is not None:
+            with (
+                suppress(OSError, psycopg.OperationalError),
+                socket.socket(fileno=os.dup(self.connection.pgconn.socket)) as ours,
+            ):
+                ours.shutdown(socket.SHUT_RDWR)
+
+
+class ConnectionPool:
+    """Lends autocommit connections."""
+
+    def __init__(self, conninfo: Conninfo, connections: int, timeout_ms: int) -> None:
+        self._drained_at = 0.0
+        self._timeout = timeout_ms / 1000
+        self._check_interval_ms = min(CHECK_INTERVAL_MS, timeout_ms)
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            conninfo,
+            kwargs={
+                "autocommit": True,
+                "connect_timeout": whole_seconds(timeout_ms),
+                "client_encoding": "utf8",
+                # The raw cursor sends statements as they are; others parse long ones anew each time.
+                "cursor_factory": psycopg.AsyncRawCursor,
+            },
+            min_size=1,
+            max_size=connections,
+            timeout=self._timeout,
+            configure=self._end_abandoned_statements,
+            open=False,
+        )
+
+    @property
+    def is_closed(self) -> bool:
+        return self._pool.closed
+
+    async def open(self) -> None:
+        await self._pool.open()
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    async def _end_abandoned_statements(self, connection: Connection) -> None:
+        """Makes the server end a statement soon after its connection was closed on this side. Otherwise it would notice
+        only when it sends rows, and reads that are broken off would take ever more of its connections.
+
+        It costs a round trip for each connection, and none for a statement. It is not said when the connection is made,
+        because poolers refuse options that they do not know."""
+        # The pool has few tasks that connect, and none may wait forever for a server that does not answer.
+        timer = asyncio.get_running_loop().call_later(self._timeout, ConnectionUse(connection).break_off)
+        try:
+            await connection.execute(CHECK_CLIENT, (str(self._check_interval_ms),))
+        except psycopg.Error:
+            # A server that cannot do it on its platform is used without.
+            if connection.closed:
+                raise
+        finally:
+            timer.cancel()
+
+    async def attempt(
+        self, once: Callable[[Connection], Awaitable[T]], may_repeat: Callable[[], bool], use: ConnectionUse
+    ) -> T:
+        """Runs `once` on a connection, and again, up to ATTEMPTS times in all, if it may be repeated and could succeed
+        then: what a limit of the server has ended, such as statement_timeout, would only end again."""
+        for number in range(1, ATTEMPTS):
+            began_at = time.monotonic()
+            try:
+                return await self._run_connected(once, use)
+            except _CONFLICTS:
+                await asyncio.sleep(random.uniform(0, 0.02) * number)
+            except (psycopg.OperationalError, errors.ReadOnlySqlTransaction) as error:
+                if use.is_broken_off or not may_repeat() or not self._is_connection_at_fault(error, use):
+                    raise
+                await self._replace_connections(began_at)
+        return await self._run_connected(once, use)
+
+    def _is_connection_at_fault(self, error: psycopg.Error, use: ConnectionUse) -> bool:
+        """Returns whether another connection may succeed."""
+        if isinstance(error, errors.ReadOnlySqlTransaction):
+            return time.monotonic() - self._drained_at > READ_ONLY_SECONDS
+        return use.is_lost or (error.sqlstate or "").startswith(_ENDED)
+
+    async def _replace_connections(self, used_at: float) -> None:
+        """Drains the pool, because after a restart of the server every idle connection is dead, and after a failover
+        every one is read-only that was made to a standby, except for those made since `used_at`.
+
+        Nothing here waits for the server: testing whether each connection is alive could take forever."""
+        if self._drained_at < used_at:
+            self._drained_at = time.monotonic()
+            await self._pool.drain()
+
+    async def _run_connected(self, once: Callable[[Connection], Awaitable[T]], use: ConnectionUse) -> T:
+        use.is_lost = False
+        # `pool.connection()` would wrap each use in a transaction context and make a lookup take half as long again.
+        connection = use.connection = await self._pool.getconn()
+        try:
+            return await once(connection)
+        finally:
+            use.connection, use.is_lost = None, connection.closed
+            await self._pool.putconn(connection)
+
+
+def translate_error(error: BaseException, is_unknown: bool = False) -> Exception:
+    """Returns the error to be raised in place of this one. `is_unknown` says that a commit may have arrived when the
+    connection was lost, or the task was cancelled."""
+    if isinstance(error, _UNAVAILABLE):
+        if is_unknown and not isinstance(error, _CONFLICTS):
+            return OutcomeUnknown()
+        if isinstance(error, errors.ReadOnlySqlTransaction):
+            return StoreUnavailable("the database is read-only now")
+        return StoreUnavailable("the database cannot be used now")
+    if isinstance(error, errors.InsufficientPrivilege):
+        return StoreUnavailable(f"the database refuses the role of the service: {error.diag.message_primary}")
+    if isinstance(error, errors.UndefinedTable):
+        return SchemaMismatch("the database is not migrated")
+    if isinstance(error, Exception):
+        return error
+    return OutcomeUnknown() if is_unknown else StoreUnavailable("the write was broken off")

@@ -1,0 +1,226 @@
+"""Implements the store on PostgreSQL through psycopg: a pool of autocommit connections, one statement per read, and
+short transactions for writes, each of which may hold several.
+
+A write first locks the row of `head`, so writes run one after another, revisions are in commit order, and each
+statement of a write sees everything that earlier writes committed. Nothing that is needed is kept in the session, so a
+PgBouncer in between may pool transactions."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
+
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.names import Revision
+from magistrate.errors import StoreUnavailable
+from magistrate.store import schema as migrate
+from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
+from magistrate.store.contract.stored_rows import Identity
+from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
+from magistrate.store.postgres.pipeline import Connection, number_placeholders
+from magistrate.store.postgres.writer import GroupWriter
+from magistrate.store.scripts.database import Observer, Rows, Script, observe_nothing
+from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
+from magistrate.store.sql import statements as sql
+from magistrate.store.sql.reads import JoinTemplates
+from magistrate.store.sql.statements import Parameter
+from magistrate.store.sql_store import SqlStore
+
+
+def _monotonic_microseconds() -> int:
+    return time.monotonic_ns() // 1_000
+
+
+class DatabaseClock:
+    """Returns the time on the machine of the database, in microseconds since 1970 UTC.
+
+    It counts from a monotonic clock, because the clock of this process may be set. Each measurement says between which
+    bounds the other clock can lie, half a round trip each way; the time is moved only as far as it is outside."""
+
+    def __init__(self, local: Callable[[], int] = _monotonic_microseconds) -> None:
+        self.local = local
+        self._ahead: int | None = None
+
+    def now(self) -> int:
+        """Returns the time; before the first measurement, that of this process."""
+        return time.time_ns() // 1_000 if self._ahead is None else self.local() + self._ahead
+
+    def adjust(self, sent_at: int, received_at: int, remote: int) -> None:
+        """Takes a measurement: the other clock showed `remote` between these two local times."""
+        least, most = remote - received_at, remote - sent_at
+        ahead = (least + most) // 2 if self._ahead is None else self._ahead
+        self._ahead = min(max(ahead, least), most)
+
+
+T = TypeVar("T")
+
+READ_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+ROWS_AT_ONCE = 200
+"""Limits the rows that are decoded before others may run: all of them have arrived by then, and take from two
+microseconds to twenty, with the most meta."""
+SECONDS_AT_ONCE = 0.002
+"""Limits for how long rows are decoded before others may run."""
+
+CLOSE_WITHIN_SECONDS = 1.0
+"""Limits the wait for statements that have no caller any more; their connections are cut already."""
+
+
+async def open_postgres(
+    conninfo: Conninfo,
+    connections: int,
+    timeout_ms: int,
+    observer: Observer = observe_nothing,
+    sealing: Sealing = UNSEALED,
+) -> SqlStore:
+    """Opens a store on a migrated database. Raises StoreUnavailable, or SchemaMismatch if the database is not
+    migrated."""
+    database = PostgresDatabase(conninfo, connections, timeout_ms, observer)
+    try:
+        await database.open()
+        [row] = await database.read(sql.READ_IDENTITY, ())
+    except BaseException:
+        await database.close()
+        raise
+    return SqlStore(database, Identity(*row), len(migrate.migrations("postgres")), sealing)
+
+
+class PostgresDatabase:
+    dialect = sql.Dialect(
+        index_hint="",
+        member_key=r"CASE WHEN strpos(replace(meta, '\\', ''), '\u0000') > 0 THEN '0' "
+        "WHEN json_typeof(meta::json -> '{0}') = 'string' THEN '1' || (meta::json ->> '{0}') "
+        "ELSE '0' END COLLATE \"C\"",
+    )
+    # OFFSET 0 keeps the subquery from being merged: it is looked up once for each id or revision, in their order.
+    templates = JoinTemplates(
+        many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
+        "(SELECT * FROM warrant w WHERE w.{column} = ids.id AND {holds} OFFSET 0) w",
+        many_objects="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
+        "(SELECT * FROM object o WHERE o.object_id = ids.id AND {holds} OFFSET 0) o",
+        indexed="warrant w WHERE {holds}",
+        texts="SELECT json_array_elements_text(?::json)",
+        changes="change c CROSS JOIN LATERAL "
+        "(SELECT * FROM revision r WHERE r.revision = c.revision AND ({holds}) OFFSET 0) r WHERE true",
+        decisions="decision r CROSS JOIN LATERAL (SELECT 1 AS is_wanted WHERE {holds} OFFSET 0) w WHERE true",
+        name="({row}.key::json ->> {place})",
+        following="SELECT {columns} FROM warrant w WHERE {holds}",
+        between=" UNION ALL ",
+        all_following="SELECT n.* FROM reached u CROSS JOIN LATERAL ({arms} OFFSET 0) n",
+    )
+
+    def __init__(self, conninfo: Conninfo, connections: int, timeout_ms: int, observer: Observer) -> None:
+        self._timeout = timeout_ms / 1000
+        self._reads = 0
+        self._clock = DatabaseClock()
+        self._abandoned: set[asyncio.Task[Any]] = set()
+        self._pool = ConnectionPool(conninfo, connections, timeout_ms)
+        self.known = KnownRevisions()
+        self._writer = GroupWriter(self._pool, self._timeout, observer, self.known)
+
+    @property
+    def statements(self) -> int:
+        return self._reads + self._writer.statements
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        return (self._writer.recent.measure(),)
+
+    async def open(self) -> None:
+        await self._pool.open()
+        await self.synchronize_clock()
+
+    def now(self) -> int:
+        return self._clock.now()
+
+    async def synchronize_clock(self) -> None:
+        async def once(connection: Connection) -> None:
+            sent_at = self._clock.local()
+            [(remote,)] = await (await connection.execute(READ_CLOCK)).fetchall()
+            self._clock.adjust(sent_at, self._clock.local(), remote)
+
+        self._reads += 1
+        await self._read_with(once)
+
+    async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+        self._reads += 1
+
+        async def once(connection: Connection) -> Rows:
+            cursor = await connection.execute(number_placeholders(sql), values)
+            began_at = time.monotonic()
+            rows: Rows = await cursor.fetchmany(ROWS_AT_ONCE)
+            while len(rows) % ROWS_AT_ONCE == 0 and (batch := await cursor.fetchmany(ROWS_AT_ONCE)):
+                rows += batch
+                if time.monotonic() - began_at > SECONDS_AT_ONCE:
+                    await asyncio.sleep(0)
+                    began_at = time.monotonic()
+            return rows
+
+        return await self._read_with(once)
+
+    async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
+        return await self._writer.transact(script, makes_revision)
+
+    def mark(self) -> Mark:
+        if self._pool.is_closed:
+            raise StoreUnavailable("the store is closed")
+        return time.monotonic(), self._writer.revisions
+
+    def staleness(self, mark: Mark) -> Staleness:
+        now, writes = self.mark()
+        marked_at, writes_then = mark
+        if writes != writes_then or now - marked_at > STALE_MS / 1_000:
+            return Staleness.STALE
+        return Staleness.AGING if now - marked_at > AGING_MS / 1_000 else Staleness.CURRENT
+
+    def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
+        return self._writer.recent.find(after, most, self._writer.revisions)
+
+    def is_newest(self, mark: Mark) -> bool:
+        """Returns false: other processes may have written."""
+        return False
+
+    async def schema_version(self) -> int:
+        [(version,)] = await self.read(migrate.READ_VERSION, ())
+        return int(version)
+
+    async def close(self) -> None:
+        await self._pool.close()
+        await self._writer.close()
+        if self._abandoned:
+            await asyncio.wait(self._abandoned, timeout=CLOSE_WITHIN_SECONDS)
+
+    async def _read_with(self, once: Callable[[Connection], Awaitable[T]]) -> T:
+        """Runs `once` on a connection, within the timeout."""
+        try:
+            return await self._read_within_timeout(once)
+        except Exception as error:
+            translated = translate_error(error)
+            if translated is error:
+                raise
+            raise translated from error
+
+    async def _read_within_timeout(self, once: Callable[[Connection], Awaitable[T]]) -> T:
+        """Runs the attempts in a task that can be abandoned. Raises TimeoutError."""
+        use = ConnectionUse()
+        task = asyncio.create_task(self._pool.attempt(once, lambda: True, use))
+        try:
+            await asyncio.wait({task}, timeout=self._timeout)
+        finally:
+            if not task.done():
+                self._abandon(use, task)
+        if use.is_broken_off:
+            raise TimeoutError
+        return task.result()
+
+    def _abandon(self, use: ConnectionUse, task: asyncio.Task[Any]) -> None:
+        """Makes a task that has no caller any more end soon."""
+        if use.connection is None:
+            task.cancel()
+        use.break_off()
+        self._abandoned.add(task)
+        task.add_done_callback(self._discard_abandoned)
+
+    def _discard_abandoned(self, task: asyncio.Task[Any]) -> None:
+        self._abandoned.discard(task)
+        if not task.cancelled():
+            task.exception()  # otherwise asyncio would log that it was never retrieved

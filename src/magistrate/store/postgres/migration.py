@@ -1,0 +1,134 @@
+"""Prepares a PostgreSQL database: reaches it, and brings its schema up to date."""
+
+import random
+import time
+
+import psycopg
+from psycopg import errors
+from psycopg.rows import TupleRow
+
+from magistrate.errors import InvalidSetting, StoreUnavailable
+from magistrate.store import schema as migrate
+from magistrate.store.postgres.pipeline import number_placeholders
+from magistrate.store.sql import statements as sql
+
+ATTEMPTS = 4
+"""Limits how often a migration is tried while others migrate the same database."""
+
+LOCK_TIMEOUT_MS = 1_000
+"""Limits each wait of a migration for a lock: reads of the table queue behind it."""
+
+HAS_MIGRATIONS = "SELECT to_regclass(quote_ident(current_schema()) || '.migration') IS NOT NULL"
+"""Looks where the table would be created: IF NOT EXISTS alone demands the privilege to create it even if it exists.
+Another schema of the search path may have a table of that name that is not ours."""
+
+LOCK_MIGRATIONS = "LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE"
+"""Makes other processes that migrate wait until the end of the transaction. None that reads the table waits for it."""
+
+# Processes that create the table of migrations at the same time have no lock yet: all but one get one of the first
+# three errors.
+_RACES = (errors.DuplicateTable, errors.DuplicateObject, errors.UniqueViolation, errors.DeadlockDetected)
+
+
+def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
+    """Brings the schema up to date in one transaction; several processes may try at once, and one of them does it.
+
+    Waits for locks for up to `timeout_ms`, with pauses in which others can read the tables. Raises StoreUnavailable,
+    SchemaMismatch if a newer version has migrated the database, or InvalidSetting for a URL that libpq refuses."""
+    check_conninfo(conninfo)
+    races = 0
+    lock_timeout_ms = min(LOCK_TIMEOUT_MS, timeout_ms // 2)
+    last_attempt_at = time.monotonic() + (timeout_ms - lock_timeout_ms) / 1_000
+    while True:
+        try:
+            with _connect(conninfo, timeout_ms) as connection:
+                return _migrate(connection, lock_timeout_ms)
+        except errors.LockNotAvailable as error:
+            pause = random.uniform(0.5, 1) * lock_timeout_ms / 1_000
+            if time.monotonic() + pause > last_attempt_at:
+                raise StoreUnavailable(_describe_lock_timeout(timeout_ms)) from error
+            time.sleep(pause)
+        except _RACES as error:
+            races += 1
+            if races == ATTEMPTS:
+                raise StoreUnavailable(_describe_failure(error)) from error
+        except psycopg.Error as error:
+            raise StoreUnavailable(_describe_failure(error)) from error
+
+
+def reach_postgres(conninfo: str, timeout_ms: int) -> None:
+    """Connects to the server once. Raises StoreUnavailable with the reason that the server gives, or InvalidSetting
+    for a URL that libpq refuses."""
+    check_conninfo(conninfo)
+    _connect(conninfo, timeout_ms).close()
+
+
+def check_conninfo(conninfo: str) -> None:
+    """Raises InvalidSetting if libpq cannot parse the connection string."""
+    try:
+        psycopg.conninfo.conninfo_to_dict(conninfo)
+    except psycopg.ProgrammingError:
+        # libpq's message quotes the part it does not understand, which may be the password.
+        raise InvalidSetting("database URL: libpq cannot read it; special characters must be percent-encoded") from None
+
+
+def _connect(conninfo: str, timeout_ms: int) -> psycopg.Connection[TupleRow]:
+    try:
+        return psycopg.connect(conninfo, connect_timeout=whole_seconds(timeout_ms), client_encoding="utf8")
+    except psycopg.Error as error:
+        raise StoreUnavailable(f"PostgreSQL cannot be reached: {error}") from error
+
+
+def _describe_failure(error: psycopg.Error) -> str:
+    """Returns the server's message without the statement, or that of the driver."""
+    message = f"PostgreSQL cannot be migrated: {error.diag.message_primary or error}"
+    if isinstance(error, errors.InsufficientPrivilege):
+        return f"{message}; migrate it as the role that owns the tables"
+    return message
+
+
+def _describe_lock_timeout(timeout_ms: int) -> str:
+    return (
+        f"timed out waiting for the locks of other sessions after {timeout_ms / 1_000:g} s; the PostgreSQL database "
+        "was not migrated. Try again when the transactions of the others, such as a dump or a migration, have ended"
+    )
+
+
+def _migrate(connection: psycopg.Connection[TupleRow], lock_timeout_ms: int) -> None:
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF8")
+    # READ COMMITTED, so that a process that has waited for the lock sees what the one before it has applied: a stricter
+    # default of the database would show the table as it was before the wait.
+    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+    [has_migrations] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
+    if has_migrations and _is_up_to_date(connection):
+        return
+    connection.execute(f"SET LOCAL lock_timeout = {lock_timeout_ms}")
+    if not has_migrations:
+        connection.execute(migrate.CREATE_TABLE)
+    connection.execute(LOCK_MIGRATIONS)
+    raw = psycopg.RawCursor(connection)
+    for migration in _list_pending(connection):
+        connection.execute(migration.sql)
+        raw.execute(number_placeholders(migrate.INSERT_MIGRATION), (migration.number, migration.name))
+    if not _has_head(connection):
+        raw.execute(number_placeholders(sql.MAKE_HEAD), migrate.new_identity())
+
+
+def _is_up_to_date(connection: psycopg.Connection[TupleRow]) -> bool:
+    return not _list_pending(connection) and _has_head(connection)
+
+
+def _list_pending(connection: psycopg.Connection[TupleRow]) -> tuple[migrate.Migration, ...]:
+    [applied] = connection.execute(migrate.READ_VERSION).fetchone() or (0,)
+    return migrate.pending("postgres", applied)
+
+
+def _has_head(connection: psycopg.Connection[TupleRow]) -> bool:
+    return connection.execute(sql.READ_HEAD).fetchone() is not None
+
+
+def whole_seconds(milliseconds: int) -> int:
+    """Returns whole seconds, rounded up, which is all that libpq's connect_timeout accepts."""
+    return -(-milliseconds // 1000)

@@ -1,0 +1,91 @@
+"""Keeps the changes of warrants that the last writes of this process made, so that those who follow the change log need
+not read them."""
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, measure_text
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.names import Revision
+from magistrate.store.contract.revisions import Mark, RevisionId
+from magistrate.store.scripts.database import Row, Rows
+
+MOST_GROUPS = 64
+MOST_BYTES = 4_194_304
+"""Limits what the groups take in memory together (4 MiB)."""
+MOST_ROWS = 100
+"""Limits the changes of one group; followers read those of a larger group from the log."""
+BYTES_OF_A_VALUE = 40
+"""Counts a value of a row that is not a text, with its place in the row."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupChanges:
+    """Holds what a group of writes changed between two revisions, with nothing else in between. `changes` are the rows
+    on warrants that it added to the change log, None if they do not tell everything. At the time of the `mark`, nobody
+    else could write."""
+
+    before: RevisionId
+    newest: RevisionId
+    model_revision: Revision
+    changes: Sequence[Row] | None
+    mark: Mark
+
+
+class RecentChanges:
+    """Holds the changes of the last groups that were committed."""
+
+    def __init__(self) -> None:
+        self._groups: deque[tuple[GroupChanges, int]] = deque()
+        """Has each group with the bytes that it takes, the oldest first."""
+        self._bytes = 0
+
+    def measure(self) -> CacheBytes:
+        """Returns how many bytes the groups take, and the limit on them."""
+        return CacheBytes("changes", self._bytes, MOST_BYTES)
+
+    def add(self, group: GroupChanges) -> None:
+        size = _measure_group(group)
+        self._groups.append((group, size))
+        self._bytes += size
+        while self._bytes > MOST_BYTES or len(self._groups) > MOST_GROUPS:
+            self._bytes -= self._groups.popleft()[1]
+
+    def find(self, after: RevisionId, most: int, writes: int) -> tuple[Mark, Rows] | None:
+        """Returns the mark of the last group, and the changes after a revision, as rows of LIST_WARRANT_CHANGES.
+
+        Returns None if these are more than `most`, if other processes may have made some, if the last group is not the
+        one that `writes` counts, or if the revision belongs to another history."""
+        if not self._groups or self._groups[-1][0].mark[1] != writes:
+            return None
+        (last, _), found = self._groups[-1], deque[Row]()
+        reached = last.newest
+        for group, _ in reversed(self._groups):
+            if reached.revision <= after.revision:
+                break
+            if group.newest != reached or group.changes is None:
+                return None
+            found.extendleft(reversed(group.changes))
+            if len(found) > most:
+                return None
+            reached = group.before
+        is_beyond = after.revision > last.newest.revision
+        if reached != after and not is_beyond:
+            return None
+        newest = after if is_beyond else last.newest
+        head = (newest.revision, 0, newest.bits, *after, last.model_revision)
+        rows = [
+            (*head, made_by, position, key, action, *(limits or (None, None)))
+            for made_by, position, action, _, key, _, _, *limits in found
+        ]
+        return last.mark, rows or [(*head, *[None] * 6)]
+
+
+def _measure_group(group: GroupChanges) -> int:
+    return OBJECT_BYTES + sum(map(_measure_row, group.changes or ()))
+
+
+def _measure_row(row: Row) -> int:
+    texts = [value for value in row if isinstance(value, str)]
+    return OBJECT_BYTES + BYTES_OF_A_VALUE * len(row) + sum(map(measure_text, texts))

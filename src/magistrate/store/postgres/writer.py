@@ -1,0 +1,436 @@
+"""Makes the writes of this process on PostgreSQL, those that wait together in one transaction.
+
+Any number of processes may write to the same database: the lock is the row of `head`, which each transaction locks
+first. A group is taken once the lock is held, so that whatever came meanwhile is among it. See
+docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+import msgspec
+import psycopg
+
+from magistrate.engine.names import Revision
+from magistrate.errors import OutcomeUnknown
+from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions, Mark, RevisionId, note_writes
+from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, translate_error
+from magistrate.store.postgres.pipeline import (
+    STATEMENTS_AT_ONCE,
+    Connection,
+    Statement,
+    StatementPipeline,
+    find_each,
+    pipeline_of,
+)
+from magistrate.store.postgres.recent_changes import MOST_ROWS, GroupChanges, RecentChanges
+from magistrate.store.scripts.database import (
+    Compute,
+    Execute,
+    Find,
+    FindTogether,
+    Observer,
+    Row,
+    Rows,
+    Script,
+    Select,
+    Step,
+)
+from magistrate.store.scripts.runs import LookupMemo, ScriptRun, finds_of
+from magistrate.store.sql import statements as sql
+from magistrate.store.sql.insertions import join_insertions
+
+# Said with each BEGIN: a stricter default of the database would make writers that wait for the head fail.
+BEGIN_TRANSACTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
+
+SAVEPOINT, ROLL_BACK, RELEASE = "SAVEPOINT one_write", "ROLLBACK TO SAVEPOINT one_write", "RELEASE SAVEPOINT one_write"
+
+
+KEYS_AT_ONCE = 2_000
+"""Limits the keys that the writes of a group look up first: one that exceeds it is the last, so that writes of many
+elements do not make others wait long."""
+
+SECONDS_AT_ONCE = 0.002
+"""Limits how long scripts run before other requests may."""
+
+_CONTROL = frozenset((BEGIN_TRANSACTION, sql.LOCK_HEAD, SAVEPOINT, ROLL_BACK, RELEASE, "COMMIT"))
+
+
+@dataclass(slots=True, eq=False)
+class QueuedWrite:
+    """Represents a write that waits for its turn: how its script is begun, and the future on which its caller waits. A
+    write that `is_alone` shares its transaction with no other."""
+
+    begin: Callable[[Revision], Script[Any]]
+    makes_revision: bool
+    result: asyncio.Future[Any]
+    is_alone: bool = False
+
+    @property
+    def was_refused(self) -> bool:
+        """Returns whether the caller was told that the write was not made."""
+        return self.result.done() and not self.result.cancelled()
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """Holds what a script returned, or what it raised."""
+
+    value: Any
+    error: Exception | None
+
+
+class GroupTransaction:
+    """Runs the scripts of writes as one transaction: `begin`, `run`, and then `commit` or `roll_back`.
+
+    Statements that return nothing are kept until rows are needed or the transaction is committed, and are sent then,
+    all in one round trip. A write that raises before its first statement is sent has therefore done nothing; only one
+    that reads what it has changed itself needs a savepoint."""
+
+    def __init__(self, pipeline: StatementPipeline, observer: Observer) -> None:
+        self._pipeline = pipeline
+        self._observer = observer
+        self._memo = LookupMemo()
+        self._ahead: dict[QueuedWrite, ScriptRun[Any]] = {}
+        self._unsent: list[Statement] = []
+        self.head = self._sent_head = NOTHING_WRITTEN
+        """Are the newest revision, as this transaction sees it, and what it has sent of it."""
+        self.head_before = NOTHING_WRITTEN
+        self.written: list[RevisionId] = []
+        """Has the revisions that this transaction makes, in order."""
+        self._model_revision = Revision(0)
+        self._logged: list[Row] | None = []
+        self._keys = 0
+        self._yielded_at = time.monotonic()
+        self.statements = 0
+        """Counts what the scripts run, without what begins and ends the transaction."""
+
+    async def begin(self, writes: Iterable[QueuedWrite], expected: Revision) -> None:
+        """Begins the transaction, and looks up in the same round trip what these writes look up first. `expected` is
+        likely to be the newest revision."""
+        await self._run_ahead(writes, expected)
+        _, [(head, _, bits, model)] = await self._look_up(
+            self._ahead.values(), [(BEGIN_TRANSACTION, ()), (sql.LOCK_HEAD, ())]
+        )
+        self.head = self._sent_head = self.head_before = RevisionId(Revision(head), bits)
+        self._model_revision = Revision(model)
+
+    async def run(self, writes: Sequence[QueuedWrite]) -> list[WriteResult]:
+        """Runs the writes, or as many of the first as one transaction takes, each after the newest revision that those
+        before it have made. Raises errors of the database only; they leave the transaction fit for nothing but
+        `roll_back`. If the only write has failed, its transaction has to be rolled back as well."""
+        await self._run_ahead((write for write in writes if write not in self._ahead), self.head.revision)
+        while any(run.list_missing() for run in self._ahead.values()):
+            await self._look_up(self._ahead.values())
+        accepted = [write for write in writes if write in self._ahead]
+        results = [await self._run_next(write, needs_savepoint=len(accepted) > 1) for write in accepted]
+        if len(self._unsent) >= STATEMENTS_AT_ONCE:
+            await self._send([])
+        return results
+
+    async def commit(self) -> None:
+        await self._send([("COMMIT", ())])
+
+    def list_changes(self, mark: Mark) -> GroupChanges:
+        """Returns what the transaction changes, given a mark that was taken while it was open."""
+        logged = self._logged if self._logged is None or len(self._logged) <= MOST_ROWS else None
+        return GroupChanges(self.head_before, self.head, self._model_revision, logged, mark)
+
+    async def roll_back(self) -> None:
+        await self._pipeline.run([("ROLLBACK", ())])
+
+    async def _run_ahead(self, writes: Iterable[QueuedWrite], head: Revision) -> None:
+        """Runs scripts as far as they come, each as if all before it had run, until they look up enough."""
+        if self._ahead:
+            write, run = next(reversed(self._ahead.items()))
+            head = Revision(run.head + write.makes_revision)
+        for write in writes:
+            if self._keys >= KEYS_AT_ONCE:
+                break
+            run = self._ahead[write] = ScriptRun(write.begin, head, self._memo, self._observer)
+            self._keys += sum(map(len, run.list_missing().values()))
+            head = Revision(head + write.makes_revision)
+            await self._yield_if_long()
+
+    async def _yield_if_long(self) -> None:
+        """Lets others run if nothing has been waited for lately."""
+        if time.monotonic() - self._yielded_at > SECONDS_AT_ONCE:
+            await asyncio.sleep(0)
+            self._yielded_at = time.monotonic()
+
+    async def _look_up(self, runs: Collection[ScriptRun[Any]], first: Sequence[Statement] = ()) -> list[Rows]:
+        """Runs these statements, and then looks up what the runs wait for, in one round trip. Returns the rows of the
+        former."""
+        wanted: dict[str, dict[tuple[str, ...], None]] = {}
+        for run in runs:
+            for statement, keys in run.list_missing().items():
+                wanted.setdefault(statement, {}).update(dict.fromkeys(keys))
+        found = await self._send([*first, *(_find(one, keys) for one, keys in wanted.items())])
+        for (statement, keys), rows in zip(wanted.items(), found[len(first) :], strict=True):
+            self._memo.remember(statement, keys, rows)
+        for run in runs:
+            run.advance()
+            await self._yield_if_long()
+        return found[: len(first)]
+
+    async def _run_next(self, write: QueuedWrite, needs_savepoint: bool) -> WriteResult:
+        run = self._ahead[write]
+        if not run.counts(self.head.revision):
+            run = ScriptRun(write.begin, self.head.revision, self._memo, self._observer)
+        if run.step is not None:
+            await self._finish(run, needs_savepoint)
+        if run.error is None:
+            await self._keep(run)
+        await self._yield_if_long()
+        return WriteResult(run.value, run.error)
+
+    async def _keep(self, run: ScriptRun[Any]) -> None:
+        """Makes what a run has changed a part of the transaction."""
+        self._unsent += _statements_of(run.take_executes())
+        if run.written is not None:
+            self.head = run.written
+            self.written.append(run.written)
+        self._memo.invalidate(run.changed)
+        if self._logged is not None:
+            is_all = not (run.moves_model or run.may_change_all)
+            self._logged = [*self._logged, *run.logged] if is_all else None
+        if run.may_change_all:
+            self._memo.invalidate_all()
+            [[(head, _, bits)]] = await self._send([(sql.READ_HEAD, ())])
+            self.head = self._sent_head = RevisionId(Revision(head), bits)
+
+    async def _finish(self, run: ScriptRun[Any], needs_savepoint: bool) -> None:
+        """Runs the rest of a script that has to wait for the database in its turn."""
+        has_savepoint = False
+        while run.step is not None:
+            if run.list_missing():
+                await self._look_up([run])
+                continue
+            if run.executes and needs_savepoint and not has_savepoint:
+                self._queue_head()
+                self._unsent.append((SAVEPOINT, ()))
+                has_savepoint = True
+            self._unsent += _statements_of(run.take_executes())
+            run.answer(await self._perform(run.step))
+        if has_savepoint:
+            self._unsent += [(ROLL_BACK, ())] * (run.error is not None) + [(RELEASE, ())]
+
+    async def _perform(self, step: Step) -> list[Rows]:
+        """Runs what is unsent, and then a step that takes the database."""
+        if isinstance(step, Select):
+            return await self._send([(step.sql, values) for values in step.values])
+        if isinstance(step, Find | FindTogether):
+            finds = [find for find in finds_of(step) if find.keys]
+            rows = iter(await self._send([_find(find.one, find.keys) for find in finds]))
+            return [next(rows) if find.keys else [] for find in finds_of(step)]
+        await self._send([])
+        if isinstance(step, Compute):
+            await asyncio.to_thread(step.run)
+        return []
+
+    def _queue_head(self) -> None:
+        if self.head != self._sent_head:
+            self._unsent.append((sql.MOVE_HEAD, (*self.head, self.head.revision)))
+            self._sent_head = self.head
+
+    async def _send(self, statements: Sequence[Statement]) -> list[Rows]:
+        """Runs what is unsent, and then these statements; returns the rows of the latter."""
+        self._queue_head()
+        unsent, self._unsent = self._unsent, []
+        everything = [*unsent, *statements]
+        self.statements += sum(text not in _CONTROL for text, _ in everything)
+        found = await self._pipeline.run(everything)
+        self._yielded_at = time.monotonic()
+        return found[len(unsent) :]
+
+
+def _find(one: str, keys: Collection[tuple[str, ...]]) -> Statement:
+    return find_each(one), (msgspec.json.encode(list(keys)).decode(),)
+
+
+def _statements_of(executes: Iterable[Execute]) -> Iterator[Statement]:
+    """Yields the statements of these steps, in order."""
+    for step in executes:
+        for statement, rows in join_insertions(step.sql, step.values):
+            yield from ((statement, values) for values in rows)
+
+
+T = TypeVar("T")
+
+WRITES_AT_ONCE = 64
+"""Limits the writes that are committed together, so that the first of them need not wait long for the last."""
+
+CLOSE_WITHIN_SECONDS = 1.0
+"""Limits the wait for a group that is being written when the store is closed."""
+
+
+class GroupWriter:
+    """Runs the scripts of writes, one group at a time, on one connection of the pool. Each write is answered after the
+    commit that it shares."""
+
+    def __init__(self, pool: ConnectionPool, timeout_seconds: float, observer: Observer, known: KnownRevisions) -> None:
+        self.statements = 0
+        self.revisions = 0
+        """Counts the writes that may have made a revision."""
+        self.recent = RecentChanges()
+        self._pool = pool
+        self._timeout = timeout_seconds
+        self._observer = observer
+        self._known = known
+        self._waiting: deque[QueuedWrite] = deque()
+        self._group: list[QueuedWrite] = []
+        self._use = ConnectionUse()
+        self._is_committing = False
+        self._head = Revision(0)
+        self._task: asyncio.Task[None] | None = None
+
+    async def transact(self, begin: Callable[[Revision], Script[T]], makes_revision: bool) -> T:
+        """Implements Database.transact."""
+        loop = asyncio.get_running_loop()
+        write = QueuedWrite(begin, makes_revision, loop.create_future())
+        self._waiting.append(write)
+        if self._task is None or self._task.done():
+            self._task = loop.create_task(self._write_on())
+        timer = loop.call_later(self._timeout, self._refuse, write)
+        try:
+            return cast(T, await write.result)
+        except asyncio.CancelledError:
+            self._break_off_if_unawaited()
+            raise
+        finally:
+            timer.cancel()
+
+    async def close(self) -> None:
+        """Waits shortly for the group that is being written, and then breaks it off."""
+        if self._task is not None and not self._task.done():
+            await asyncio.wait({self._task}, timeout=CLOSE_WITHIN_SECONDS)
+            self._use.break_off()
+            self._task.cancel()
+            await asyncio.wait({self._task}, timeout=CLOSE_WITHIN_SECONDS)
+
+    def _refuse(self, write: QueuedWrite) -> None:
+        """Answers a write whose time is over. If it belongs to a group that is not being committed yet, the group is
+        made without it."""
+        if not write.result.done():
+            is_unknown = self._is_committing and write in self._group
+            write.result.set_exception(OutcomeUnknown() if is_unknown else translate_error(TimeoutError()))
+            self._break_off_if_unawaited()
+
+    def _break_off_if_unawaited(self) -> None:
+        """Breaks a group off for which nobody waits any more; otherwise, a server that does not answer would hold up
+        the next group."""
+        if self._group and all(write.result.done() for write in self._group):
+            self._use.break_off()
+
+    async def _write_on(self) -> None:
+        """Writes group after group until nobody waits."""
+        while self._take_waiting():
+            try:
+                results = await self._write_group()
+            except Exception as error:
+                self._fail(error)
+            except BaseException as error:  # the loop ends, and no caller may wait forever
+                self._group += self._waiting
+                self._waiting.clear()
+                self._fail(error)
+                raise
+            else:
+                self._answer(results)
+
+    def _take_waiting(self) -> bool:
+        """Adds waiting writes to the group, as far as it may grow. Returns whether it has any then."""
+        self._group = [write for write in self._group if not write.result.done()]
+        while self._waiting and len(self._group) < WRITES_AT_ONCE:
+            if self._group and (self._group[0].is_alone or self._waiting[0].is_alone):
+                break
+            write = self._waiting.popleft()
+            if not write.result.done():
+                self._group.append(write)
+        return bool(self._group)
+
+    async def _write_group(self) -> list[WriteResult]:
+        self._use = ConnectionUse()
+        self._is_committing = False
+        try:
+            return await self._pool.attempt(self._write_once, lambda: not self._is_committing, self._use)
+        finally:
+            # What has changed must be seen by whoever asks once these writes are answered.
+            self.revisions += any(write.makes_revision for write in self._group)
+
+    async def _write_once(self, connection: Connection) -> list[WriteResult]:
+        """Writes the group, and whatever came until the lock was held, in one transaction, and returns the results of
+        the writes that are in the group then."""
+        results: list[WriteResult] | None = None
+        while results is None:
+            self._is_committing = False
+            transaction = GroupTransaction(pipeline_of(connection), self._observer)
+            try:
+                results = await self._run_group(transaction)
+            except BaseException:
+                if not connection.closed:
+                    with suppress(psycopg.Error):  # a connection that is not idle is replaced
+                        await transaction.roll_back()
+                raise
+            finally:
+                self.statements += transaction.statements
+        return results
+
+    async def _run_group(self, transaction: GroupTransaction) -> list[WriteResult] | None:
+        """Returns None if the time of a write ran out when it was a part of the transaction already: that is undone,
+        and has to be begun anew without it."""
+        if not self._take_waiting():
+            return []
+        await transaction.begin(self._group, self._head)
+        if not self._take_waiting():
+            await transaction.roll_back()
+            return []
+        results = await transaction.run(self._group)
+        self._put_back(len(results))
+        if any(write.was_refused for write in self._group) or all(result.error for result in results):
+            await transaction.roll_back()
+            return None if any(write.was_refused for write in self._group) else results
+        self._observer("COMMIT")
+        self._is_committing = True
+        changes = transaction.list_changes((time.monotonic(), self.revisions + 1))
+        await transaction.commit()
+        self._head = transaction.head.revision
+        note_writes(self._known, transaction.head_before, transaction.written)
+        if any(write.makes_revision for write in self._group):
+            self.recent.add(changes)
+        return results
+
+    def _put_back(self, accepted: int) -> None:
+        """Lets the writes of the group wait on that the transaction did not accept."""
+        self._waiting.extendleft(reversed(self._group[accepted:]))
+        del self._group[accepted:]
+
+    def _answer(self, results: list[WriteResult]) -> None:
+        group, self._group = self._group, []
+        for write, result in zip(group, results, strict=True):
+            if write.result.done():
+                continue
+            if result.error is None:
+                write.result.set_result(result.value)
+            else:
+                write.result.set_exception(result.error)
+
+    def _fail(self, error: BaseException) -> None:
+        """Answers a group that was not written. If the database has refused a statement, each write is tried again
+        alone, so that only the one fails to which the statement belongs."""
+        group, self._group = self._group, []
+        translated = translate_error(error, is_unknown=self._is_committing)
+        if len(group) > 1 and isinstance(translated, psycopg.Error):
+            for write in group:
+                write.is_alone = True
+            self._waiting.extendleft(reversed(group))
+        elif self._use.is_broken_off and not self._is_committing and isinstance(error, Exception):
+            # Those who still wait joined a group that nobody waited for any more when it was broken off.
+            self._waiting.extendleft(reversed(group))
+        else:
+            for write in group:
+                if not write.result.done():
+                    write.result.set_exception(translated)

@@ -1,0 +1,143 @@
+"""Defines what a store needs of a database: single reads, and scripts of statements that succeed or fail as a whole.
+
+A script is a generator: it yields the statements to run and is sent their rows, so the same script serves a database
+that is driven from a thread (SQLite) and one that is awaited (PostgreSQL). Steps are structs: a write makes some ten of
+them."""
+
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from typing import Any, Protocol, TypeVar
+
+import msgspec
+
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.names import Revision
+from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
+from magistrate.store.sql.reads import JoinTemplates
+from magistrate.store.sql.statements import Dialect, Parameter
+
+T = TypeVar("T")
+
+Row = tuple[Any, ...]
+Rows = list[Row]
+
+
+class Select(msgspec.Struct, frozen=True):
+    """Runs a query once for each set of values; the script is sent one list of rows for each set, in order."""
+
+    sql: str
+    values: Sequence[tuple[Parameter, ...]]
+
+
+class Execute(msgspec.Struct, frozen=True):
+    """Runs a statement once for each set of values, in order; the script is sent an empty list. Without a set,
+    nothing is run.
+
+    `changes` has the keys whose rows it changes, by the statement (`Find.one`) that finds them: other writes that look
+    up none of these keys find the same as before. None means that it may change anything."""
+
+    sql: str
+    values: Sequence[tuple[Parameter, ...]]
+    changes: Mapping[str, Collection[tuple[str, ...]]] | None = None
+
+
+class Find(msgspec.Struct, frozen=True):
+    """Selects the rows of any of the keys; the script is sent one list of them, in any order. There must be at least
+    one key.
+
+    `one` is a statement for a single key; `any_of` ends in IN, to be followed by the keys. A database uses whichever
+    suits it. Each row begins with the columns of its key."""
+
+    one: str
+    any_of: str
+    keys: Sequence[tuple[str, ...]]
+
+
+class FindTogether(msgspec.Struct, frozen=True):
+    """Does the work of several Finds that do not depend on each other; the script is sent their lists, in order. A
+    Find without keys finds nothing."""
+
+    finds: Sequence[Find]
+
+
+class Compute(msgspec.Struct, frozen=True):
+    """Runs a function that executes no statement and may take long; the database ensures that it delays only the
+    writes that have to wait anyway. The script is sent an empty list. An exception that the function raises ends the
+    script."""
+
+    run: Callable[[], None]
+
+
+Step = Select | Find | FindTogether | Execute | Compute
+Script = Generator[Step, list[Rows], T]
+
+NOTHING: Mapping[str, Collection[tuple[str, ...]]] = {}
+"""States the changes of a statement that changes no row that a Find finds."""
+
+Observer = Callable[[str], None]
+"""Receives the text of each statement of a write just before it runs. If it raises, the write fails there."""
+
+
+def observe_nothing(sql: str) -> None:
+    """Does nothing; it is the observer of a store that is not observed."""
+
+
+class Database(Protocol):
+    dialect: Dialect
+    templates: JoinTemplates
+    known: KnownRevisions
+    """Is told of all revisions that this process writes."""
+
+    @property
+    def statements(self) -> int:
+        """Returns the number of statements run since the start, including those of writes."""
+        ...
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        """Returns how many bytes each cache takes, and the limits on them."""
+        ...
+
+    async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+        """Returns every row of one statement, from one snapshot of what is committed. `long` means that it may look
+        at many rows and must not delay others meanwhile.
+
+        Raises StoreUnavailable."""
+        ...
+
+    async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
+        """Runs a script, which is given the newest revision, alone among all writers, and commits what it did.
+
+        An exception of the script undoes everything it did and is raised here. Raises StoreUnavailable; the script
+        may have been started more than once by then, but at most one of its runs is committed. A script that makes no
+        revision makes nothing stale."""
+        ...
+
+    def mark(self) -> Mark:
+        """Implements Store.mark."""
+        ...
+
+    def staleness(self, mark: Mark) -> Staleness:
+        """Implements Store.staleness."""
+        ...
+
+    def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
+        """Returns a mark, and what LIST_WARRANT_CHANGES then returns for these values, if that takes no waiting."""
+        ...
+
+    def is_newest(self, mark: Mark) -> bool:
+        """Implements Store.is_newest."""
+        ...
+
+    def now(self) -> int:
+        """Implements Store.now."""
+        ...
+
+    async def synchronize_clock(self) -> None:
+        """Implements Store.synchronize_clock."""
+        ...
+
+    async def schema_version(self) -> int:
+        """Returns the number of the last migration applied. Raises StoreUnavailable, or SchemaMismatch for an empty
+        database."""
+        ...
+
+    async def close(self) -> None: ...

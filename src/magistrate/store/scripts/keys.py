@@ -1,0 +1,171 @@
+"""Reads and writes the keys of callers, as scripts."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from magistrate.engine.names import Revision
+from magistrate.errors import Conflict, NotFound
+from magistrate.store.contract.keys import KeptKeys, NewSecret, SessionKey, StoredKey, StoredKeys
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.scripts.database import Execute, Row, Rows, Script, Select
+from magistrate.store.scripts.key_encryption import Sealing
+from magistrate.store.sql import keys as sql_credentials
+
+KEYS_AT_ONCE = 100
+"""Limits the keys that are built before others may run: a millisecond or two, if each has many object types."""
+
+
+async def build_keys(rows: Rows) -> StoredKeys:
+    """Builds the keys from rows (*NEWEST, version, *columns), and lets others run in between; the columns are None if
+    there is no key."""
+    revision, _, _, version = rows[0][:4]
+    keys: list[StoredKey] = []
+    for start in range(0, len(rows), KEYS_AT_ONCE):
+        if start:
+            await asyncio.sleep(0)
+        keys += (_build_key(row[4:]) for row in rows[start : start + KEYS_AT_ONCE] if row[4] is not None)
+    return StoredKeys(Revision(revision), version, tuple(keys))
+
+
+def create_key(new: StoredKey, most: int) -> Callable[[Revision], Script[Revision]]:
+    def script(head: Revision) -> Script[Revision]:
+        [stored] = yield Select(sql_credentials.LIST_KEY_NAMES, [()])
+        if (new.name,) in stored:
+            raise Conflict(f"there is a key with the name {new.name} already: choose another, or rotate that one")
+        if len(stored) >= most:
+            raise Conflict(f"there are {len(stored)} keys, which is the most: delete one that nobody uses")
+        object_types = None if new.object_types is None else _encode(new.object_types)
+        row = (new.id, new.name, new.prefix, new.digest, _encode(new.scopes), object_types)
+        yield Execute(sql_credentials.INSERT_KEY, [(*row, new.created_at, new.created_by, new.expires_at)])
+        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
+        return head
+
+    return script
+
+
+def rotate_key(id: str, new: NewSecret) -> Callable[[Revision], Script[Snapshot[StoredKey]]]:
+    def script(head: Revision) -> Script[Snapshot[StoredKey]]:
+        yield from _find(id)
+        yield Execute(sql_credentials.ROTATE_KEY, [(new.previous_until, new.prefix, new.digest, id)])
+        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
+        return Snapshot(head, (yield from _find(id)))
+
+    return script
+
+
+def delete_key(id: str) -> Callable[[Revision], Script[Revision]]:
+    def script(head: Revision) -> Script[Revision]:
+        yield from _find(id)
+        yield Execute(sql_credentials.DELETE_KEY, [(id,)])
+        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
+        return head
+
+    return script
+
+
+def note_key_uses(uses: Mapping[str, int], pause: int) -> Callable[[Revision], Script[None]]:
+    def script(head: Revision) -> Script[None]:
+        yield Execute(sql_credentials.NOTE_KEY_USE, [(at, id, at - pause) for id, at in uses.items()])
+
+    return script
+
+
+def _find(id: str) -> Script[StoredKey]:
+    [rows] = yield Select(sql_credentials.FIND_KEY, [(id,)])
+    if not rows:
+        raise NotFound("Key", id)
+    return _build_key(rows[0])
+
+
+def _build_key(row: Row) -> StoredKey:
+    id, name, prefix, digest, scopes, object_types, *others = row
+    limited_to = None if object_types is None else _decode(object_types)
+    return StoredKey(id, name, prefix, digest, _decode(scopes), limited_to, *others)
+
+
+def _encode(names: Sequence[str]) -> str:
+    return msgspec.json.encode(names).decode()
+
+
+def _decode(text: str) -> tuple[str, ...]:
+    return msgspec.json.decode(text, type=tuple[str, ...])
+
+
+def keep_key_digest(digest: str, at: int) -> Callable[[Revision], Script[bool]]:
+    def script(head: Revision) -> Script[bool]:
+        [kept] = yield Select(sql_credentials.LIST_KEY_DIGESTS, [()])
+        if not kept:
+            yield Execute(sql_credentials.KEEP_KEY_DIGEST, [(digest, at)])
+            yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
+        return not kept
+
+    return script
+
+
+def replace_key_digests(digest: str, at: int) -> Callable[[Revision], Script[int]]:
+    def script(head: Revision) -> Script[int]:
+        [replaced] = yield Select(sql_credentials.LIST_KEY_DIGESTS, [()])
+        yield Execute(sql_credentials.DELETE_KEY_DIGESTS, [()])
+        yield Execute(sql_credentials.KEEP_KEY_DIGEST, [(digest, at)])
+        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
+        return len(replaced)
+
+    return script
+
+
+def keep_session_key(
+    new: SessionKey, unless_after: int, delete_by: int, sealing: Sealing
+) -> Callable[[Revision], Script[KeptKeys]]:
+    def script(head: Revision) -> Script[KeptKeys]:
+        [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
+        kept = open_kept_keys(rows, sealing)
+        if any(key.created_at > unless_after for key in kept.keys):
+            return kept
+        yield Execute(sql_credentials.DELETE_SESSION_KEYS, [(delete_by,)])
+        sealed = sealing.seal(new.secret, _binding(new.id, new.created_at))
+        yield Execute(sql_credentials.KEEP_SESSION_KEY, [(new.id, sealed, new.created_at)])
+        [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
+        return open_kept_keys(rows, sealing)
+
+    return script
+
+
+def seal_session_keys(sealing: Sealing) -> Callable[[Revision], Script[int]]:
+    def script(head: Revision) -> Script[int]:
+        [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
+        changed = []
+        for id, kept, created_at in _keys_in(rows):
+            binding = _binding(id, created_at)
+            secret = sealing.unseal(kept, binding)
+            if not sealing.is_current(kept, binding):
+                changed.append((sealing.seal(secret, binding), id))
+        yield Execute(sql_credentials.REPLACE_SESSION_SECRET, changed)
+        return len(changed)
+
+    return script
+
+
+def delete_session_keys(head: Revision) -> Script[int]:
+    [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
+    times = [created_at for *_, created_at in _keys_in(rows)]
+    yield Execute(sql_credentials.DELETE_SESSION_KEYS, [(max(times),)] if times else [])
+    return len(times)
+
+
+def open_kept_keys(rows: Rows, sealing: Sealing) -> KeptKeys:
+    """Builds the keys from the rows of LIST_SESSION_KEYS. Raises SigningKeysLocked."""
+    keys = (
+        SessionKey(id, sealing.unseal(kept, _binding(id, created_at)), created_at)
+        for id, kept, created_at in _keys_in(rows)
+    )
+    return KeptKeys(Revision(rows[0][0]), tuple(keys))
+
+
+def _keys_in(rows: Rows) -> list[Row]:
+    return [row[3:] for row in rows if row[3] is not None]
+
+
+def _binding(id: str, created_at: int) -> str:
+    return f"{id} {created_at}"

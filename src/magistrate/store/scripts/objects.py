@@ -1,0 +1,144 @@
+"""Writes objects, as scripts."""
+
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from typing import NamedTuple
+
+import msgspec
+
+from magistrate.engine.names import Revision
+from magistrate.engine.terms import ObjectRef
+from magistrate.errors import NotFound
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import NewObject, Stamp
+from magistrate.store.contract.stored_rows import StoredObject
+from magistrate.store.scripts.database import Execute, Row, Rows, Script, Select
+from magistrate.store.scripts.versions import (
+    Effect,
+    Key,
+    Versioned,
+    WriteOutcome,
+    describe_expiry,
+    end,
+    has_expired,
+    put,
+    write,
+)
+from magistrate.store.sql import statements as sql
+
+
+def build_object(row: Row) -> StoredObject:
+    return StoredObject(*row)
+
+
+OBJECTS: Versioned[StoredObject] = Versioned(
+    kind="object",
+    key_length=2,
+    find=sql.FIND_OBJECT,
+    find_any=sql.FIND_OBJECTS,
+    end=sql.END_OBJECT,
+    insert=sql.INSERT_OBJECT,
+    stored=build_object,
+    missing=lambda key: NotFound(*key),
+)
+
+Written = Script[Snapshot[tuple[StoredObject, ...]]]
+
+
+def put_objects(objects: Sequence[NewObject], stamp: Stamp) -> Callable[[Revision], Written]:
+    def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
+        stored, effects = yield from put_all(objects, stamp, revision)
+        return WriteOutcome(tuple(stored[new.type, new.id] for new in objects), effects)
+
+    return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
+
+
+def put_all(
+    objects: Sequence[NewObject], stamp: Stamp, revision: Revision
+) -> Script[tuple[dict[Key, StoredObject], list[Effect]]]:
+    """Creates or replaces the objects. Returns each as it is then, and what was changed."""
+    wanted: dict[Key, str | None] = {(new.type, new.id): new.meta for new in objects}
+    fresh = {(new.type, new.id) for new in objects if new.fresh}
+    return (yield from put(OBJECTS, wanted, stamp, revision, fresh=fresh))
+
+
+def replace_meta(ref: ObjectRef, meta: str | None, stamp: Stamp) -> Callable[[Revision], Written]:
+    def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
+        key = (ref.type, ref.id)
+        stored, effects = yield from put(OBJECTS, {key: meta}, stamp, revision, must_exist=True)
+        return WriteOutcome((stored[key],), effects)
+
+    return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
+
+
+# Ends deleted objects, and with each the warrants in which it is the object or the subject.
+
+
+READ_AT_ONCE = 1_000
+"""Limits how many warrants of a deleted object are read together."""
+
+
+class _Cascade(NamedTuple):
+    """Holds the statements for the warrants in which an object has one role. They are read in the order of the columns
+    `order`, those of an index, so that each is read once."""
+
+    read: str
+    end: str
+    end_expired: str
+    order: Callable[[Row], Row]
+
+
+_CASCADES = (
+    _Cascade(sql.WARRANTS_OF_OBJECT, sql.END_WARRANTS_OF_OBJECT, sql.END_EXPIRED_OF_OBJECT, itemgetter(2, 5, 3, 4, 6)),
+    _Cascade(
+        sql.WARRANTS_OF_SUBJECT, sql.END_WARRANTS_OF_SUBJECT, sql.END_EXPIRED_OF_SUBJECT, itemgetter(5, 0, 2, 1, 6)
+    ),
+)
+_NUMBER = itemgetter(7)
+
+
+def delete_objects(
+    refs: Sequence[ObjectRef], stamp: Stamp
+) -> Callable[[Revision], Script[Snapshot[tuple[StoredObject, ...]]]]:
+    def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
+        effects = yield from end_objects(refs, stamp.at, revision)
+        return WriteOutcome((), effects)
+
+    return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
+
+
+def end_objects(refs: Sequence[ObjectRef], at: int, revision: Revision) -> Script[list[Effect]]:
+    """Ends the objects, and then every warrant in which one of them is the object or the subject; those that have
+    expired by then end as expired. Raises NotFound, as `end` does."""
+    effects = yield from end(OBJECTS, ((ref.type, ref.id) for ref in refs), revision)
+    for ref in refs:
+        for cascade in _CASCADES:
+            effects += yield from _end_warrants(cascade, ref, at, revision)
+    return effects
+
+
+def _end_warrants(cascade: _Cascade, ref: ObjectRef, at: int, revision: Revision) -> Script[list[Effect]]:
+    """Ends all warrants of an object together: one by one, hundreds of thousands took half a minute."""
+    ended_with = msgspec.json.encode((ref.type, ref.id)).decode()
+    effects: list[Effect] = []
+    has_any_expired = False
+    after: Row = ("",) * 5
+    found: Rows = [()]
+    while found:
+        [found] = yield Select(cascade.read, [(ref.id, ref.type, *after, READ_AT_ONCE)])
+        after = cascade.order(found[-1]) if found else after
+        effects += (_describe_end(row, at, ended_with) for row in sorted(found, key=_NUMBER))
+        has_any_expired = has_any_expired or any(has_expired(row, at) for row in found)
+    if not effects:
+        return effects
+    changes = {sql.FIND_WARRANT: [effect.key for effect in effects]} if len(effects) <= READ_AT_ONCE else None
+    if has_any_expired:
+        yield Execute(cascade.end_expired, [(revision, revision, ref.id, ref.type, at)], changes)
+    yield Execute(cascade.end, [(revision, ref.id, ref.type)], changes)
+    return effects
+
+
+def _describe_end(row: Row, at: int, ended_with: str) -> Effect:
+    if has_expired(row, at):
+        return describe_expiry(row)
+    return Effect("deleted", "warrant", tuple(row[:7]), row[10], ended_with)

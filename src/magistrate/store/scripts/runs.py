@@ -1,0 +1,194 @@
+"""Runs the scripts of writes that share a transaction ahead of their turn.
+
+Scripts are run one after another, each as if it were alone; but what all of them look up first is read for all of them
+at once. A script then runs against these rows, its changes only noted. When its turn comes, its run counts if the
+writes before it changed nothing that it looked up, and otherwise is begun anew. See
+docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Generic, TypeVar
+
+from magistrate.engine.names import Revision
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.scripts.database import (
+    Execute,
+    Find,
+    FindTogether,
+    Observer,
+    Row,
+    Rows,
+    Script,
+    Select,
+    Step,
+    observe_nothing,
+)
+from magistrate.store.sql import statements as sql
+
+T = TypeVar("T")
+
+MOST_UNSENT_VALUES = 32_768
+"""Limits the values of the statements that a run keeps, unless one statement alone has more: they
+take some twenty milliseconds to send, in parts between which other requests run."""
+
+Place = tuple[str, tuple[str, ...]]
+"""Identifies a lookup: the statement that finds a row by its key, and the key."""
+
+MissingKeys = Mapping[str, Collection[tuple[str, ...]]]
+"""Holds keys to be looked up, by the statement that finds one of them."""
+
+
+class LookupMemo:
+    """Remembers the rows that lookups found in a transaction, until a write of the transaction changes them."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Place, Rows] = {}
+        self.changed: set[Place] = set()
+        """Holds the lookups that may find something else than when the transaction began."""
+        self.resets = 0
+
+    def has(self, place: Place) -> bool:
+        return place in self._rows
+
+    def take(self, find: Find) -> Rows:
+        """Returns the rows of all keys, each of which must be remembered."""
+        return [row for key in find.keys for row in self._rows[find.one, key]]
+
+    def remember(self, statement: str, keys: Iterable[tuple[str, ...]], rows: Iterable[Row]) -> None:
+        width = 0
+        for key in keys:
+            width = len(key)
+            self._rows[statement, key] = []
+        for row in rows:
+            self._rows[statement, row[:width]].append(row)
+
+    def invalidate(self, places: Collection[Place]) -> None:
+        self.changed.update(places)
+        for place in places:
+            self._rows.pop(place, None)
+
+    def invalidate_all(self) -> None:
+        self._rows.clear()
+        self.resets += 1
+
+
+class ScriptRun(Generic[T]):
+    """Represents a script that runs as the write after revision `head`. `executes` are the statements that it has
+    yielded and that are not run yet; `step` is the step at which it has to wait for the database, None at its end;
+    then it has returned `value` or raised `error`."""
+
+    def __init__(
+        self, begin: Callable[[Revision], Script[Any]], head: Revision, memo: LookupMemo, observer: Observer
+    ) -> None:
+        self.executes: list[Execute] = []
+        self.step: Step | None = None
+        self.value: Any = None
+        self.error: Exception | None = None
+        self.written: RevisionId | None = None
+        """Is the revision that the script made."""
+        self.changed: set[Place] = set()
+        self.may_change_all = False
+        self.logged: list[Row] = []
+        """Has the rows on warrants that the script adds to the change log."""
+        self.moves_model = False
+        self.head = head
+        self._memo = memo
+        self._resets = memo.resets
+        self._observer = observer
+        self._looked_up: set[Place] = set()
+        self._unsent_values = 0
+        self._script = begin(head)
+        self.answer(None)
+
+    def counts(self, head: Revision) -> bool:
+        """Returns whether the run would be the same if it were begun now, after revision `head`."""
+        is_current = self.head == head and self._resets == self._memo.resets
+        return is_current and self._looked_up.isdisjoint(self._memo.changed)
+
+    def list_missing(self) -> MissingKeys:
+        """Returns what has to be looked up for the run to advance, before any of its own statements is sent; nothing
+        if the run has ended, or cannot advance before its turn."""
+        missing: dict[str, list[tuple[str, ...]]] = defaultdict(list)
+        if isinstance(self.step, Find | FindTogether) and not self._reads_own_changes(self.step):
+            for find in finds_of(self.step):
+                missing[find.one] += (key for key in find.keys if not self._memo.has((find.one, key)))
+        return {statement: keys for statement, keys in missing.items() if keys}
+
+    def advance(self) -> None:
+        """Runs the script until it has to wait for the database, or ends."""
+        if isinstance(self.step, Find | FindTogether) and (found := self._answer(self.step)) is not None:
+            self.answer(found)
+
+    def take_executes(self) -> list[Execute]:
+        """Returns the statements that are not run yet, for the caller to run them."""
+        taken, self.executes, self._unsent_values = self.executes, [], 0
+        return taken
+
+    def answer(self, found: list[Rows] | None) -> None:
+        """Sends the script what its step found, None to begin it, and advances."""
+        try:
+            while found is not None or self.step is None:
+                # mypy takes the type of what is sent from later steps; None is what begins a generator.
+                self.step = self._script.send(found)  # type: ignore[arg-type]
+                if self._observer is not observe_nothing:
+                    self._observe(self.step)
+                found = self._answer(self.step)
+        except StopIteration as finished:
+            self.step, self.value = None, finished.value
+        except Exception as error:
+            self._script.close()
+            self.step, self.error = None, error
+
+    def _observe(self, step: Step) -> None:
+        if isinstance(step, Execute | Select):
+            if step.values:
+                self._observer(step.sql)
+        elif isinstance(step, Find | FindTogether):
+            for find in finds_of(step):
+                if find.keys:
+                    self._observer(find.one)
+
+    def _answer(self, step: Step) -> list[Rows] | None:
+        """Returns what the script is sent for the step, or None if that takes the database."""
+        if isinstance(step, Execute):
+            if step.values:
+                self._note(step)
+            return [] if self._unsent_values <= MOST_UNSENT_VALUES else None
+        if isinstance(step, Select):
+            return None if step.values else []
+        if not isinstance(step, Find | FindTogether) or self._reads_own_changes(step):
+            return None
+        places = {(find.one, key) for find in finds_of(step) for key in find.keys}
+        if not all(map(self._memo.has, places)):
+            return None
+        self._looked_up |= places
+        return [self._memo.take(find) for find in finds_of(step)]
+
+    def _note(self, step: Execute) -> None:
+        if step.sql == sql.MOVE_HEAD:
+            self.written = read_moved_head(step)
+            return
+        self.executes.append(step)
+        self._unsent_values += len(step.values) * len(step.values[0])
+        if step.sql in (sql.INSERT_CHANGE, sql.INSERT_LIMITED_CHANGE):
+            self.logged += [row for row in step.values if row[3] == "warrant"]
+        self.moves_model |= step.sql == sql.MOVE_MODEL
+        if step.changes is None:
+            self.may_change_all = True
+        else:
+            self.changed.update((find, key) for find, keys in step.changes.items() for key in keys)
+
+    def _reads_own_changes(self, step: Find | FindTogether) -> bool:
+        return self.may_change_all or any(
+            (find.one, key) in self.changed for find in finds_of(step) for key in find.keys
+        )
+
+
+def read_moved_head(step: Execute) -> RevisionId:
+    """Returns the revision that a step with MOVE_HEAD makes the newest."""
+    revision, bits, _ = step.values[-1]
+    return RevisionId(Revision(int(revision or 0)), int(bits or 0))
+
+
+def finds_of(step: Find | FindTogether) -> Iterable[Find]:
+    return (step,) if isinstance(step, Find) else step.finds

@@ -1,0 +1,233 @@
+"""Writes tables whose rows are never changed in place: a row is alive from the revision that wrote it to the one that
+ended it.
+
+Object types, objects and warrants are all written by the functions here, inside `write`, which gives each write its
+revision, its rows in the change log and its idempotency."""
+
+import secrets
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, TypeVar
+
+import msgspec
+
+from magistrate.engine.names import Revision
+from magistrate.errors import KeyReused, NotFound, RevisionLost
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS, Once, Stamp
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.scripts.database import NOTHING, Execute, Find, Row, Script, Select
+from magistrate.store.sql import statements as sql
+from magistrate.store.sql.statements import Parameter
+
+T = TypeVar("T")
+
+Key = tuple[str, ...]
+Kind = Literal["object", "object-type", "policy", "warrant"]
+Action = Literal["created", "updated", "deleted", "expired"]
+
+MICROSECONDS_PER_HOUR = 3_600_000_000
+
+BITS = 32
+"""Counts the random bits that tell a write from another with the same number."""
+
+EFFECTS_AT_ONCE = 4_000
+"""Limits the rows of the change log that are built together, which takes some milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versioned(Generic[T]):
+    """Describes a table whose rows begin with a key of `key_length` columns and end with content and created_at, and
+    holds the statements that find, end and insert the rows."""
+
+    kind: Kind
+    key_length: int
+    find: str
+    find_any: str
+    end: str
+    insert: str
+    stored: Callable[[Row], T]
+    missing: Callable[[Key], NotFound]
+
+
+class Effect(msgspec.Struct, frozen=True, gc=False):
+    """Records what a write did to one row, for the change log. `before` and `after` are the meta of an object, the
+    definition of an object type, or the policy of a warrant; None where there was none. `after` of a warrant that ended
+    because an object was deleted is the key of that object, as JSON. `starts_at` and `expires_at` are the limits of a
+    warrant."""
+
+    action: Action
+    kind: Kind
+    key: Key
+    before: str | None
+    after: str | None
+    starts_at: int | None = None
+    expires_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOutcome(Generic[T]):
+    rows: tuple[T, ...]
+    effects: list[Effect]
+
+
+def write(
+    head: Revision,
+    stamp: Stamp,
+    answer: type[tuple[T, ...]],
+    work: Callable[[Revision], Script[WriteOutcome[T]]],
+    is_called: bool = True,
+) -> Script[Snapshot[tuple[T, ...]]]:
+    """Does the work as the next revision, or returns the earlier result if the stamp has an idempotency key that was
+    used before. `answer` is the type of the rows, for decoding them. Unless it `is_called`, no caller asked for it:
+    only time has passed."""
+    if stamp.once is not None:
+        earlier = yield from _find_earlier(stamp, stamp.once)
+        if earlier is not None:
+            return Snapshot(Revision(earlier[3]), msgspec.json.decode(earlier[4], type=answer))
+    revision = Revision(head + 1)
+    outcome = yield from work(revision)
+    bits = secrets.randbits(BITS)
+    yield Execute(sql.MOVE_HEAD, [(revision, bits, revision)], NOTHING)
+    yield Execute(
+        sql.INSERT_REVISION, [(int(is_called), revision, bits, stamp.at, stamp.actor, stamp.request_id)], NOTHING
+    )
+    for start in range(0, len(outcome.effects), EFFECTS_AT_ONCE):
+        ordinary, limited = _build_log_rows(revision, start, outcome.effects[start : start + EFFECTS_AT_ONCE])
+        if ordinary:
+            yield Execute(sql.INSERT_CHANGE, ordinary, NOTHING)
+        if limited:
+            yield Execute(sql.INSERT_LIMITED_CHANGE, limited, NOTHING)
+    if stamp.once is not None:
+        key = (stamp.once.owner, stamp.once.key)
+        rows = msgspec.json.encode(outcome.rows).decode()
+        yield Execute(sql.DELETE_ONCE, [key], {sql.FIND_ONCE: [key]})
+        kept = (*key, stamp.once.fingerprint, revision, rows, stamp.at)
+        yield Execute(sql.KEEP_ONCE, [kept], {sql.FIND_ONCE: [key]})
+    return Snapshot(revision, outcome.rows)
+
+
+def _find_earlier(stamp: Stamp, once: Once) -> Script[Row | None]:
+    """Returns the row of the earlier write with this idempotency key, or None. Raises KeyReused if that was another
+    write."""
+    [found] = yield Find(sql.FIND_ONCE, sql.FIND_ANY_ONCE, [(once.owner, once.key)])
+    if not found or found[0][5] <= stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR:
+        return None
+    if found[0][2] != once.fingerprint:
+        raise KeyReused
+    return found[0]
+
+
+def find_called_revision(expected: Sequence[RevisionId], newest: Revision) -> Script[int]:
+    """Returns the newest revision that a caller has written, if a write expects any of these. Raises RevisionLost if
+    one of them is not in the store, which is at revision `newest`."""
+    called = 0
+    for one in expected:
+        if one.revision > newest:
+            raise RevisionLost
+        [[(found, bits, called)]] = yield Select(sql.FIND_EXPECTED, [(one.revision,)])
+        if found is not None and one.bits is not None and bits != one.bits:
+            raise RevisionLost
+    return called
+
+
+LogRows = list[tuple[Parameter, ...]]
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def _build_log_rows(revision: Revision, start: int, effects: Sequence[Effect]) -> tuple[LogRows, LogRows]:
+    """Returns the rows of the change log from this position on, those on warrants with time limits apart."""
+    ordinary: LogRows = []
+    limited: LogRows = []
+    # No line of JSON has a line break, so all keys are encoded together.
+    keys = _ENCODER.encode_lines([effect.key for effect in effects]).decode().split("\n")
+    numbered = enumerate(zip(effects, keys, strict=False), start)  # the last line ends with a line break
+    for position, (effect, key) in numbered:
+        row = (revision, position, effect.action, effect.kind, key, effect.before, effect.after)
+        if effect.starts_at or effect.expires_at:
+            limited.append((*row, effect.starts_at, effect.expires_at))
+        else:
+            ordinary.append(row)
+    return ordinary, limited
+
+
+def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:
+    """Returns the rows of these keys that are alive; keys without one are left out."""
+    if not keys:
+        return {}
+    [rows] = yield Find(table.find, table.find_any, list(keys))
+    return index_rows(table, rows)
+
+
+def index_rows(table: Versioned[T], rows: Iterable[Row]) -> dict[Key, Row]:
+    """Returns rows of the table by their keys."""
+    return {row[: table.key_length]: row for row in rows}
+
+
+def put(
+    table: Versioned[T],
+    wanted: Mapping[Key, str | None],
+    stamp: Stamp,
+    revision: Revision,
+    fresh: Collection[Key] = (),
+    must_exist: bool = False,
+) -> Script[tuple[dict[Key, T], list[Effect]]]:
+    """Makes the row of each key that is alive have the wanted content, and returns every row as it is then, and what
+    was changed.
+
+    Keys in `fresh` are not looked up. With `must_exist`, raises NotFound for the first key that has no such row."""
+    existing = yield from find(table, [key for key in wanted if key not in fresh])
+    stored: dict[Key, T] = {}
+    effects: list[Effect] = []
+    ended: list[tuple[Parameter, ...]] = []
+    inserted: list[tuple[Parameter, ...]] = []
+    for key, content in wanted.items():
+        row = existing.get(key)
+        if row is None and must_exist:
+            raise table.missing(key)
+        created_at = row[-1] if row else stamp.at
+        stored[key] = table.stored((*key, content, created_at))
+        if row and row[-2] == content:
+            continue
+        if row:
+            ended.append((revision, *key))
+            effects.append(Effect("updated", table.kind, key, row[-2], content))
+        else:
+            effects.append(Effect("created", table.kind, key, None, content))
+        inserted.append((*key, content, created_at, revision))
+    changes = {table.find: [effect.key for effect in effects]}
+    if ended:
+        yield Execute(table.end, ended, changes)
+    if inserted:
+        yield Execute(table.insert, inserted, changes)
+    return stored, effects
+
+
+def end(
+    table: Versioned[T], keys: Iterable[Key], revision: Revision, exists: Callable[[Row], bool] = lambda row: True
+) -> Script[list[Effect]]:
+    """Ends the row of each key that is alive. Raises NotFound for the first key that has none, or only one that does
+    not exist for callers, or is named a second time."""
+    wanted = list(keys)
+    existing = yield from find(table, dict.fromkeys(wanted))
+    effects = []
+    for key in wanted:
+        row = existing.pop(key, None)
+        if row is None or not exists(row):
+            raise table.missing(key)
+        effects.append(Effect("deleted", table.kind, key, row[-2], None))
+    yield Execute(table.end, [(revision, *key) for key in wanted], {table.find: wanted})
+    return effects
+
+
+def has_expired(row: Row, at: int) -> bool:
+    """Returns whether a warrant, whose row begins with (*key, number, starts_at, expires_at), has expired at a time."""
+    expires_at = row[9]
+    return expires_at is not None and expires_at <= at
+
+
+def describe_expiry(row: Row) -> Effect:
+    """Returns the end of a warrant that has expired, from a row that begins with (*key, number, starts_at, expires_at,
+    text)."""
+    return Effect("expired", "warrant", row[:7], row[10], None, *row[8:10])

@@ -1,0 +1,344 @@
+"""Writes warrants, as scripts.
+
+A warrant is identified by its key, policy included. It is written once and ended, never changed: one that gets other
+time limits is ended, and written again."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain, filterfalse, repeat
+from operator import add, attrgetter, itemgetter
+
+import msgspec
+
+from magistrate.engine.names import WILDCARD, Revision, warrant_names
+from magistrate.engine.policy.policy import may_read_clock
+from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, policy_digest
+from magistrate.errors import NotFound
+from magistrate.store.contract.lists import Snapshot
+from magistrate.store.contract.new_rows import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE, NewWarrant, Stamp
+from magistrate.store.contract.revisions import RevisionId, WarrantChanges
+from magistrate.store.contract.store import Judge
+from magistrate.store.scripts.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
+from magistrate.store.scripts.objects import OBJECTS
+from magistrate.store.scripts.versions import (
+    Action,
+    Effect,
+    Key,
+    Versioned,
+    WriteOutcome,
+    describe_expiry,
+    end,
+    has_expired,
+    index_rows,
+    put,
+    write,
+)
+from magistrate.store.sql import statements as sql
+
+
+def build_warrant(row: Row) -> Warrant:
+    """Builds a warrant from the columns (*key, number, starts_at, expires_at, text, created_at)."""
+    number, starts_at, expires_at, text, created_at = row[7:]
+    columns: Row = (*row[:6], text or "", created_at, number, starts_at, expires_at)
+    return Warrant(*columns)
+
+
+def build_warrant_of_page(row: Row) -> Warrant:
+    """Builds a warrant from the columns (*first six of the key, text, created_at, number, starts_at, expires_at)."""
+    columns: Row = (*row[:6], row[6] or "", *row[7:])
+    return Warrant(*columns)
+
+
+def build_changes(rows: Rows, after: Revision, most: int) -> WarrantChanges:
+    """Builds the changes after a revision from rows of LIST_WARRANT_CHANGES."""
+    is_all = len(rows) <= most and after >= rows[0][1]
+    # A join need not keep the order of its parts.
+    in_order = sorted(rows, key=itemgetter(6, 7)) if len(rows) > 1 else rows
+    changes = [read_change(*row[8:]) for row in in_order if row[8] is not None] if is_all else None
+    return WarrantChanges(RevisionId(Revision(rows[0][0]), rows[0][2]), Revision(rows[0][5]), changes)
+
+
+def read_change(key: str, action: str, starts_at: int | None, expires_at: int | None) -> ChangedWarrant:
+    """Returns the change that a row of the change log describes."""
+    *names, digest = _KEY.decode(key)
+    is_known = not (digest or starts_at or expires_at) and action in ("created", "deleted")
+    return ChangedWarrant(warrant_names(*names), action == "created" if is_known else None)
+
+
+_KEY = msgspec.json.Decoder(tuple[str, ...])
+_digest_of: Callable[[Row], str] = itemgetter(6)
+_content_of = attrgetter("policy", "starts_at", "expires_at")
+_NAMES = 6
+"""Counts the columns with which a key begins: the names in a warrant."""
+
+WARRANTS: Versioned[Warrant] = Versioned(
+    kind="warrant",
+    key_length=7,
+    find=sql.FIND_WARRANT,
+    find_any=sql.FIND_WARRANTS,
+    end=sql.END_WARRANT,
+    insert=sql.INSERT_WARRANT,
+    stored=build_warrant,
+    missing=lambda key: NotFound("Warrant", render_key(key)),
+)
+
+Written = Script[Snapshot[tuple[Warrant, ...]]]
+_ROWS = tuple[Warrant, ...]
+
+
+def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Callable[[Revision], Written]:
+    return partial(write, stamp=stamp, answer=_ROWS, work=partial(_put, new, judge, stamp))
+
+
+def _put(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp, revision: Revision) -> Script[WriteOutcome[Warrant]]:
+    stored, effects = yield from insert_all(new, judge, stamp, revision)
+    return WriteOutcome(tuple([build_warrant(stored[warrant_key(warrant)]) for warrant in new]), effects)
+
+
+def insert_all(
+    new: Sequence[NewWarrant], judge: Judge, stamp: Stamp, revision: Revision
+) -> Script[tuple[Mapping[Key, Row], list[Effect]]]:
+    """Makes every warrant be stored with its time limits, and inserts the objects that are missing. Returns the row of
+    every warrant, and what was changed: warrants first."""
+    wanted = {warrant_key(warrant): warrant for warrant in new}
+    patterns, objects = patterns_of(wanted), objects_of(wanted)
+    # What is looked up for warrants that turn out to be stored already is rarely much, and one round trip is saved.
+    types, warrants, known_patterns, known_objects = yield FindTogether(
+        (
+            Find(sql.FIND_OBJECT_TYPE, sql.FIND_OBJECT_TYPES, [*{(warrant.object.type,): None for warrant in new}]),
+            Find(sql.FIND_WARRANT, sql.FIND_WARRANTS, [*wanted]),
+            Find(sql.FIND_PATTERN, sql.FIND_PATTERNS, patterns),
+            Find(sql.FIND_OBJECT, sql.FIND_OBJECTS, objects),
+        )
+    )
+    judge({name: definition for name, definition, _ in types})
+    stored = index_rows(WARRANTS, warrants)
+    plan = _plan_writes(wanted, stored, stamp.at, revision)
+    if len(plan.inserted) < len(wanted):
+        patterns, objects = patterns_of(plan.inserted), objects_of(plan.inserted)
+    if any(map(_digest_of, plan.inserted)):
+        yield from keep_policies({row[6]: row[10] for row in plan.inserted.values() if row[10]})
+    yield from insert_patterns(patterns, known_patterns, revision)
+    if plan.replaced:
+        yield _end_rows(sql.END_NUMBERED_WARRANT, (revision,), plan.replaced)
+    if plan.expired:
+        yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), plan.expired)
+    yield from _insert_rows(plan.ordinary, plan.limited)
+    existing = set(map(itemgetter(slice(OBJECTS.key_length)), known_objects))
+    missing: dict[Key, str | None] = dict.fromkeys(filterfalse(existing.__contains__, objects))
+    stored.update(plan.inserted)
+    if not missing:
+        return stored, plan.effects
+    _, created = yield from put(OBJECTS, missing, stamp, revision, fresh=missing)
+    return stored, plan.effects + created
+
+
+def _end_rows(statement: str, values: Row, rows: Iterable[Row]) -> Execute:
+    """Returns a step that ends warrants, given as rows with the columns of `build_warrant`, by their numbers."""
+    ended = list(rows)
+    return Execute(statement, [(*values, row[7]) for row in ended], {sql.FIND_WARRANT: [row[:7] for row in ended]})
+
+
+@dataclass(slots=True)
+class _WritePlan:
+    """Holds the rows that a write ends and inserts, with the columns of `build_warrant`. Those that it inserts are also
+    there as rows of `_insert_rows`."""
+
+    inserted: dict[Key, Row] = field(default_factory=dict)
+    ordinary: list[Row] = field(default_factory=list)
+    limited: list[Row] = field(default_factory=list)
+    replaced: list[Row] = field(default_factory=list)
+    expired: list[Row] = field(default_factory=list)
+    effects: list[Effect] = field(default_factory=list)
+
+
+def _plan_writes(
+    wanted: Mapping[Key, NewWarrant], stored: Mapping[Key, Row], at: int, revision: Revision
+) -> _WritePlan:
+    """Returns what is to be written so that the wanted warrants are stored."""
+    if not stored and not any(chain.from_iterable(map(_content_of, wanted.values()))):
+        return _plan_creations(list(wanted), at, revision)
+    plan = _WritePlan()
+    first = revision * MAX_WARRANTS_IN_A_WRITE
+    for key, new in wanted.items():
+        former = stored.get(key)
+        action: Action = "created"
+        number, created_at = first + len(plan.inserted), at
+        before, after, starts_at, expires_at = None, new.policy or None, new.starts_at, new.expires_at
+        if former is not None and has_expired(former, at):
+            plan.expired.append(former)
+            plan.effects.append(describe_expiry(former))
+        elif former is not None:
+            is_over = new.lifetime is not None and former[-1] + new.lifetime <= at
+            if not is_over and former[8:10] == (starts_at, expires_at):
+                continue
+            plan.replaced.append(former)
+            number, created_at = number + FIRST_REPLACEMENT, at if is_over else former[-1]
+            action, before = "updated", after
+        plan.inserted[key] = (*key, number, starts_at, expires_at, after, created_at)
+        if starts_at or expires_at:
+            plan.limited.append((*key, number, created_at, revision, starts_at, expires_at))
+        else:
+            plan.ordinary.append((*key, number, created_at, revision))
+        plan.effects.append(Effect(action, "warrant", key, before, after, starts_at, expires_at))
+    return plan
+
+
+def _plan_creations(keys: Sequence[Key], at: int, revision: Revision) -> _WritePlan:
+    """Returns what is to be written so that warrants without policies and time limits are stored, none of which is. A
+    large write mostly has such warrants; their rows are made in C."""
+    numbers, nothing = range(first := revision * MAX_WARRANTS_IN_A_WRITE, first + len(keys)), repeat(None)
+    written = zip(numbers, repeat(at), repeat(revision))  # the others do not end
+    inserted = zip(numbers, nothing, nothing, nothing, repeat(at))
+    return _WritePlan(
+        inserted=dict(zip(keys, map(add, keys, inserted), strict=True)),
+        ordinary=list(map(add, keys, written)),
+        effects=[Effect("created", "warrant", key, None, None) for key in keys],
+    )
+
+
+def insert_warrants(rows: Iterable[Row], at: int, revision: Revision, only_missing: bool = False) -> Script[None]:
+    """Inserts warrants, given as rows (*key, number, created_at or None for `at`, starts_at, expires_at). With
+    `only_missing`, those that exist are left as they are."""
+    ordinary: list[Row] = []
+    limited: list[Row] = []
+    for row in rows:
+        *columns, created_at, starts_at, expires_at = row
+        stored = (*columns, at if created_at is None else created_at, revision)
+        if starts_at or expires_at:
+            limited.append((*stored, starts_at, expires_at))
+        else:
+            ordinary.append(stored)
+    yield from _insert_rows(ordinary, limited, only_missing)
+
+
+def _insert_rows(ordinary: Sequence[Row], limited: Sequence[Row], only_missing: bool = False) -> Script[None]:
+    """Inserts warrants, given as rows (*key, number, created_at, created_revision), and as rows that also have
+    starts_at and expires_at."""
+    for rows, statement, missing in (
+        (ordinary, sql.INSERT_WARRANT, sql.INSERT_MISSING_WARRANT),
+        (limited, sql.INSERT_LIMITED_WARRANT, sql.INSERT_MISSING_LIMITED_WARRANT),
+    ):
+        if rows:
+            changes = {sql.FIND_WARRANT: [row[:7] for row in rows]}
+            yield Execute(missing if only_missing else statement, rows, changes)
+
+
+def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
+    def script(head: Revision) -> Script[int]:
+        [expired] = yield Select(sql.EXPIRED_WARRANTS, [(stamp.at, most)])
+        if expired:
+            yield from write(head, stamp, tuple[Warrant, ...], partial(_end_expired, expired), is_called=False)
+        return len(expired)
+
+    return script
+
+
+def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[WriteOutcome[Warrant]]:
+    yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), expired)
+    return WriteOutcome((), [describe_expiry(row) for row in expired])
+
+
+def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
+    return partial(write, stamp=stamp, answer=_ROWS, work=partial(_delete, named, stamp))
+
+
+def _delete(named: Sequence[NewWarrant], stamp: Stamp, revision: Revision) -> Script[WriteOutcome[Warrant]]:
+    return WriteOutcome((), (yield from end_named(named, stamp, revision)))
+
+
+def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
+    """Ends these warrants. Raises NotFound for the first that is not stored or has expired."""
+    keys = map(warrant_key, named)
+    return (yield from end(WARRANTS, keys, revision, lambda row: not has_expired(row, stamp.at)))
+
+
+def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision], Script[Snapshot[tuple[int, ...]]]]:
+    def script(head: Revision) -> Script[Snapshot[tuple[int, ...]]]:
+        effects = yield from _end_matches(found, stamp, Revision(head + 1))
+        if not effects:
+            return Snapshot(head, (0,))
+
+        def work(revision: Revision) -> Script[WriteOutcome[int]]:
+            yield from ()
+            return WriteOutcome((len(effects),), effects)
+
+        return (yield from write(head, stamp, tuple[int, ...], work))
+
+    return script
+
+
+def _end_matches(found: Sequence[Warrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
+    keys = [(*warrant.names, policy_digest(warrant.policy)) for warrant in found]
+    matched = [(revision, warrant.number, stamp.at) for warrant in found]
+    yield Execute(sql.END_MATCHED_WARRANT, matched, {sql.FIND_WARRANT: keys})
+    [rows] = yield Select(sql.NUMBERS_ENDED, [(revision,)])
+    ended = {number for (number,) in rows}
+    return [
+        Effect("deleted", "warrant", key, warrant.policy or None, None)
+        for key, warrant in zip(keys, found, strict=True)
+        if warrant.number in ended
+    ]
+
+
+def keep_policies(texts: Mapping[str, str]) -> Script[None]:
+    """Stores the texts of policies by their digest."""
+    rows = [(digest, text, int(may_read_clock(text))) for digest, text in texts.items()]
+    yield Execute(sql.KEEP_POLICY, rows, NOTHING)
+
+
+# A write may have a thousand warrants, so these take their keys by columns, in C.
+def patterns_of(rows: Iterable[Row]) -> list[Key]:
+    """Returns the warrant patterns of rows that begin with the columns of the key, each once."""
+    object_types, object_ids, relations, subject_types, subject_ids, groups = _name_columns(rows)
+    columns = (object_types, _wildcards(object_ids), relations, subject_types, _wildcards(subject_ids), groups)
+    if all([column.count(column[0]) == len(column) for column in columns if column]):
+        return [tuple([column[0] for column in columns])] if object_types else []
+    return list(dict.fromkeys(zip(*columns, strict=True)))
+
+
+def _wildcards(ids: Sequence[str]) -> list[str]:
+    """Returns these ids as a warrant pattern has them."""
+    return [WILDCARD if id == WILDCARD else "" for id in ids] if WILDCARD in ids else [""] * len(ids)
+
+
+def objects_of(rows: Iterable[Row]) -> list[Key]:
+    """Returns the objects and subjects of rows that begin with the columns of the key, each once, in order."""
+    object_types, object_ids, _, subject_types, subject_ids, _ = _name_columns(rows)
+    both = zip(zip(object_types, object_ids, strict=True), zip(subject_types, subject_ids, strict=True), strict=True)
+    keys: list[Key] = [*dict.fromkeys(chain.from_iterable(both))]
+    has_wildcard = WILDCARD in object_ids or WILDCARD in subject_ids
+    return [key for key in keys if key[1] != WILDCARD] if has_wildcard else keys
+
+
+def _name_columns(rows: Iterable[Row]) -> Sequence[Sequence[str]]:
+    return list(zip(*rows, strict=True))[:_NAMES] or [()] * _NAMES
+
+
+def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
+    """Stores the warrant patterns of these rows; a pattern that no warrant had before changes the model."""
+    patterns = patterns_of(rows)
+    if patterns:
+        [known] = yield Find(sql.FIND_PATTERN, sql.FIND_PATTERNS, patterns)
+        yield from insert_patterns(patterns, known, revision)
+
+
+def insert_patterns(patterns: Iterable[Key], known: Rows, revision: Revision) -> Script[None]:
+    """Stores those of the patterns that are not known."""
+    new = [pattern for pattern in patterns if pattern not in known]
+    if new:
+        yield Execute(sql.INSERT_PATTERN, new, {sql.FIND_PATTERN: new})
+        yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
+
+
+def warrant_key(warrant: NewWarrant) -> Key:
+    object, subject = warrant.object, warrant.subject
+    digest = policy_digest(warrant.policy) if warrant.policy else ""
+    return object.type, object.id, warrant.relation, subject.type, subject.id, subject.relation or "", digest
+
+
+def render_key(key: Key) -> str:
+    *names, digest = key
+    names_text = warrant_names(*names).render()
+    return f"{names_text}[{digest}]" if digest else names_text

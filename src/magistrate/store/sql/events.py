@@ -1,0 +1,230 @@
+"""Builds the statement that lists events: changes and decisions together, in the order of their places.
+
+Both are read by their keys from the start of the slice, so only rows that are returned, or that a filter skips, are
+looked at; the few rows that are found of each are then merged."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import msgspec
+
+from magistrate.errors import EventsNotKept
+from magistrate.store.contract.events import (
+    CHANGES,
+    DECISIONS,
+    END_OF_PLACES,
+    Event,
+    EventFilter,
+    EventPosition,
+    EventsOfKind,
+    FollowedEvents,
+    Place,
+)
+from magistrate.store.contract.lists import Slice
+from magistrate.store.scripts.database import Row, Rows
+from magistrate.store.sql.reads import JoinTemplates
+from magistrate.store.sql.statements import NEWEST, Clause
+
+_CHANGE = (
+    "SELECT c.revision AS revision, 0 AS source, c.position AS number, r.reached_at AS happened_at, "
+    "c.revision AS made_at, c.action AS action, c.kind AS kind, c.key AS key, "
+    "CASE WHEN c.action IN ('deleted', 'expired') THEN c.before ELSE c.after END AS content, "
+    "c.starts_at AS starts_at, c.expires_at AS expires_at, r.actor AS actor, r.request_id AS request_id, "
+    "r.bits AS bits FROM {joined} AND c.revision > (SELECT changes_forgotten FROM head)"
+)
+_DECISION = (
+    "SELECT r.stored_revision AS revision, 1 AS source, r.number AS number, r.decided_at AS happened_at, "
+    "r.revision AS made_at, r.action AS action, 'decision' AS kind, r.key AS key, r.context AS content, "
+    "CAST(NULL AS BIGINT) AS starts_at, CAST(NULL AS BIGINT) AS expires_at, r.actor AS actor, "
+    "r.request_id AS request_id, r.bits AS bits FROM {joined}"
+)
+_ORDERS = {
+    CHANGES: "c.revision {0}, c.position {0}",
+    DECISIONS: "r.number {0}",
+    None: "p.revision {0}, p.source {0}, p.number {0}",
+}
+
+# Both grow with the time at which they are reached, so each bound is a single lookup.
+_REVISION_AT = (
+    "c.revision {0}= (SELECT revision FROM revision WHERE reached_at {0}= ? "
+    "ORDER BY reached_at {1}, revision {1} LIMIT 1)"
+)
+_NUMBER_SINCE = "r.number >= (SELECT number FROM decision WHERE reached_at >= ? ORDER BY reached_at, number LIMIT 1)"
+_NUMBER_BEHIND = (
+    "r.number {0}= (SELECT number FROM decision WHERE stored_revision {1} ? "
+    "ORDER BY stored_revision {2}, number {2} LIMIT 1)"
+)
+_NOT_WITH_ITS_OBJECT = (
+    "NOT (c.action = 'deleted' AND (c.after IS NOT NULL OR EXISTS (SELECT 1 FROM change o "
+    "WHERE o.revision = c.revision AND o.position = 0 AND o.kind = 'object' AND o.action = 'deleted')))"
+)
+"""Excludes warrants that ended with their object, which `after` names. Earlier versions did not log that, but their
+revisions that begin with the deletion of an object delete no other warrants."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reach:
+    """Holds a range of places, after one and before another, the direction in which they are read, and the maximum
+    number of rows."""
+
+    after: Place | None
+    before: Place | None
+    ascending: bool
+    most: int
+
+    @property
+    def sign(self) -> str:
+        return "ASC" if self.ascending else "DESC"
+
+
+def events_statement(wanted: Slice, only: EventFilter, templates: JoinTemplates) -> Clause:
+    """Returns a statement that selects (*NEWEST, behind, *place, at, made_at, action, kind, key, content, starts_at,
+    expires_at, actor, request_id, bits) for `limit + 1` rows, or twice as many, nearest to the boundary first, like
+    `sql_lists.list_statement`. The filter must have a kind."""
+    ahead, beyond = _reaches(wanted)
+    rows = _merge_events(ahead, only, templates)
+    page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
+    if beyond is None:
+        return Clause(f"SELECT {NEWEST}, false, {page}", rows.values)
+    others = _merge_events(beyond, only, templates)
+    probe = f"(SELECT count(*) FROM ({others.sql}) q) > 0"
+    return Clause(f"SELECT {NEWEST}, {probe}, {page}", others.values + rows.values)
+
+
+def follow_statement(after: EventPosition | None, limit: int, only: EventFilter, templates: JoinTemplates) -> Clause:
+    """Returns a statement that selects (*NEWEST, changes_forgotten, decisions_deleted,
+    decisions_deleted_at, number of the last decision), and the columns of `events_statement` from `place` on, for
+    `limit + 1` rows, or twice as many, in the order of their places."""
+    head = (
+        f"SELECT {NEWEST}, h.changes_forgotten, h.decisions_deleted, h.decisions_deleted_at, "
+        "coalesce((SELECT max(number) FROM decision), h.decisions_deleted)"
+    )
+    if not only.kinds:
+        return Clause(f"{head}, NULL FROM head h")
+    reach = _Reach(None if after is None else after.place, None, True, limit + 1)
+    rows = _merge_events(reach, only, templates)
+    return Clause(
+        f"{head}, p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, reach)}", rows.values
+    )
+
+
+def build_event(row: Row) -> Event:
+    """Builds an event from the columns (*place, at, made_at, action, kind, key, content, starts_at, expires_at, actor,
+    request_id, bits)."""
+    revision, source, number, at, made_at, action, kind, key, content, *others = row
+    names = msgspec.json.decode(key, type=tuple[str, ...])
+    return Event(action, kind, names, content, (revision, source, number), at, made_at, *others)
+
+
+def build_followed(rows: Rows, after: EventPosition | None, limit: int, only: EventFilter) -> FollowedEvents:
+    """Builds the result from rows of `follow_statement`. Raises EventsNotKept."""
+    newest, _, _, changes, decisions, decisions_at, last_decision, *_ = rows[0]
+    if after is None:
+        after = EventPosition((-1, CHANGES, -1), changes, decisions)
+    _require_kept(after, only, (changes, CHANGES, END_OF_PLACES), (decisions_at, DECISIONS, decisions))
+    found = tuple(build_event(row[7:]) for row in rows if row[7] is not None)
+    place = found[limit - 1].place if len(found) > limit else (newest, DECISIONS, last_decision)
+    return FollowedEvents(found[:limit], after._replace(place=place))
+
+
+def _require_kept(after: EventPosition, only: EventFilter, last_change: Place, last_decision: Place) -> None:
+    """Raises EventsNotKept unless all events behind a position are kept, given the places of the last that are not."""
+    kinds = {one.kind == "decision" for one in only.kinds}
+    lacks_changes = last_change[0] > after.changes_deleted and last_change > after.place
+    lacks_decisions = last_decision[2] > after.decisions_deleted and last_decision > after.place
+    if (lacks_changes and False in kinds) or (lacks_decisions and True in kinds):
+        raise EventsNotKept
+
+
+def _reaches(wanted: Slice) -> tuple[_Reach, _Reach | None]:
+    """Returns the range of rows that may be on the page, and the range at the boundary or on its other side, where a
+    single row suffices."""
+    ascending = wanted.descending == wanted.backwards
+    most = wanted.limit + 1
+    if wanted.boundary is None:
+        return _Reach(None, None, ascending, most), None
+    revision, source, number = map(int, wanted.boundary)
+    boundary = (revision, source, number)
+    if ascending:
+        return _Reach(boundary, None, True, most), _Reach(None, (revision, source, number + 1), False, 1)
+    return _Reach(None, boundary, False, most), _Reach((revision, source, number - 1), None, True, 1)
+
+
+def _merge_events(reach: _Reach, only: EventFilter, templates: JoinTemplates) -> Clause:
+    parts = []
+    for source, text, joined, row in (
+        (CHANGES, _CHANGE, templates.changes, "c"),
+        (DECISIONS, _DECISION, templates.decisions, "r"),
+    ):
+        kinds = [one for one in only.kinds if (one.kind == "decision") == (source == DECISIONS)]
+        if kinds:
+            holds = _any(kinds, templates, row)
+            selected = Clause(text.format(joined=joined.format(holds=holds.sql)), holds.values)
+            bounds = [*_limit_places(reach, source), *_limit_times(only, source)]
+            parts.append(_part(source, selected, bounds, reach))
+    texts = [f"SELECT * FROM ({part.sql}) s{number}" for number, part in enumerate(parts)]
+    return Clause(" UNION ALL ".join(texts), tuple(chain.from_iterable(part.values for part in parts)))
+
+
+def _part(source: int, selected: Clause, bounds: Sequence[Clause], reach: _Reach) -> Clause:
+    conditions = "".join(f" AND {bound.sql}" for bound in bounds)
+    values = chain(selected.values, *(bound.values for bound in bounds), (reach.most,))
+    return Clause(f"{selected.sql}{conditions} ORDER BY {_order(source, reach)} LIMIT ?", tuple(values))
+
+
+def _limit_places(reach: _Reach, source: int) -> Iterator[Clause]:
+    """Yields the conditions that rows of this source are in the range."""
+    for sign, place in ((">", reach.after), ("<", reach.before)):
+        if place is None:
+            continue
+        revision, of_source, number = place
+        if source == CHANGES:
+            position = number if of_source == CHANGES else END_OF_PLACES
+            yield Clause(f"(c.revision, c.position) {sign} (?, ?)", (revision, position))
+        elif of_source == DECISIONS:
+            yield Clause(f"r.number {sign} ?", (number,))
+        else:
+            # All decisions that were stored at a revision are behind its changes.
+            following = (">", ">=", "ASC") if sign == ">" else ("<", "<", "DESC")
+            yield Clause(_NUMBER_BEHIND.format(*following), (revision,))
+
+
+def _limit_times(only: EventFilter, source: int) -> Iterator[Clause]:
+    """Yields the conditions that rows of this source are in the span of the filter."""
+    for sign, order, time in ((">", "ASC", only.since), ("<", "DESC", only.until)):
+        if time is None:
+            continue
+        if source == CHANGES:
+            yield Clause(_REVISION_AT.format(sign, order), (time,))
+        else:
+            yield Clause(f"r.decided_at {sign}= ?", (time,))
+    if source == DECISIONS and only.since is not None:
+        yield Clause(_NUMBER_SINCE, (only.since,))
+
+
+def _order(source: int | None, reach: _Reach) -> str:
+    return _ORDERS[source].format(reach.sign)
+
+
+def _any(kinds: Sequence[EventsOfKind], templates: JoinTemplates, row: str) -> Clause:
+    """Returns a condition that the row is of one of the kinds."""
+    alternatives = [_holds(one, templates, row) for one in kinds]
+    text = " OR ".join(f"({one.sql})" for one in alternatives)
+    return Clause(text, tuple(chain.from_iterable(one.values for one in alternatives)))
+
+
+def _holds(wanted: EventsOfKind, templates: JoinTemplates, row: str) -> Clause:
+    terms: list[str] = []
+    values: list[str] = []
+    if wanted.kind != "decision":
+        terms.append(f"{row}.kind = '{wanted.kind}'")
+    if wanted.action is not None:
+        terms.append(f"{row}.action = ?")
+        values.append(wanted.action)
+    for place, name in wanted.names.items():
+        terms.append(f"{templates.name.format(row=row, place=place)} = ?")
+        values.append(name)
+    if wanted.kind == "warrant":
+        terms.append(_NOT_WITH_ITS_OBJECT)
+    return Clause(" AND ".join(terms) or "true", tuple(values))

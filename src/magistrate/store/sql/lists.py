@@ -1,0 +1,223 @@
+"""Builds the statements that list rows, a page at a time; see sql.py."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+
+from magistrate.engine.names import Revision
+from magistrate.engine.warrants.warrant import WarrantPattern
+from magistrate.store.contract.lists import Slice
+from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.sql.statements import NEWEST, UNEXPIRED, Clause, Dialect, Parameter
+from magistrate.store.sql.tables import TableListing
+
+_PATTERN_INDEX = "warrant_by_type"
+_OF_PATTERN = (
+    "object_type || '#' || relation = column1 AND subject_relation = column2 AND subject_type = column3 "
+    "AND CASE subject_id WHEN '*' THEN '*' ELSE '' END = column4"
+)
+"""Is the condition by which warrants of patterns are found in that index, before they are sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """Selects rows of a list: `equal` holds the value of a column, `among` its allowed values, and `text` a substring
+    of the searched columns. Rows that have expired at the time `unexpired_at` are left out."""
+
+    equal: Mapping[str, str] = field(default_factory=dict)
+    among: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    text: str | None = None
+    unexpired_at: int | None = None
+    patterns: frozenset[WarrantPattern] | None = None
+
+    def is_searched(self, listing: TableListing) -> bool:
+        """Returns whether rows are looked at that are not returned, because of a search or a filter that no index
+        serves."""
+        by_index = {*chain.from_iterable(listing.indexes), *listing.narrowing}
+        if self.patterns is not None:
+            return True
+        return self.text is not None or not by_index.issuperset((*self.equal, *self.among)) or bool(self.among)
+
+
+def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: int | None, dialect: Dialect) -> Clause:
+    """Returns a statement that selects (*NEWEST, behind, *columns) for up to `limit + 1` rows, nearest to
+    the boundary first.
+
+    `behind` is true if a row lies on the other side of the boundary. If the slice has no row, the statement returns
+    one row whose columns are NULL."""
+    ascending = wanted.descending == wanted.backwards
+    filters = _filters(listing, only)
+    key, index = _order(listing, wanted.sort, only)
+    ahead, behind = _sides(key, wanted.boundary, only.equal, ascending)
+    ordered_by = tuple(column for column in key if column not in only.equal)
+    onwards, back = (
+        ", ".join(f"{column} {direction}" for column in ordered_by)
+        for direction in (("ASC", "DESC") if ascending else ("DESC", "ASC"))
+    )
+    table = _table(listing, wanted.sort, index, only, dialect)
+    selected = (*listing.columns, *filter(None, [listing.members.get(wanted.sort)]))
+    rows = _select(listing, selected, table, [*filters, ahead], onwards, wanted.limit + 1, at)
+    columns = ", ".join(f"p.{column}" for column in listing.columns)
+    page = f"{columns} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
+    if wanted.boundary is None:
+        return Clause(f"SELECT {NEWEST}, false, {page}", rows.values)
+    # EXISTS is avoided: PostgreSQL ignores its order, and reads the whole table if it expects to find a row soon.
+    beyond = _select(listing, selected, table, [*filters, behind], back, 1, at)
+    probe = f"(SELECT {ordered_by[0]} FROM ({beyond.sql}) q) IS NOT NULL"
+    return Clause(f"SELECT {NEWEST}, {probe}, {page}", beyond.values + rows.values)
+
+
+def _table(listing: TableListing, sort: str, index: str, only: ListFilter, dialect: Dialect) -> Clause:
+    table = listing.table + dialect.index_hint.format(index) + listing.joined
+    if only.patterns is not None:
+        patterns = _list_patterns(only.patterns)
+        return Clause(f"{patterns.sql} CROSS JOIN {table}", patterns.values)  # SQLite then begins with the patterns
+    if sort not in listing.members:
+        return Clause(table)
+    return Clause(f"(SELECT *, {dialect.member_key.format(sort)} AS {listing.members[sort]} FROM {table}) v")
+
+
+def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
+    filters = [Clause(f"{column} = ?", (value,)) for column, value in only.equal.items()]
+    for column, values in only.among.items():
+        filters.append(Clause(f"{column} IN ({', '.join('?' * len(values))})", values))
+    if only.unexpired_at is not None:
+        filters.append(Clause(UNEXPIRED, (only.unexpired_at,)))
+    if only.text is not None:
+        filters.append(_contains(listing.searched, only.text))
+    if only.patterns is not None:
+        filters.append(Clause(_OF_PATTERN))
+    return filters
+
+
+def _list_patterns(patterns: Iterable[WarrantPattern]) -> Clause:
+    """Returns a table of the patterns, whatever their objects; there must be one."""
+    wanted = {(f"{one.object_type}#{one.relation}", one.subject_relation, one.subject_type, one[4]) for one in patterns}
+    rows = ", ".join(["(?, ?, ?, ?)"] * len(wanted))
+    return Clause(f"(VALUES {rows}) f", tuple(chain.from_iterable(sorted(wanted))))
+
+
+def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[str, ...], str]:
+    """Returns the terms by which the rows are ordered, and the index to read."""
+    key = listing.sorts[sort]
+    for column, index in listing.narrowing.items():
+        if column in only.equal or column in only.among:
+            # Without `+ 0`, a planner might read all rows in order, expecting to find the few wanted ones early.
+            return tuple(f"{term} + 0" for term in key), index
+    if only.patterns is not None:
+        return tuple(f"{term} + 0" for term in key), _PATTERN_INDEX
+    unfixed = tuple(column for column in key if column not in only.equal)
+    return key, listing.indexes.get((*only.equal, *unfixed)) or listing.indexes[unfixed]
+
+
+def _select(
+    listing: TableListing,
+    selected: Sequence[str],
+    table: Clause,
+    conditions: list[Clause],
+    order: str,
+    limit: int,
+    at: int | None,
+) -> Clause:
+    """Returns a statement that selects rows alive now, or rows alive at a revision: those still alive and those that
+    ended since, each by an index of its own. Of a listing of ended rows, it selects those that ended by then."""
+    columns = ", ".join(selected)
+
+    def lives(*alive: Clause) -> Clause:
+        where = [*alive, *conditions]
+        holds = " AND ".join(clause.sql for clause in where)
+        return Clause(
+            f"SELECT {columns} FROM {table.sql} WHERE {holds} ORDER BY {order} LIMIT ?",
+            (*table.values, *(value for clause in where for value in clause.values), limit),
+        )
+
+    if listing.ended_by:
+        by_then = [] if at is None else [Clause(f"{listing.ended_by} <= ?", (at,))]
+        return lives(Clause(f"{listing.ended_by} IS NOT NULL"), *by_then)
+    if at is None:
+        return lives(Clause(f"deleted_revision = {ALIVE}"))
+    written = Clause("created_revision <= ?", (at,))
+    still = lives(Clause(f"deleted_revision = {ALIVE}"), written)
+    ended = lives(Clause(f"deleted_revision > ? AND deleted_revision < {ALIVE}", (at,)), written)
+    return Clause(
+        f"SELECT {columns} FROM (SELECT * FROM ({still.sql}) a UNION ALL SELECT * FROM ({ended.sql}) b) u "
+        f"ORDER BY {order} LIMIT ?",
+        (*still.values, *ended.values, limit),
+    )
+
+
+def _sides(
+    key: tuple[str, ...], boundary: tuple[str | int, ...] | None, equal: Mapping[str, str], ascending: bool
+) -> tuple[Clause, Clause]:
+    """Returns conditions for the rows after the boundary, and for those at or before it, in the direction of reading.
+
+    A column that a filter fixes is compared here instead of in SQL: `(id, T) > (5, B)` is `id >= 5` if T > B, else
+    `id > 5`."""
+    if boundary is None:
+        return Clause("true"), Clause("false")
+    columns: list[str] = []
+    values: list[str | int] = []
+    boundary_included = False
+    for column, value in zip(key, boundary, strict=True):
+        if column not in equal:
+            columns.append(column)
+            values.append(value)
+        elif equal[column] != value:
+            boundary_included = (equal[column] > str(value)) == ascending
+            break
+    if not columns:
+        return (Clause("true"), Clause("false")) if boundary_included else (Clause("false"), Clause("true"))
+    after, not_after = (">", "<") if ascending else ("<", ">")
+    row, places = f"({', '.join(columns)})", f"({', '.join('?' * len(columns))})"
+    if boundary_included:
+        return Clause(f"{row} {after}= {places}", tuple(values)), Clause(f"{row} {not_after} {places}", tuple(values))
+    return Clause(f"{row} {after} {places}", tuple(values)), Clause(f"{row} {not_after}= {places}", tuple(values))
+
+
+def _contains(columns: tuple[str, ...], text: str) -> Clause:
+    """Returns a condition that one of the columns contains the text, the case of ASCII letters ignored.
+
+    `lower` folds only ASCII letters: in SQLite always, in PostgreSQL because the columns have the collation "C"."""
+    folded = "".join(letter.lower() if letter.isascii() else letter for letter in text)
+    escaped = folded.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    condition = " OR ".join(f"lower({column}) LIKE ? ESCAPE '!'" for column in columns)
+    return Clause(f"({condition})", (f"%{escaped}%",) * len(columns))
+
+
+_COLUMNS = (
+    "object_type, object_id, relation, subject_type, subject_id, subject_relation, "
+    "coalesce(text, ''), created_at, number"
+)
+_TYPE_AND_RELATION = "object_type || '#' || relation"
+
+
+def match_statement(
+    equal: Mapping[str, str], most: int, at: int, dialect: Dialect, up_to: Revision | None = None
+) -> Clause:
+    """Returns a statement that selects (revision, *columns of Warrant) for up to `most` warrants as of
+    `Store.match_warrants`, or one row whose columns are NULL if there is none."""
+    index, order = _choose_index(equal)
+    conditions: dict[str, Parameter] = {f"{column} = ?": value for column, value in equal.items()}
+    if index == "warrant_by_type":
+        conditions[f"{_TYPE_AND_RELATION} = ?"] = f"{equal['object_type']}#{equal['relation']}"
+    conditions[UNEXPIRED] = at
+    if up_to is not None:
+        conditions["created_revision <= ?"] = up_to
+    holds = " AND ".join([*conditions, f"deleted_revision = {ALIVE}"])
+    rows = f"SELECT * FROM warrant{dialect.index_hint.format(index)} WHERE {holds}{order} LIMIT ?"
+    statement = (
+        f"SELECT h.revision, {_COLUMNS} FROM head h LEFT JOIN ({rows}) found ON true "
+        "LEFT JOIN policy ON digest = policy"
+    )
+    return Clause(statement, (*conditions.values(), most))
+
+
+def _choose_index(equal: Mapping[str, str]) -> tuple[str, str]:
+    """Returns the index to read, and the order that makes PostgreSQL, which takes no hint, choose it."""
+    if "object_id" in equal:
+        return "warrant_by_object", ""
+    if "subject_id" in equal:
+        return "warrant_by_subject", ""
+    if "object_type" in equal and "relation" in equal:
+        return "warrant_by_type", ""
+    return "warrant_by_creation", " ORDER BY created_at, number"

@@ -1,0 +1,219 @@
+"""Reads warrants from any Database, as a part of the store."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+
+import msgspec
+
+from magistrate.engine.names import Revision
+from magistrate.engine.warrants.read_ahead import AheadResult, PlacedRead, ReadsAhead
+from magistrate.engine.warrants.reader import AnyRead, ReadResult
+from magistrate.engine.warrants.warrant import Warrant
+from magistrate.errors import HistoryReplaced, RevisionUnavailable
+from magistrate.store.contract.revisions import (
+    KnownRevisions,
+    LoggedChange,
+    LogPlace,
+    Presence,
+    RevisionId,
+    RevisionLookup,
+    RevisionTime,
+    Span,
+)
+from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.scripts.database import Database, Row, Rows
+from magistrate.store.sql import statements as sql
+from magistrate.store.sql.reads import ahead_statement, read_statement, split_reads
+
+
+class SqlRevisions:
+    """Implements RevisionStore."""
+
+    database: Database
+
+    @property
+    def known(self) -> KnownRevisions:
+        return self.database.known
+
+    async def identify(self, revision: Revision) -> RevisionId:
+        if (known := self.known.find(revision)) is not None:
+            return known
+        [row] = await self.database.read(sql.FIND_BITS, (revision,))
+        self.note_newest(row)
+        found = RevisionId(revision, row[4])
+        if row[3] is not None:
+            self.known.note_stored(found)
+        return found
+
+    async def confirm_history(self) -> None:
+        if self.known.unlinked is None:
+            return
+        since = self.known.newest
+        [row] = await self.database.read(sql.LOCATE_REVISION, (since.revision, since.revision))
+        self.link(RevisionId(row[0], row[2]), build_id(row[3:5]), since)
+
+    def link(self, newest: RevisionId, before: RevisionId | None, since: RevisionId) -> bool:
+        """Does the work of KnownRevisions.link. Raises HistoryReplaced if it is certain that the history is another,
+        and not only too long ago to be known."""
+        is_same = self.known.link(newest, before, since)
+        if not is_same and (before is not None or newest.revision < since.revision):
+            raise HistoryReplaced
+        return is_same
+
+    async def locate(self, id: RevisionId) -> Presence:
+        if id.revision >= ALIVE:  # anyone can make such a token, and databases have no larger integers
+            return Presence.AHEAD
+        since = self.known.newest
+        [row] = await self.database.read(sql.LOCATE_REVISION, (since.revision, id.revision))
+        newest = RevisionId(Revision(row[0]), row[2])
+        self.known.link(newest, build_id(row[3:5]), since)
+        if id.revision > newest.revision:
+            return Presence.AHEAD
+        found = build_id(row[5:7])
+        if found is not None:
+            self.known.note_stored(found)
+        is_same = found is None or id.bits is None or found.bits == id.bits
+        return Presence.STORED if is_same else Presence.REPLACED
+
+    def note_newest(self, row: Row) -> None:
+        """Notes what a row that begins with NEWEST says."""
+        self.known.note_newest(RevisionId(row[0], row[2]))
+
+    def check_revision(self, row: Row, at: Revision | None) -> Revision:
+        """Returns the revision of a read whose rows begin with NEWEST. Raises RevisionUnavailable."""
+        newest, horizon = row[0], row[1]
+        self.note_newest(row)
+        if at is None:
+            return Revision(newest)
+        if not horizon <= at <= newest:
+            raise RevisionUnavailable(at)
+        return at
+
+
+def build_id(row: Row) -> RevisionId | None:
+    """Builds the id of a revision from its columns (revision, bits), which are NULL if there is none."""
+    revision, bits = row
+    return None if revision is None else RevisionId(Revision(revision), bits)
+
+
+async def build_answers(rows: Rows, reads: int, rows_at_once: int) -> list[list[Warrant]]:
+    """Returns the warrants of each read request, of which there are `reads`, from the rows of their statement. Other
+    tasks run in between. The rows are freed meanwhile: tens of thousands of them at once take milliseconds."""
+    answers: list[list[Warrant]] = [[] for _ in range(reads)]
+    if rows[0][4] is None:
+        return answers
+    for start in range(0, len(rows), rows_at_once):
+        if start:
+            await asyncio.sleep(0)
+        some = rows[start : start + rows_at_once]
+        rows[start : start + rows_at_once] = [()] * len(some)
+        for row in some:
+            answers[row[4]].append(Warrant(*row[5:]))
+    return answers
+
+
+FEW_ROWS = 600
+"""Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
+read. What the graph cache reads of one key is less, so that it is read once (engine/cache/graph.py: MOST_EACH)."""
+MANY_IDS = 500
+"""Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
+many rows."""
+
+
+class SqlWarrantReads(SqlRevisions):
+    """Implements the part of a store that reads warrants."""
+
+    async def read_warrants(
+        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
+    ) -> ReadResult:
+        first, *others = split_reads(reads)
+        result = await self._read_batch(first, at, most, with_expired)
+        if not others:
+            return result
+        answers = [*result.warrants]
+        for batch in others:
+            await asyncio.sleep(0)  # each is built and read in some milliseconds, in which nobody else has a turn
+            left = most - sum(map(len, answers))
+            answers += (await self._read_batch(batch, result.revision, max(left, 1), with_expired)).warrants
+        return replace(result, warrants=answers)
+
+    async def read_ahead(
+        self, reads: Sequence[PlacedRead], ahead: ReadsAhead, at: Revision | None, most: int
+    ) -> AheadResult:
+        statement = ahead_statement(reads, ahead, at, most, self.database.templates)
+        rows = await self.database.read(statement.sql, statement.values)
+        revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
+        found = [] if rows[0][4] is None else [(row[4], Warrant(*row[5:])) for row in rows]
+        return AheadResult(revision, Revision(rows[0][0]), model_revision, found)
+
+    async def _read_batch(
+        self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool
+    ) -> ReadResult:
+        is_long = any(read.ids is None for read in reads) or sum(len(read.ids or ()) for read in reads) > MANY_IDS
+        left = most if is_long else min(most, FEW_ROWS)
+        statement = read_statement(reads, at, left, self.database.templates, with_expired)
+        rows = await self.database.read(statement.sql, statement.values, long=is_long)
+        revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
+        if left <= len(rows) and left < most:
+            statement = read_statement(reads, revision, most, self.database.templates, with_expired)
+            rows = await self.database.read(statement.sql, statement.values, long=True)
+            self.check_revision(rows[0], revision)
+        newest = Revision(rows[0][0])
+        return ReadResult(revision, newest, model_revision, await build_answers(rows, len(reads), FEW_ROWS))
+
+
+BEFORE_ALL: LogPlace = (0, -1)
+
+
+class SqlHistory(SqlRevisions):
+    """Implements HistoryStore."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    async def find_revision(self, revision: Revision) -> RevisionLookup:
+        return await self._find_revision(sql.FIND_REVISION, revision)
+
+    async def find_revision_at(self, time: int) -> RevisionLookup:
+        return await self._find_revision(sql.FIND_REVISION_AT, time)
+
+    async def _find_revision(self, statement: str, value: int) -> RevisionLookup:
+        [row] = await self.database.read(statement, (value,))
+        self.note_newest(row)
+        newest, horizon, _, model_revision, *times = row
+        found, oldest = (RevisionTime(*one) if one[0] is not None else None for one in (times[:3], times[4:]))
+        id = build_id((times[0], times[3]))
+        if id is not None:
+            self.known.note_stored(id)
+        is_readable = found is not None and found.revision >= horizon
+        return RevisionLookup(found if is_readable else None, newest, model_revision, oldest)
+
+    async def list_changes(
+        self, first: Revision, last: Revision, behind: LogPlace | None, most: int
+    ) -> Sequence[LoggedChange]:
+        values = (first, last, *(behind or BEFORE_ALL), most)
+        rows = await self.database.read(sql.LIST_CHANGES, values, long=True)
+        newest, deleted = rows[0][:2]
+        self.note_newest(rows[0])
+        if first < deleted or last > newest:
+            raise RevisionUnavailable(first)
+        return [_build_change(row[3:]) for row in rows if row[3] is not None]
+
+    async def list_timed_warrants(self, span: Span, most: int) -> Sequence[Warrant]:
+        if span.since == span.until:
+            return ()
+        times = (min(span.since, span.until), max(span.since, span.until))
+        limits = (*times, span.first, span.last, *times, span.first)
+        values = (*limits, *limits, span.last, span.first, most)
+        rows = await self.database.read(sql.LIST_TIMED_WARRANTS, values, long=True)
+        self.check_revision(rows[0], span.last)
+        self.check_revision(rows[0], span.first)
+        return [*{row[11]: Warrant(*row[3:]) for row in rows if row[3] is not None}.values()]
+
+
+def _build_change(row: Row) -> LoggedChange:
+    revision, position, action, kind, key, before, after, starts_at, expires_at = row
+    names = msgspec.json.decode(key, type=tuple[str, ...])
+    policy = (before if action in ("deleted", "expired") else after) if kind == "warrant" else None
+    return LoggedChange((revision, position), action, kind, names, policy or "", starts_at, expires_at)

@@ -1,0 +1,292 @@
+"""Implements the store on SQLite through APSW: one writer connection in a thread of its own, and reads in the event
+loop.
+
+A read takes some microseconds, less than handing it to a thread would; only long reads go to threads. Any number of
+processes may have the same file open: SQLite's write-ahead log isolates readers from the one writer.
+
+`sqlite_writing.py` has the writer."""
+
+import asyncio
+import os
+import queue
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from functools import partial
+from typing import NoReturn, TypeVar, cast
+
+import apsw
+
+from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.names import Revision
+from magistrate.errors import MagistrateError, StoreUnavailable
+from magistrate.store import schema as migrate
+from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
+from magistrate.store.contract.stored_rows import Identity
+from magistrate.store.scripts.database import Observer, Rows, Script, observe_nothing
+from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
+from magistrate.store.sql import statements as sql
+from magistrate.store.sql.reads import JoinTemplates
+from magistrate.store.sql.statements import Parameter
+from magistrate.store.sql_store import SqlStore
+from magistrate.store.sqlite.files import DAMAGED, DAMAGED_FILE, open_connection, raise_translated
+from magistrate.store.sqlite.writer import FileWriter
+
+TIMEOUT_MS = 250
+
+_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+_INDEXES = "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND rootpage > 0"
+_NEWEST_WARRANT = "SELECT coalesce(max(number), 0) FROM warrant"
+_WARRANT = """
+SELECT object_id, object_type, subject_id, subject_type FROM warrant WHERE number >= ? ORDER BY number LIMIT 1"""
+_BY_OBJECT = "SELECT policy FROM warrant INDEXED BY warrant_by_object WHERE object_id = ? AND object_type = ? LIMIT 1"
+_BY_SUBJECT = (
+    "SELECT policy FROM warrant INDEXED BY warrant_by_subject WHERE subject_id = ? AND subject_type = ? LIMIT 1"
+)
+_OBJECT = "SELECT meta FROM object WHERE object_id = ? AND object_type = ? LIMIT 1"
+
+
+def probe_file(path: str) -> None:
+    """Reads the schema, the first row of each table, the first entry of each index, and every row and index entry
+    that belongs to a randomly chosen warrant. A new connection sees what is in the file now. Raises apsw.Error."""
+    with closing(open_connection(path, TIMEOUT_MS, "PRAGMA query_only = ON")) as connection:
+        for statement in _first_rows(connection):
+            connection.execute(statement).fetchall()
+        [(newest,)] = connection.execute(_NEWEST_WARRANT).fetchall()
+        number = random.randint(0, int(str(newest)))
+        for *obj, subject_id, subject_type in connection.execute(_WARRANT, (number,)).fetchall():
+            subject = (subject_id, subject_type)
+            for statement, names in ((_BY_OBJECT, obj), (_OBJECT, obj), (_BY_SUBJECT, subject), (_OBJECT, subject)):
+                connection.execute(statement, names).fetchall()
+
+
+def _first_rows(connection: apsw.Connection) -> Iterator[str]:
+    for (table,) in connection.execute(_TABLES).fetchall():
+        yield f"SELECT * FROM {table} LIMIT 1"
+    for index, table, statement in connection.execute(_INDEXES).fetchall():
+        columns = [name for _, _, name in connection.execute(f"PRAGMA index_info({index})").fetchall() if name]
+        partial = str(statement or "").partition(" WHERE ")[2] or "true"
+        yield f"SELECT {columns[0]} FROM {table} INDEXED BY {index} WHERE {partial} LIMIT 1"
+
+
+T = TypeVar("T")
+
+LONG_READERS = 2
+"""Sets the number of threads, each with a connection, for reads that look at many rows."""
+
+LOOKUP_TIMEOUT_MS = 250
+"""Limits how long a lookup waits, because it blocks the event loop and everyone with it. Only recovery after a crash,
+or a tool that locks the whole file, makes a reader wait at all."""
+
+STEPS_BETWEEN_LOOKS = 10_000
+"""Counts instructions of SQLite's virtual machine between two looks at how long a read takes: about a millisecond."""
+
+MOST_STEPS_OF_A_LOOKUP = 60_000
+"""Limits the instructions after which a lookup is made again as a long read, give or take those between two looks at
+their number. How much a statement looks at is not always known before: one that reads ahead follows all groups of an
+object, of which there may be 60,000."""
+
+
+async def open_sqlite(
+    path: str, timeout_ms: int, observer: Observer = observe_nothing, sealing: Sealing = UNSEALED
+) -> SqlStore:
+    """Opens a store on a migrated file. Raises StoreUnavailable, or SchemaMismatch if the file is not migrated."""
+    if not os.path.exists(path):
+        raise StoreUnavailable(f"there is no SQLite database {path}")
+    database = SqliteDatabase(path, timeout_ms, observer)
+    try:
+        [row] = await database.read(sql.READ_IDENTITY, ())
+    except MagistrateError:
+        await database.close()
+        raise
+    return SqlStore(database, Identity(*row), len(migrate.migrations("sqlite")), sealing)
+
+
+class SqliteDatabase:
+    dialect = sql.Dialect(
+        # The planner ignores LIMIT: given statistics, it may sort a table instead of reading an index in order.
+        index_hint=" INDEXED BY {}",
+        member_key=r"CASE WHEN instr(replace(meta, '\\', ''), '\u0000') > 0 THEN '0' "
+        "WHEN json_type(meta, '$.{0}') = 'text' THEN '1' || (meta ->> '$.{0}') ELSE '0' END",
+    )
+    templates = JoinTemplates(
+        many_ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY {index} ON w.{column} = ids.value AND {holds}",
+        many_objects="json_each(?) ids CROSS JOIN object o ON o.object_id = ids.value AND {holds}",
+        indexed="warrant w INDEXED BY {index} WHERE {holds}",
+        texts="SELECT value FROM json_each(?)",
+        changes="change c CROSS JOIN revision r ON r.revision = c.revision WHERE ({holds})",
+        decisions="decision r NOT INDEXED WHERE ({holds})",
+        name="json_extract({row}.key, '$[{place}]')",
+        following="SELECT {columns} FROM reached u CROSS JOIN warrant w INDEXED BY warrant_by_object ON {holds}",
+        between=" UNION ",
+        all_following="{arms}",
+    )
+
+    def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:
+        self._reads = 0
+        self._timeout_ms = timeout_ms
+        self._path = path
+        self._closed = False
+        self._damage: apsw.Error | None = None
+        self._probing: asyncio.Task[None] | None = None
+        self._seen_version, self._seen_newest = -1, -1
+        self.known = KnownRevisions()
+        self._lookup_looks_left = 0
+        """Counts down the looks that the present lookup has left; 0 outside of lookups, which are not interrupted."""
+        self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
+        self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
+        with self._translate_errors():
+            # Deleted content is overwritten with zeros: a key that was stored unencrypted must not stay in a page.
+            writing = open_connection(path, timeout_ms, "PRAGMA secure_delete = FAST")
+            self._writer = FileWriter(writing, observer, self._check_file, self._raise_translated, self.known)
+            self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
+            self._reader.set_progress_handler(self._is_too_long, STEPS_BETWEEN_LOOKS)
+            for _ in range(LONG_READERS):
+                self._long_readers.put(open_connection(path, timeout_ms, "PRAGMA query_only = ON"))
+            self._file = os.stat(path)
+        self._writer.start()
+
+    @property
+    def statements(self) -> int:
+        return self._reads + self._writer.statements
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        return ()
+
+    async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+        self._reads += 1
+        rows = None if long else self._look_up(sql, values)
+        if rows is not None:
+            return rows
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        read = partial(self._read_long, sql, values, self._deadline())
+        return await asyncio.get_running_loop().run_in_executor(self._read_threads, read)
+
+    async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        return await self._writer.transact(script, self._deadline())
+
+    def mark(self) -> Mark:
+        return 0.0, self._read_newest()
+
+    def staleness(self, mark: Mark) -> Staleness:
+        return Staleness.CURRENT if self.is_newest(mark) else Staleness.STALE
+
+    def is_newest(self, mark: Mark) -> bool:
+        return mark[1] == self._read_newest()
+
+    def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
+        mark = self.mark()
+        self._reads += 1
+        rows = self._look_up(sql.LIST_WARRANT_CHANGES, (after.revision, after.revision, most))
+        return None if rows is None else (mark, rows)
+
+    def _read_newest(self) -> int:
+        """Returns a number that stands for the newest revision and its bits, which are read only if anything was
+        committed since the last call. That is detected by `data_version`, which is cheaper to read and changes after
+        each commit of another connection, in any process."""
+        try:
+            version: int = self._reader.execute("PRAGMA data_version").get
+            if self._seen_version != version:
+                [(revision, _, bits)] = self._reader.execute(sql.READ_HEAD).fetchall()
+                self._seen_version, self._seen_newest = version, cast(int, revision) << 32 | cast(int, bits or 0)
+        except apsw.Error as error:
+            self._raise_translated(error)
+        return self._seen_newest
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000
+
+    async def synchronize_clock(self) -> None:
+        """Does nothing: the database has the clock of this process."""
+
+    async def schema_version(self) -> int:
+        self._check_file()
+        if self._damage is not None:
+            raise StoreUnavailable(DAMAGED_FILE) from self._damage
+        await self._probe()
+        [(version,)] = await self.read(migrate.READ_VERSION, ())
+        return int(version)
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._writer.close()
+        self._read_threads.shutdown()
+        self._reader.close()
+        for _ in range(LONG_READERS):
+            self._long_readers.get().close()
+
+    async def _probe(self) -> None:
+        """Probes the file in a thread, once for all concurrent callers: a file on a disk that hangs must not block
+        them."""
+        if self._probing is None or self._probing.done():
+            self._probing = asyncio.create_task(asyncio.to_thread(self._probe_file))
+            self._probing.add_done_callback(lambda probing: probing.cancelled() or probing.exception())
+        await asyncio.shield(self._probing)
+
+    def _probe_file(self) -> None:
+        with self._translate_errors():
+            probe_file(self._path)
+
+    @contextmanager
+    def _translate_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.Error as error:
+            self._raise_translated(error)
+
+    def _raise_translated(self, error: apsw.Error) -> NoReturn:
+        """Raises the translated error; once any statement has met with damage, the store is not ready from then on."""
+        if isinstance(error, DAMAGED):
+            self._damage = error
+        raise_translated(error)
+
+    def _deadline(self) -> float:
+        """Returns the time by which a statement that has to wait for a thread must be done, including that wait."""
+        return time.monotonic() + self._timeout_ms / 1000
+
+    def _check_file(self) -> None:
+        """Raises StoreUnavailable if the file is not the one that was opened, because anything written to it would be
+        lost."""
+        try:
+            moved = not os.path.samestat(os.stat(self._path), self._file)
+        except OSError as error:
+            raise StoreUnavailable("the database file is gone") from error
+        if moved:
+            raise StoreUnavailable("the database file was replaced by another")
+
+    def _look_up(self, sql: str, values: tuple[Parameter, ...]) -> Rows | None:
+        """Returns the rows of a lookup, or None if it was interrupted because it looks at too much."""
+        self._lookup_looks_left = MOST_STEPS_OF_A_LOOKUP // STEPS_BETWEEN_LOOKS
+        try:
+            return self._reader.execute(sql, values).fetchall()
+        except apsw.InterruptError:
+            return None
+        except apsw.Error as error:
+            self._raise_translated(error)
+        finally:
+            self._lookup_looks_left = 0
+
+    def _is_too_long(self) -> bool:
+        """Returns whether SQLite is to interrupt the reader. It counts the steps of a prepared statement over all its
+        executions and calls this at intervals, so a single call says nothing about the current execution."""
+        if not self._lookup_looks_left:
+            return False
+        self._lookup_looks_left -= 1
+        return not self._lookup_looks_left
+
+    def _read_long(self, sql: str, values: tuple[Parameter, ...], deadline: float) -> Rows:
+        connection = self._long_readers.get()
+        try:
+            connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_LOOKS)
+            connection.set_busy_timeout(max(1, int((deadline - time.monotonic()) * 1000)))
+            with self._translate_errors():
+                return connection.execute(sql, values).fetchall()
+        finally:
+            self._long_readers.put(connection)

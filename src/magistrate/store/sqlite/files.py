@@ -1,0 +1,155 @@
+"""Creates the files of a SQLite database for their owner alone, verifies their permissions, and migrates them.
+
+The files hold the keys that session tokens are signed with: a user who can read them can create tokens."""
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import NoReturn, cast
+
+import apsw
+import structlog
+
+from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
+from magistrate.store import schema as migrate
+from magistrate.store.sql import statements as sql
+
+STATEMENTS_KEPT = 512
+"""Sets the number of prepared statements that each connection keeps: the most that APSW allows. Those of a check are
+long and take a millisecond to prepare."""
+
+DAMAGED_FILE = "the database file is damaged; stop the service and restore it from a backup"
+DAMAGED = (apsw.CorruptError, apsw.NotADBError)
+"""Lists the errors that SQLite raises when pages of the file are damaged."""
+
+_UNAVAILABLE = (
+    apsw.BusyError,
+    apsw.CantOpenError,
+    apsw.ConnectionClosedError,
+    apsw.FullError,
+    apsw.InterruptError,
+    apsw.IOError,
+    apsw.LockedError,
+    apsw.PermissionsError,
+    apsw.ReadOnlyError,
+)
+
+
+def open_connection(path: str, timeout_ms: int, *pragmas: str) -> apsw.Connection:
+    """Opens an existing file; one that was moved away must not be created again, empty."""
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS_KEPT)
+    connection.set_busy_timeout(timeout_ms)
+    # Plans depend on the text alone: otherwise, SQLite also looks at bound values, and prepares joins anew each time.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+    # FULL: with NORMAL, a write-ahead log may lose acknowledged transactions when the machine loses power.
+    connection.execute("PRAGMA synchronous = FULL")
+    # The cache size is in KiB; what savepoints may have to restore is kept in memory instead of a file.
+    for pragma in ("PRAGMA cache_size = -16384", "PRAGMA temp_store = MEMORY", *pragmas):
+        connection.execute(pragma)
+    return connection
+
+
+def raise_translated(error: apsw.Error) -> NoReturn:
+    """Raises the error that the store's contract defines for this one, or the error itself if it is a fault of this
+    code."""
+    if isinstance(error, DAMAGED):
+        raise StoreUnavailable(DAMAGED_FILE) from error
+    if isinstance(error, _UNAVAILABLE):
+        raise StoreUnavailable("the database cannot be used now") from error
+    if isinstance(error, apsw.SQLError) and str(error).startswith("no such table"):
+        raise SchemaMismatch("the database is not migrated") from error
+    raise error
+
+
+log = structlog.get_logger()
+
+OWNER_ONLY = 0o600
+SUFFIXES = ("", "-wal", "-shm", "-journal")
+"""Lists the suffixes of the database and of the files that SQLite puts beside it, to which it gives the mode of the
+database."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExposedFile:
+    """Represents a file that users other than its owner can read or write: ('/data/magistrate.db', 0o644)."""
+
+    path: str
+    mode: int
+
+
+def migrate_sqlite(path: str, timeout_ms: int) -> None:
+    """Creates the file if there is none and brings its schema up to date; several processes may do this at once.
+
+    Raises StoreUnavailable, SchemaMismatch if a newer version has migrated the file, or InvalidSetting if its texts are
+    not in UTF-8."""
+    try:
+        _create_file(path)
+        with closing(open_connection(path, timeout_ms)) as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            _migrate(connection)
+    except (apsw.Error, OSError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise StoreUnavailable(f"the SQLite database {path} cannot be migrated: {reason}") from error
+
+
+def find_exposed_files(path: str) -> list[ExposedFile]:
+    """Returns the files of the database that users other than their owner can read or write; none if there is no
+    file."""
+    return [ExposedFile(file, mode) for file, mode in _files_of(path) if mode & ~OWNER_ONLY]
+
+
+def secure_files(path: str, fix_permissions: bool) -> None:
+    """Warns of database files that other users can read or write, or restricts them to their owner. Raises
+    StoreUnavailable."""
+    if fix_permissions:
+        return _restrict_files(path)
+    for exposed in find_exposed_files(path):
+        log.warning(
+            "other users of this machine can use a database file, and the keys in it that sessions are signed with",
+            file=exposed.path,
+            mode=f"{exposed.mode:04o}",
+            remedy="start once with --fix-permissions; `magistrate sessions revoke` replaces the keys",
+        )
+
+
+def _restrict_files(path: str) -> None:
+    for exposed in find_exposed_files(path):
+        try:
+            os.chmod(exposed.path, OWNER_ONLY)
+        except OSError as error:
+            raise StoreUnavailable(f"the mode of {exposed.path} cannot be changed: {error.strerror}") from error
+
+
+def _create_file(path: str) -> None:
+    """Creates an empty file, which is an empty database, unless there is one: SQLite would make it readable by
+    everyone.
+
+    An existing file is not opened, because closing it would release the locks that SQLite holds on it in this
+    process."""
+    with suppress(FileExistsError):
+        os.close(os.open(os.path.realpath(path), os.O_RDWR | os.O_CREAT | os.O_EXCL, OWNER_ONLY))
+
+
+def _files_of(path: str) -> Iterator[tuple[str, int]]:
+    """Yields the existing files and their modes."""
+    for suffix in SUFFIXES:
+        with suppress(OSError):
+            file = os.path.realpath(path) + suffix
+            yield file, stat.S_IMODE(os.stat(file).st_mode)
+
+
+def _migrate(connection: apsw.Connection) -> None:
+    [(encoding,)] = connection.execute("PRAGMA encoding").fetchall()
+    if encoding != "UTF-8":  # texts in another one have another order
+        raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF-8")
+    connection.execute("BEGIN IMMEDIATE")  # after any failure from here on, closing the connection rolls back
+    connection.execute(migrate.CREATE_TABLE)
+    [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()
+    for migration in migrate.pending("sqlite", cast(int, applied)):
+        connection.execute(migration.sql)
+        connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
+    if not connection.execute(sql.READ_HEAD).fetchall():
+        connection.execute(sql.MAKE_HEAD, migrate.new_identity())
+    connection.execute("COMMIT")

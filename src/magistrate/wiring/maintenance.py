@@ -1,0 +1,77 @@
+"""Does what a store needs before it is served, and the work of commands that use a store without a service."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from io import BufferedReader
+
+from magistrate.api.endpoints.warrant_lines import read_line
+from magistrate.config import Settings
+from magistrate.operations.importing.importer import LineFile, import_lines
+from magistrate.operations.importing.importer import Reached as Reached
+from magistrate.operations.keys.caller_keys import generate_key, key_digest
+from magistrate.operations.models.examples import Example, load_example
+from magistrate.operations.models.object_types import seed_object_types
+from magistrate.wiring.contexts import open_context, open_import_context
+from magistrate.wiring.garbage_collection import SURVIVORS
+from magistrate.wiring.stores import migrate_store
+
+
+async def prepare_store(settings: Settings, example: Example | None = None) -> str | None:
+    """Encrypts the session keys if that is configured, seeds a new store and loads the example.
+
+    If no API key is configured and none was generated before, generates one and returns it: nobody else ever sees it
+    again."""
+    async with open_context(settings) as context:
+        await context.store.seal_session_keys()
+        await seed_object_types(context)
+        if example is not None:
+            await load_example(context, example)
+        if settings.configures_api_keys:
+            return None
+        key = generate_key()
+        return key if await context.store.keep_key_digest(key_digest(key), context.now()) else None
+
+
+def reset_key(settings: Settings) -> str:
+    """Generates a key in place of the one that was generated in the store before, and returns it: nobody else ever sees
+    it again. Raises StoreUnavailable or SchemaMismatch."""
+
+    async def replace_digest() -> str:
+        key = generate_key()
+        async with open_context(replace(settings, secret_key_file="")) as context:  # keys of sessions are not read
+            await context.store.replace_key_digests(key_digest(key), context.now())
+        return key
+
+    return asyncio.run(replace_digest())
+
+
+def import_file(
+    settings: Settings, file: BufferedReader, source: str | None, chunk_lines: int, report: Callable[[Reached], None]
+) -> Reached:
+    """Imports a file into the store, which is created and brought up to date first, as operations/importing/importer.py
+    describes.
+
+    Raises InvalidRequest, StoreUnavailable, SchemaMismatch or InvalidSetting."""
+    migrate_store(settings)
+    SURVIVORS.install()
+    given = LineFile(file, source, chunk_lines, settings.max_body_bytes)
+
+    async def run_import() -> Reached:
+        async with open_import_context(settings) as context:
+            await seed_object_types(context)
+            return await import_lines(context, given, partial(read_line, context, settings.max_json_depth), report)
+
+    return asyncio.run(run_import())
+
+
+def revoke_sessions(settings: Settings) -> int:
+    """Ends all sessions and returns how many keys had signed them. Raises StoreUnavailable or SchemaMismatch."""
+
+    async def revoke_all() -> int:
+        # The secret key is not needed, because this is the only way out when it is lost.
+        async with open_context(replace(settings, secret_key_file="")) as context:
+            return await context.store.delete_session_keys()
+
+    return asyncio.run(revoke_all())
