@@ -559,3 +559,10 @@ def _ends_of(warrant: Warrant) -> set[str]:
 
 if __name__ == "__main__":
     SCHEMA.write_bytes(schema())
+
+
+CREATED_AT = 1_790_000_000_000_000
+
+
+ASKED_AT = CREATED_AT + 1_000_000
+"""Microseconds since 1970: every scenario is asked a second after its warrants are written."""

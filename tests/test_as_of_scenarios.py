@@ -21,16 +21,8 @@ from magistrate.operations.lists.query import QueryRequest, list_page
 from tests.memory_source import evaluated, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import STEPS, Check, Query, Scenario, scenarios_of_the_past, warrant_body
-from tests.test_check_scenarios import (
-    answer_of,
-    asked,
-    carry_out,
-    carry_out_over_http,
-    counted,
-    demand_answer,
-    emptied,
-)
-from tests.test_query_scenarios import EVERYTHING, shown_row, through_the_engine, written_row
+from tests.scenario_rows import EVERYTHING, shown_row, through_the_engine, written_row
+from tests.scenario_runs import answer_of, asked, carry_out, carry_out_over_http, counted, demand_answer, emptied
 
 __all__ = ["counted"]  # the fixture of the stores that count what is read
 

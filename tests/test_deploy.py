@@ -19,9 +19,8 @@ import yaml
 
 from magistrate.config import SETTINGS, PostgresUrl, read_settings
 from tests.generated_docs import ROOT
+from tests.processes.served_processes import free_port, wait_for
 from tests.processes.starting import start_process
-from tests.processes.test_admin_port import free_port
-from tests.processes.test_keys import wait_for
 
 SERVICE_VARIABLES = {setting.variable for setting in SETTINGS}
 MOST_EXPOSURE = "20"

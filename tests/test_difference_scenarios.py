@@ -28,8 +28,8 @@ from tests.scenario_files import (
     difference_scenarios,
     warrant_body,
 )
-from tests.test_check_scenarios import carry_out, carry_out_over_http, counted, emptied, new
-from tests.test_query_scenarios import EVERYTHING
+from tests.scenario_rows import EVERYTHING
+from tests.scenario_runs import carry_out, carry_out_over_http, counted, emptied, new
 
 __all__ = ["counted"]
 

@@ -19,7 +19,7 @@ from magistrate.operations.context import Context
 from tests.memory_source import completed, explained, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import Explain, Scenario, explain_scenarios
-from tests.test_check_scenarios import begin, carry_out_over_http, counted, written
+from tests.scenario_runs import begin, carry_out_over_http, counted, written
 
 __all__ = ["counted"]
 

@@ -1,10 +1,11 @@
-"""Imports point towards the engine, and the engine does no I/O."""
+"""Imports point towards the engine, the engine does no I/O, and no test module is imported."""
 
 import ast
 from pathlib import Path
 
 import pytest
 
+TESTS = Path(__file__).parent
 SRC = Path(__file__).parents[1] / "src" / "magistrate"
 
 MAY_IMPORT: dict[str, set[str]] = {
@@ -108,3 +109,12 @@ def test_every_part_has_its_layer() -> None:
     parts = {path.stem for path in SRC.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
 
     assert parts == set(MAY_IMPORT) | ALLOWED_EVERYWHERE_ABOVE
+
+
+def test_no_test_module_is_imported() -> None:
+    """What several test modules use is in a module beside them that has no tests (CONTRIBUTING.md#tests)."""
+    for path in TESTS.rglob("*.py"):
+        modules = {name for name in imports_of(path) if name.startswith("tests.")}
+        tests = {name for name in modules if any(part.startswith("test_") for part in name.split("."))}
+
+        assert not tests, f"{path} imports {tests}"

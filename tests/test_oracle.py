@@ -24,6 +24,8 @@ from tests.oracle import (
     solution,
 )
 from tests.scenario_files import (
+    ASKED_AT,
+    CREATED_AT,
     FIRST_LINE,
     SCHEMA,
     Check,
@@ -40,9 +42,6 @@ from tests.scenario_files import (
 
 FALSE, UNKNOWN, UNDEFINED, TRUE = Truth
 
-CREATED_AT = 1_790_000_000_000_000
-ASKED_AT = CREATED_AT + 1_000_000
-"""Microseconds since 1970: every scenario is asked a second after its warrants are written."""
 
 FOUR: dict[str, dict[str, Any]] = {"document": {"f": {}, "u": {}, "m": {}, "t": {}}}
 FOUR_WARRANTS = ["document:1#u@user:ann[broken]", "document:1#m@team:eng#member", "document:1#t@user:ann"]

@@ -10,50 +10,33 @@ from click.testing import CliRunner
 
 from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
-from magistrate.engine.lists import results as rows
 from magistrate.engine.lists.language import read_query
-from magistrate.engine.names import WILDCARD, ObjectId, TypeName, split_subject_type
+from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.warrants.overlay import Overlay
 from magistrate.errors import NotFound
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.lists.paging import Wanted
 from magistrate.operations.lists.query import QueryRequest, list_page
-from magistrate.store.contract.lists import Slice
 from tests import oracle
-from tests.memory_source import Found, found, model_of
 from tests.oracle import Facts, Row
 from tests.running import KEY, Client
 from tests.scenario_files import (
+    ASKED_AT,
+    CREATED_AT,
     Query,
     Scenario,
-    added_warrants,
     contextual_body,
     contextual_options,
     query_scenarios,
     stored_warrant,
 )
-from tests.test_check_scenarios import begin, carry_out_over_http, counted, new, written
-from tests.test_oracle import ASKED_AT, CREATED_AT
+from tests.scenario_rows import EVERYTHING, shown_row, through_the_engine, written_forms, written_row
+from tests.scenario_runs import begin, carry_out_over_http, counted, new
 
 __all__ = ["counted"]  # the fixture of the stores that count what is read
 
-EVERYTHING = Wanted(Slice("id", 1_000))
 
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in query_scenarios()]
-
-
-def name_found(subject_type: str, id: str) -> str:
-    """The object or the group of a row, whose type is `team#member`, in written form."""
-    of_type, relation = split_subject_type(TypeName(subject_type))
-    return f"{of_type}:{id}#{relation}" if relation else f"{of_type}:{id}"
-
-
-def written_forms(row: Row) -> list[str]:
-    """The row as scenarios write it, with each warrant that it may have."""
-    found = f"{name_found(row.type, row.id)}#{row.relation} {'I' if row.is_implicit else 'E'}"
-    return [f"{found} {warrant.render() if warrant else '-'}" for warrant in row.acceptable]
 
 
 def rows_of(model: dict[str, dict[str, Any]], warrants: list[str], objects: str, q: str) -> list[Row]:
@@ -227,21 +210,6 @@ def test_queries_through_the_engine(scenario: Scenario) -> None:
         assert answer.levels == levels, query.q
 
 
-def through_the_engine(scenario: Scenario, query: Query) -> Found:
-    model = model_of(
-        scenario.final_types(), scenario.written_warrants(), scenario.then.allow, scenario.named_policies()
-    )
-    warrants, objects = scenario.final_warrants(created_at=CREATED_AT), scenario.final_objects()
-    overlay = Overlay(added_warrants(query.contextual, CREATED_AT))
-    extended = overlay.extend_model(model)
-    return found(extended, warrants, objects, read_query(query.q), query.context, ASKED_AT, overlay)
-
-
-def shown_row(row: rows.QueryRow) -> str:
-    kind = "I" if row.is_implicit else "E"
-    return f"{name_found(row.type, row.id)}#{row.relation} {kind} {row.warrant.render() if row.warrant else '-'}"
-
-
 @pytest.mark.anyio
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
 async def test_queries_over_a_store_read_once_for_each_level(
@@ -264,13 +232,6 @@ async def test_queries_over_a_store_read_once_for_each_level(
         # The revision, what there is, the meta of the rows, whether the object of the query exists.
         beside = 1 + answer.listed_types + has_meta + answer.looks_up_itself
         assert database.reads == answer.levels + beside, query.q
-
-
-def written_row(row: dict[str, Any]) -> str:
-    """A row of an answer as scenarios write it."""
-    group = f"#{row['subjectRelation']}" if "subjectRelation" in row else ""
-    found = f"{row['objectType']}:{row['objectId']}{group}#{row['relation']} {'I' if row['isImplicit'] else 'E'}"
-    return f"{found} {'-' if row['warrant'] is None else written(row['warrant'])}"
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)

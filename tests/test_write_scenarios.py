@@ -41,17 +41,8 @@ from tests.scenario_files import (
     write_scenarios,
 )
 from tests.scenario_files import Precondition as WrittenPrecondition
+from tests.scenario_runs import answer_of, asked, begin, carry_out_over_http, counted, decision_of, demand_answer, new
 from tests.scenario_writes import State, expected
-from tests.test_check_scenarios import (
-    answer_of,
-    asked,
-    begin,
-    carry_out_over_http,
-    counted,
-    decision_of,
-    demand_answer,
-    new,
-)
 
 __all__ = ["counted"]
 

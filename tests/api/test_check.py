@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.check_answers import ALLOWED, DENIED
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
 
@@ -11,8 +12,6 @@ TYPES: dict[str, Any] = {
     "report": {"owner": {}, "editor": {"inheritIf": "owner"}, "viewer": {"inheritIf": "editor"}},
     "role": {"member": {}},
 }
-ALLOWED = {"code": 200, "result": "Authorized", "isImplicit": False}
-DENIED = {"code": 403, "result": "Not Authorized", "isImplicit": False}
 
 
 @pytest.fixture

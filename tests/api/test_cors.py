@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from magistrate.api.http.fast_path import FastPath, PendingRefusal, PendingRequest
+from tests.api.raw_requests import ALLOWED, DRIVEN, answers, request
 from tests.api.sockets import connect, head, read_answer
-from tests.api.test_fast_path import ALLOWED, DRIVEN, answers, request
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, running_service, settings_for
 from tests.scenario_files import warrant_body

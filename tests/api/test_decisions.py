@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.test_events import decisions, logging_client
+from tests.api.recorded_events import decisions, logging_client
 from tests.running import Client
 from tests.scenario_files import warrant_body
 

@@ -4,7 +4,6 @@ import binascii
 import re
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,47 +11,19 @@ import pytest
 from magistrate.operations.checks import decision_log
 from magistrate.operations.history.events import DEFINITIONS, RESOURCE_KINDS
 from magistrate.operations.keys.caller_keys import key_digest
-from tests.api.conftest import SERVICES
-from tests.conftest import new_database_url
+from tests.api.recorded_events import Event, decisions, listed, logging_client
 from tests.issuing import issue_key
 from tests.running import KEY, Client, running_service, settings_for, wait_for_stopped_services
 from tests.scenario_files import warrant_body
 
-Event = dict[str, Any]
+__all__ = ["logging_client"]  # fixtures
+
 LISTS = ["/v2/resource-events", "/v2/access-events", "/v1/resource-events", "/v1/access-events"]
 NOT_A_TIME = "Must be an integer specifying a unix timestamp in microseconds"
 DECIDED = ("access_allowed", "access_denied")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 TOKEN = re.compile(r"[\w-]{28,}")
 AT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-
-
-@pytest.fixture(scope="module", params=SERVICES)
-def logging_client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """A client of a service that logs decisions, and writes them at once."""
-    store, _, without = request.param.partition("-")
-    url = new_database_url(store, tmp_path_factory.mktemp("events"), request)
-    settings = settings_for(url, fast_path=0 if without else 1, decision_log=10_000)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(decision_log, "WRITE_EVERY_SECONDS", 0.01)
-        with running_service(settings) as service, Client(service) as client:
-            client.define({"document": {"viewer": {}, "editor": {}}})
-            yield client
-
-
-def listed(client: Client, path: str, **parameters: Any) -> list[Event]:
-    """Every event, over all pages."""
-    if path.startswith("/v2"):
-        return [row for page in client.pages(path, **parameters) for row in page]
-    found: list[Event] = []
-    while True:
-        answer = client.get(path, params=parameters)
-        assert answer.status_code == 200, answer.text
-        found += answer.json()["events"]
-        if "lastId" not in answer.json():
-            return found
-        assert answer.json()["lastId"] == found[-1]["id"]
-        parameters["lastId"] = answer.json()["lastId"]
 
 
 APART = ("id", "createdAt", "token", "actor", "requestId")
@@ -67,19 +38,6 @@ def bare(rows: list[Event]) -> list[Event]:
     assert all(UUID.fullmatch(row["requestId"]) for row in rows)
     assert all(TOKEN.fullmatch(row["token"]) for row in rows)
     return [{name: value for name, value in row.items() if name not in APART} for row in rows]
-
-
-def decisions(client: Client, count: int, **parameters: str) -> list[Event]:
-    """So many, the newest first, as soon as they are written."""
-    deadline = time.monotonic() + 20
-    while True:
-        found = [
-            row for row in listed(client, "/v2/access-events", **parameters) if row["type"][7:] in ("allowed", "denied")
-        ]
-        if len(found) >= count:
-            return found
-        assert time.monotonic() < deadline, found
-        time.sleep(0.02)
 
 
 def microseconds(row: Event) -> int:

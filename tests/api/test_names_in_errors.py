@@ -12,7 +12,7 @@ import pytest
 from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.routes import ROUTES
 from magistrate.api.used_types import list_all, list_none
-from tests.api.test_limited_keys import REQUESTS, insert
+from tests.api.named_types import REQUESTS, insert
 from tests.conftest import STORES, new_database_url
 from tests.issuing import issue_key
 from tests.running import Client, running_service, settings_for

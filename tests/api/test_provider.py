@@ -22,7 +22,7 @@ from magistrate.api.auth.key_url import KeyUrl
 from magistrate.api.auth.provider_keys import MAX_KEYS_BYTES
 from magistrate.errors import ProviderUnavailable
 from magistrate.operations.sessions.bearer_tokens import TokenHeader
-from tests.api.test_check import ALLOWED, DENIED
+from tests.api.check_answers import ALLOWED, DENIED
 from tests.conftest import STORES, new_database_url
 from tests.ids import STRANGE_IDS
 from tests.jwks_server import AUDIENCE, ISSUER, JwksServer, ec_key, jwk, jwks_server, pem, rsa_key, token

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from magistrate.api.http.rate_limits import PROBES, SECOND_NS, RateLimit, open_slots
 from magistrate.operations.keys.callers import ALL_SCOPES, Caller
-from tests.api.test_fast_path import ALLOWED, DRIVEN
+from tests.api.raw_requests import ALLOWED, DRIVEN
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, running_service, settings_for
 

@@ -12,7 +12,7 @@ from magistrate.engine.names import Revision
 from magistrate.operations.consistency import write_token
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
-from tests.api.test_check import ALLOWED, DENIED
+from tests.api.check_answers import ALLOWED, DENIED
 from tests.conftest import STORES, new_database_url
 from tests.ids import id_message
 from tests.scenario_files import warrant_body

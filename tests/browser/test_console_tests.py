@@ -9,7 +9,7 @@ from playwright.async_api import Page, expect
 
 from tests.browser.console_pages import Console
 from tests.browser.more_pages import TestsPage, run_file
-from tests.cli.test_playground import FILE, playground
+from tests.cli.playgrounds import FILE, playground
 from tests.running import Client
 
 pytestmark = pytest.mark.anyio

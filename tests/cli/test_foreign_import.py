@@ -8,11 +8,12 @@ from typing import Any
 
 import pytest
 import yaml
-from click.testing import CliRunner, Result
 
-from magistrate.cli.commands import main
+from tests.cli.foreign_imports import import_files, run, url
 from tests.databases import dump
 from tests.running import Client, running_service, settings_for
+
+__all__ = ["url"]  # fixtures
 
 FILES = Path(__file__).parents[1] / "foreign" / "files"
 MODEL = """model
@@ -25,19 +26,6 @@ type Team
 """
 MODEL_JSON = {"schema_version": "1.1", "type_definitions": [{"type": "user"}]}
 HEADINGS = "user_type,user_id,user_relation,relation,object_type,object_id\n"
-
-
-def run(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(main, [*map(str, arguments)], env={}, prog_name="magistrate")
-
-
-def import_files(url: str, *arguments: str | Path) -> Result:
-    return run("import", *arguments, "--database-url", url)
-
-
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/m.db"
 
 
 def name_here(written: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.test_foreign_import import import_files
+from tests.cli.foreign_imports import import_files
 from tests.databases import dump
 from tests.stub_server import Answered, Sent, StubServer, stub_server
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.operations.sessions import session_keys
-from tests.api.test_check import ALLOWED
+from tests.api.check_answers import ALLOWED
 from tests.cli.cases import Magistrate
 from tests.running import settings_for
 from tests.sessions import INVALID, serving

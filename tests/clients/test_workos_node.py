@@ -9,7 +9,7 @@ import pytest
 
 from tests.clients.conftest import DEADLINE_SECONDS, SOURCES
 from tests.clients.methods import WORKOS_NODE, is_request, method_names
-from tests.clients.test_workos_python import TYPES
+from tests.clients.workos_types import TYPES
 from tests.running import KEY, Client
 
 

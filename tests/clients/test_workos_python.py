@@ -14,16 +14,11 @@ from workos.fga import FGA
 from workos.types.fga.warnings import MissingContextKeysWarning
 
 from tests.clients.methods import WORKOS_PYTHON, is_request, method_names
+from tests.clients.workos_types import TYPES
 from tests.running import KEY, Client
 
 Requests = list[str]
 Scenario = Callable[[FGA, str], None]
-
-TYPES: list[dict[str, Any]] = [
-    {"type": "user"},
-    {"type": "team", "relations": {"member": {"allowed_types": ["user"]}}},
-    {"type": "report", "relations": {"owner": {}, "reader": {"inherit_if": "owner"}}},
-]
 
 
 def checked(id: str, relation: str, user: str) -> Any:

@@ -8,7 +8,7 @@ from magistrate.engine.cache.closures import Member
 from magistrate.engine.cache.memberships import Memberships
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import Revision
-from tests.engine.test_graph_growth import ANN, SHAPES, Case, Shape, clique
+from tests.engine.group_graphs import ANN, SHAPES, Case, Shape, clique
 from tests.memory_source import PLENTY, change_of
 from tests.scenario_files import stored_warrant
 

@@ -15,7 +15,7 @@ from magistrate.engine.testing.suite_run import SuiteRun
 from magistrate.engine.testing.suites import ModelSuite, Reason, read_suite
 from magistrate.engine.warrants.notation import read_written
 from tests.memory_source import evaluated, explained
-from tests.properties.test_denial_sentences import require_true
+from tests.properties.denial_sentences import require_true
 
 Json = dict[str, Any]
 

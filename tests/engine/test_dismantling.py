@@ -8,7 +8,7 @@ from itertools import pairwise
 from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Linked, Work, dismantle, sort_in_steps
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.query_search import find
-from tests.engine.test_graph_growth import TYPES
+from tests.engine.group_graphs import TYPES
 from tests.memory_source import PLENTY, model_of, rows_of
 from tests.scenario_files import stored_warrant
 

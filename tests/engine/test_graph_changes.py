@@ -14,7 +14,7 @@ from magistrate.engine.terms import Subject, object_ref
 from magistrate.engine.walk.walk import Walk
 from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY, Relations, change_of, model_of
-from tests.properties.test_graph import decided
+from tests.properties.graphs import decided
 from tests.scenario_files import stored_warrant
 from tests.working import counted_lines
 

@@ -9,7 +9,7 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import Subject, object_ref
 from tests.memory_source import Relations, change_of, model_of
-from tests.properties.test_graph import decided
+from tests.properties.graphs import decided
 from tests.scenario_files import stored_warrant
 
 TYPES: dict[str, Relations] = {

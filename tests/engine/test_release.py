@@ -7,9 +7,9 @@ import pytest
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
 from magistrate.engine.evaluation.work import Work
-from tests.engine.test_graph_growth import TYPES, Shape, chain, clique
+from tests.engine.group_graphs import TYPES, Shape, chain, clique
 from tests.memory_source import PLENTY, model_of, rows_of
-from tests.operations.test_check import question
+from tests.operations.stored_warrants import question
 from tests.scenario_files import stored_warrant
 
 

@@ -17,7 +17,7 @@ from magistrate.engine.names import Revision
 from magistrate.engine.walk.walk import GivenUp, Walk
 from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
-from tests.operations.test_check import question
+from tests.operations.stored_warrants import question
 from tests.scenario_files import stored_warrant
 
 RELATIONS, TYPES = 15, 60

@@ -2,11 +2,9 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from magistrate.engine.importers.cel.pieces import CelRefusal
 from magistrate.engine.importers.conditions import ConditionConverter
@@ -19,13 +17,12 @@ from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.text.rendering import render_model
 from magistrate.engine.text.reports import report_text
 from magistrate.errors import InvalidParameter
-from tests.foreign.test_models import read_openfga, read_spicedb
+from tests.foreign.condition_cases import CASES
+from tests.foreign.models import read_openfga, read_spicedb
 
 NOW = 1_767_225_600_000_000
 TYPES = {"s": "string", "t": "string", "i": "int", "d": "double", "b": "bool", "l": "list<string>"}
 TYPES |= {"at": "timestamp", "lasts": "duration", "m": "map<any>", "x": "any", "u": "uint", "ip": "ipaddress"}
-
-CASES: list[Any] = yaml.safe_load((Path(__file__).parent / "conditions.yaml").read_text(encoding="utf-8"))
 
 
 def converter(expression: str, requires_all: bool = False, **types: str) -> ConditionConverter:

@@ -16,7 +16,7 @@ from magistrate.engine.text.reports import render_json
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.foreign.generating import DrawnModel, models, relationships
-from tests.foreign.test_models import read_openfga
+from tests.foreign.models import read_openfga
 from tests.openfga_evaluator import OpenFgaEvaluator
 
 STORES = models().flatmap(lambda model: st.tuples(st.just(model), relationships(model)))

@@ -10,21 +10,11 @@ from magistrate.engine.importers.conversion import ConvertedModel, convert_model
 from magistrate.engine.importers.names import Faults
 from magistrate.engine.importers.openfga_models import OpenFgaModelReader, read_openfga_json
 from magistrate.engine.importers.schema import ForeignModel
-from magistrate.engine.importers.spicedb import read_spicedb_schema
 from magistrate.engine.text.rendering import render_model
 from magistrate.engine.text.reports import render_json, report_text
+from tests.foreign.models import OPENFGA, read_openfga, read_spicedb
 
 HERE = Path(__file__).parent
-
-
-def read_openfga(text: str, faults: Faults) -> ForeignModel:
-    reader = OpenFgaModelReader(faults)
-    reader.read_text(text, "m.fga")
-    return reader.finish()
-
-
-def read_spicedb(text: str, faults: Faults) -> ForeignModel:
-    return read_spicedb_schema(text, "s.zed", faults)
 
 
 def convert(model: ForeignModel, faults: Faults) -> ConvertedModel:
@@ -62,25 +52,6 @@ def test_a_schema_of_spicedb_that_is_wrong_is_refused_with_its_place(case: Any) 
     demand_faults(case, read_spicedb(case["text"], faults), faults)
 
 
-OPENFGA = """
-model
-  schema 1.1
-type user # a person
-type team
-  relations
-    define member: [user, user:*, team#member]
-type doc
-  relations
-    define parent: [doc]
-    define owner: [user with fresh,
-      team#member]
-    define viewer: [user] or owner or (viewer from parent and member_of)
-    define member_of: [team] but not owner
-    define reader: (viewer but not owner)
-condition fresh(at: timestamp, level: int) {
-  at > timestamp("2026-01-01T00:00:00Z") && level > 2
-}
-"""
 OPENFGA_JSON = {
     "schema_version": "1.1",
     "type_definitions": [

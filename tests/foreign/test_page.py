@@ -7,7 +7,7 @@ from pathlib import Path
 from magistrate.engine.importers.conditions import ConditionConverter
 from magistrate.engine.importers.names import ForeignName
 from magistrate.engine.importers.schema import ForeignCondition
-from tests.cli.test_foreign_import import run
+from tests.cli.foreign_imports import run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "coming-from.md").read_text()
 

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.counting import counting_store
 from magistrate import wiring
 from tests.operations.node import Node
-from tests.operations.test_check import DRIVE
+from tests.operations.stored_warrants import DRIVE
 from tests.running import settings_for
 
 

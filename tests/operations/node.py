@@ -7,7 +7,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.models.object_types import create_object_types
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from tests.memory_source import model_of
-from tests.operations.test_check import Types, new, question
+from tests.operations.stored_warrants import Types, new, question
 
 
 class Node:

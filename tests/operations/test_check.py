@@ -2,23 +2,19 @@
 levels, at any size."""
 
 import asyncio
-import json
 import random
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
-from typing import Any
 
 import pytest
 from msgspec import structs
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
-from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.evaluation.check import Decision
 from magistrate.engine.evaluation.nodes import CheckNode
 from magistrate.engine.names import Revision
-from magistrate.engine.terms import ObjectRef
-from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded, InvalidParameter, NotFound, RevisionLost
 from magistrate.operations.checks import check as operations_check
 from magistrate.operations.checks.check import check_all
@@ -27,36 +23,29 @@ from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.prefetching_reader import MOST_ROWS
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.models.object_types import create_object_types, delete_object_type
-from magistrate.operations.writes.warrants import create_warrants, delete_warrants
-from magistrate.store.contract.lists import Slice, Snapshot, WarrantFilter
-from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.operations.models.object_types import delete_object_type
+from magistrate.operations.writes.warrants import delete_warrants
+from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.scripts.database import Execute, Script
 from magistrate.store.sql_reads import FEW_ROWS
 from tests import oracle
 from tests.event_loop_turns import counted_turns
-from tests.memory_source import model_of
+from tests.operations.stored_warrants import (
+    DRIVE,
+    OTHER_FOLDER,
+    STORM,
+    define,
+    grant,
+    new,
+    question,
+    read_state,
+    stormy_warrants,
+)
 from tests.running import settings_for
-from tests.scenario_files import claim, stored_warrant
+from tests.scenario_files import claim
 
 pytestmark = pytest.mark.anyio
-
-Types = dict[str, dict[str, dict[str, Any]]]
-DRIVE: Types = {
-    "folder": {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}},
-    "team": {"member": {}},
-}
-
-
-def question(asked: str) -> Check:
-    object_type, object_id, relation, subject = claim(asked)
-    return Check(ObjectRef(object_type, object_id), relation, subject)
-
-
-def new(written: str) -> NewWarrant:
-    object_type, object_id, relation, subject = claim(written)
-    return NewWarrant(ObjectRef(object_type, object_id), relation, subject, stored_warrant(written, 0, 0).policy)
 
 
 @pytest.fixture
@@ -64,16 +53,6 @@ async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDat
     store, database = await counting_store(database_url)
     yield wiring.context_of(store, settings_for(database_url, cache_bytes=0)), database
     await store.close()
-
-
-async def define(ctx: Context, types: Types) -> None:
-    await create_object_types(ctx, list(model_of(types).types.values()), ctx.stamp("ann"))
-
-
-async def grant(ctx: Context, *written: str) -> None:
-    for start in range(0, len(written), 1_000):
-        batch = [new(text) for text in written[start : start + 1_000]]
-        await create_warrants(ctx, batch, ctx.stamp("ann"), str)
 
 
 async def check(ctx: Context, *asked: str) -> Snapshot[list[Decision]]:
@@ -317,33 +296,6 @@ async def test_a_token_from_the_future_is_refused(counted: tuple[Context, Counti
         await check_all(ctx, [question("team:1#member@user:ann")], Freshness("Warrant-Token", Revision(1_000)))
 
 
-STORM: Types = {
-    "folder": {
-        "parent": {},
-        "blocked": {},
-        "reader": {
-            "inheritIf": "anyOf",
-            "rules": [{"inheritIf": "reader", "ofType": "folder", "withRelation": "parent"}],
-        },
-        "viewer": {
-            "inheritIf": "allOf",
-            "rules": [{"inheritIf": "reader"}, {"inheritIf": "noneOf", "rules": [{"inheritIf": "blocked"}]}],
-        },
-    },
-    "team": {"member": {}},
-}
-OTHER_FOLDER: Types = {"folder": STORM["folder"] | {"viewer": {"inheritIf": "reader"}}}
-
-
-def stormy_warrants() -> list[str]:
-    """All that is written and deleted: together they tie folders, groups and exclusions into each other."""
-    folders = [f"folder:{low}#parent@folder:{high}" for low in range(4) for high in range(low + 1, 5)]
-    readers = [f"folder:{number}#reader@team:{number % 3}#member" for number in range(5)]
-    blocked = [f"folder:{number}#blocked@user:{name}" for number in (0, 1) for name in ("ann", "bob")]
-    teams = ["team:0#member@team:1#member", "team:1#member@team:2#member", "team:2#member@team:0#member"]
-    return [*folders, *readers, *blocked, *teams, "team:1#member@user:ann", "team:2#member@user:bob"]
-
-
 async def test_each_answer_in_a_storm_of_writes_is_that_of_the_revision_it_names(
     counted: tuple[Context, CountingDatabase],
 ) -> None:
@@ -413,14 +365,6 @@ async def find_wrong(ctx: Context, seen: Iterable[tuple[str, int, bool]]) -> lis
             found = oracle.check(model, stored, *claim(text), lambda warrant: True)
             wrong += [(text, revision, answer)] if answer != (found == oracle.Truth.TRUE) else []
     return wrong
-
-
-async def read_state(ctx: Context, revision: int) -> tuple[Mapping[str, Any], Sequence[Warrant]]:
-    """Returns the rules of each relation of each type, and all warrants, at a revision."""
-    definitions = (await ctx.store.read_model(Revision(revision))).value.definitions
-    model: dict[str, Any] = {name: json.loads(definition)["relations"] for name, definition in definitions.items()}
-    listed = await ctx.store.list_warrants(Slice("createdAt", 1_000), WarrantFilter(), Revision(revision))
-    return model, listed.value.rows
 
 
 async def test_each_decision_of_a_batch_is_made_once_however_deep_the_last_of_them_is(

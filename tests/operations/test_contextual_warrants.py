@@ -27,8 +27,8 @@ from magistrate.operations.models.object_types import delete_object_type
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.store.contract.lists import Slice
 from tests.operations.node import Node
-from tests.operations.test_check import new, question
-from tests.properties.test_overlay import LIFELIKE, SHAPES
+from tests.operations.stored_warrants import new, question
+from tests.properties.contextual_cases import LIFELIKE, SHAPES
 
 pytestmark = pytest.mark.anyio
 

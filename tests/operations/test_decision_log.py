@@ -26,7 +26,7 @@ from magistrate.operations.context import Context
 from magistrate.store.contract.events import EventFilter, EventsOfKind
 from magistrate.store.contract.lists import Slice, Snapshot
 from magistrate.store.contract.store import Store
-from tests.operations.test_check import DRIVE, define, grant, question
+from tests.operations.stored_warrants import DRIVE, define, grant, question
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

@@ -28,8 +28,8 @@ from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.new_rows import NewWarrant
 from magistrate.store.contract.store import Store
 from tests.memory_source import model_of
-from tests.operations.test_check import Types, define, grant, new, question
-from tests.properties.test_overlay import LIFELIKE, SHAPES
+from tests.operations.stored_warrants import Types, define, grant, new, question
+from tests.properties.contextual_cases import LIFELIKE, SHAPES
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

@@ -12,7 +12,7 @@ from magistrate.operations.difference.proposal import Proposal, list_proposed_di
 from magistrate.operations.lists.paging import read_wanted
 from tests.memory_source import model_of
 from tests.operations.node import Node
-from tests.operations.test_check import Types
+from tests.operations.stored_warrants import Types
 
 pytestmark = pytest.mark.anyio
 

@@ -10,9 +10,9 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.history.points_in_time import AsOf
 from magistrate.operations.writes.retention import end_expired
 from magistrate.store.contract.new_rows import NewWarrant
+from tests.operations.limited_warrants import NEWEST, Clock, clock, grant, limited, pair
 from tests.operations.node import Node
-from tests.operations.test_check import new, question
-from tests.operations.test_time_limits import NEWEST, Clock, clock, grant, limited, pair
+from tests.operations.stored_warrants import new, question
 
 __all__ = ["clock", "pair"]
 

@@ -7,16 +7,8 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import SetListing
 from magistrate.operations.lists.query import MOST_WARRANTS
-from tests.operations.test_query import SEES, VIEWERS, fill, grant, page_of
-from tests.operations.test_set_listings import (
-    OFF,
-    counted,
-    ctx,
-    fill_group,
-    warm,
-    with_capacity,
-    without_listings,
-)
+from tests.operations.bitmap_lists import OFF, counted, ctx, fill_group, warm, with_capacity, without_listings
+from tests.operations.stored_groups import SEES, VIEWERS, fill, grant, page_of
 from tests.working import measured_effort
 
 __all__ = ["counted", "ctx"]

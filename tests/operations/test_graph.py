@@ -21,11 +21,9 @@ from magistrate.operations.scheduling import take_checkpoint
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness, WarrantChanges
 from magistrate.store.sql_store import SqlStore
 from tests.operations.node import Node
-from tests.operations.test_check import Types, question
+from tests.operations.stored_warrants import LATEST, Types, question
 
 pytestmark = pytest.mark.anyio
-
-LATEST = Freshness("Warrant-Token", Revision(0), newest=True)
 
 
 CHAIN = [f"folder:{number}#parent@folder:{number + 1}" for number in range(5)]

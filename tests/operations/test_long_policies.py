@@ -17,7 +17,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.paging import read_wanted
 from magistrate.operations.lists.query import QUERY_LIST, QueryRequest, list_page
 from tests.operations.node import Node
-from tests.operations.test_check import question
+from tests.operations.stored_warrants import question
 
 pytestmark = pytest.mark.anyio
 

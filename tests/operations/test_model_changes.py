@@ -6,8 +6,8 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.names import TypeName
 from magistrate.operations.models.object_types import delete_object_type
 from tests.operations.node import Node
-from tests.operations.test_check import DRIVE
-from tests.operations.test_query import reads_of_news
+from tests.operations.stored_groups import reads_of_news
+from tests.operations.stored_warrants import DRIVE
 
 pytestmark = pytest.mark.anyio
 

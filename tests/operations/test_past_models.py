@@ -18,7 +18,7 @@ from magistrate.operations.models import cache as models
 from magistrate.operations.models.cache import Models
 from magistrate.operations.models.object_types import delete_object_type
 from tests.operations.node import Node
-from tests.operations.test_check import DRIVE, question
+from tests.operations.stored_warrants import DRIVE, question
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

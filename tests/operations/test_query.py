@@ -4,7 +4,7 @@ import gc
 import hashlib
 import itertools
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
@@ -12,8 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
+from benchmarks.counting import CountingDatabase
 from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.lists.language import read_query
@@ -27,7 +26,7 @@ from magistrate.errors import BudgetExceeded, InvalidParameter, RevisionLost
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.lists.bitmap_listings import SetListing, StoredRow
+from magistrate.operations.lists.bitmap_listings import SetListing
 from magistrate.operations.lists.listings import (
     LISTING_BYTES,
     ListingKey,
@@ -36,94 +35,40 @@ from magistrate.operations.lists.listings import (
     SortKey,
     measure_key,
 )
-from magistrate.operations.lists.paging import Page, Wanted, read_wanted
+from magistrate.operations.lists.paging import Wanted, read_wanted
 from magistrate.operations.lists.query import QUERY_LIST, ROWS_BETWEEN_CHECKPOINTS, QueryRequest, list_page
 from magistrate.operations.models.object_types import create_object_types
 from magistrate.operations.writes.objects import ObjectDraft, create_objects, delete_objects
-from magistrate.operations.writes.warrants import create_warrants, delete_warrants
-from magistrate.store.contract.lists import Slice, Snapshot
-from magistrate.store.postgres.database import PostgresDatabase
+from magistrate.operations.writes.warrants import create_warrants
+from magistrate.store.contract.lists import Slice
 from tests.event_loop_turns import counted_turns
 from tests.memory_source import model_of
-from tests.running import settings_for
-from tests.test_check_scenarios import new
+from tests.operations.stored_groups import (
+    DRIVE,
+    SEES,
+    VIEWERS,
+    counted,
+    ctx,
+    fill,
+    forwards,
+    grant,
+    ids,
+    page_of,
+    reads_of_news,
+    revoke,
+)
+from tests.scenario_runs import new
+
+__all__ = ["counted", "ctx"]  # fixtures
 
 pytestmark = pytest.mark.anyio
 
-DRIVE: dict[str, dict[str, Any]] = {
-    "user": {},
-    "folder": {"parent": {}, "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}},
-    "document": {
-        "parent": {},
-        "blocked": {},
-        "reader": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"},
-        "viewer": {
-            "inheritIf": "allOf",
-            "rules": [{"inheritIf": "reader"}, {"inheritIf": "noneOf", "rules": [{"inheritIf": "blocked"}]}],
-        },
-    },
-}
-SEES = "select document where user:ann is viewer"
 SEES_FOLDERS = "select folder where user:ann is viewer"
-VIEWERS = "select viewer of type user for document:d00"
-
-
-@pytest.fixture
-async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
-    store, database = await counting_store(database_url)
-    ctx = wiring.context_of(store, settings_for(database_url))
-    await create_object_types(ctx, list(model_of(DRIVE).types.values()), ctx.stamp("ann"))
-    yield ctx, database
-    await store.close()
-
-
-@pytest.fixture
-def ctx(counted: tuple[Context, CountingDatabase]) -> Context:
-    return counted[0]
-
-
-async def grant(ctx: Context, *written: str) -> Revision:
-    return (await create_warrants(ctx, [new(text) for text in written], ctx.stamp("ann"), str)).revision
-
-
-async def revoke(ctx: Context, *written: str) -> Revision:
-    return await delete_warrants(ctx, [new(text) for text in written], ctx.stamp("ann"))
 
 
 def somewhere_else(ctx: Context) -> Context:
     """As another worker has it: with nothing kept."""
     return replace(ctx, listings=Listings(100_000_000))
-
-
-async def page_of(ctx: Context, q: str, **parameters: str) -> Snapshot[Page[StoredRow]]:
-    wanted = read_wanted(QUERY_LIST, parameters, ctx.store.identity)
-    return await list_page(ctx, QueryRequest(read_query(q), {}), wanted, NO_DEMAND)
-
-
-def ids(page: Page[StoredRow]) -> list[str]:
-    return [found.row.id for found in page.rows]
-
-
-async def forwards(ctx: Context, q: str, **parameters: str) -> list[list[str]]:
-    """The ids on all pages, checking that the last page goes back through the same ones."""
-    pages = [(await page_of(ctx, q, **parameters)).value]
-    while pages[-1].next_cursor is not None:
-        pages.append((await page_of(ctx, q, nextCursor=pages[-1].next_cursor, **parameters)).value)
-    back = pages[-1]
-    for earlier in reversed(pages[:-1]):
-        assert back.prev_cursor is not None
-        back = (await page_of(ctx, q, prevCursor=back.prev_cursor, **parameters)).value
-        assert (ids(back), back.next_cursor) == (ids(earlier), earlier.next_cursor)
-    assert back.prev_cursor is None
-    return [ids(page) for page in pages]
-
-
-async def fill(ctx: Context, documents: int) -> list[str]:
-    """A folder of ann's with so many documents, the third of them blocked for her; answers the ids that she sees."""
-    names = [f"d{number:02}" for number in range(documents)]
-    links = [f"document:{name}#parent@folder:f" for name in reversed(names)]
-    await grant(ctx, "folder:f#viewer@user:ann", "document:d02#blocked@user:ann", *links)
-    return [name for name in names if name != "d02"]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 9, 1_000])
@@ -167,11 +112,6 @@ async def test_a_listing_shows_what_there_was_at_its_first_page_however_others_w
         assert ids(rest.value) == seen[2:]
         assert rest.revision == first.revision
     assert ids((await page_of(ctx, SEES)).value) == []
-
-
-def reads_of_news(database: CountingDatabase) -> list[str]:
-    """Returns the reads that tell a process whether anything was written."""
-    return ["the changes"] if database.dialect is PostgresDatabase.dialect else []
 
 
 async def test_later_pages_are_cut_from_what_was_kept_and_without_it_worked_out_again(

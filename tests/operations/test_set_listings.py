@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -21,12 +20,18 @@ from magistrate.errors import BudgetExceeded
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import MOST_ATTEMPTS, ExistingNumbers, ObjectLists, SetListing
-from magistrate.operations.lists.listings import Listings
-from magistrate.operations.models.object_types import create_object_types
 from tests.memory_source import PLENTY, model_of
-from tests.operations.test_graph import LATEST
-from tests.operations.test_query import (
-    DRIVE,
+from tests.operations.bitmap_lists import (
+    OFF,
+    TINY,
+    counted,
+    ctx,
+    fill_group,
+    warm,
+    with_capacity,
+    without_listings,
+)
+from tests.operations.stored_groups import (
     SEES,
     VIEWERS,
     fill,
@@ -37,48 +42,12 @@ from tests.operations.test_query import (
     reads_of_news,
     revoke,
 )
+from tests.operations.stored_warrants import LATEST
 from tests.running import settings_for
 
+__all__ = ["counted", "ctx"]  # fixtures
+
 pytestmark = pytest.mark.anyio
-
-TYPES: dict[str, dict[str, Any]] = {**DRIVE, "group": {"member": {}}}
-OFF, TINY = 0, 5
-
-
-@pytest.fixture
-async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
-    store, database = await counting_store(database_url)
-    ctx = wiring.context_of(store, settings_for(database_url))
-    await create_object_types(ctx, list(model_of(TYPES).types.values()), ctx.stamp("ann"))
-    yield ctx, database
-    await store.close()
-
-
-@pytest.fixture
-def ctx(counted: tuple[Context, CountingDatabase]) -> Context:
-    return counted[0]
-
-
-def with_capacity(ctx: Context, database_url: str, most: int) -> Context:
-    """As another worker has it, on the same store."""
-    return wiring.context_of(ctx.store, settings_for(database_url, cache_bytes=most))
-
-
-def without_listings(ctx: Context) -> Context:
-    return replace(ctx, listings=Listings(100_000_000))
-
-
-async def warm(ctx: Context, q: str) -> None:
-    """Runs a query twice: the second time, what it rests on is cached."""
-    for _ in range(2):
-        await page_of(without_listings(ctx), q)
-
-
-async def fill_group(ctx: Context, users: int) -> None:
-    """A document in a folder, whose viewers are a group and the group within it."""
-    await grant(ctx, "document:d00#parent@folder:f", "folder:f#viewer@group:g#member", "group:g#member@group:h#member")
-    members = [f"group:{'gh'[number % 2]}#member@user:u{number:02}" for number in range(users)]
-    await grant(ctx, *members)
 
 
 def random_warrant(randomness: random.Random) -> str:

@@ -16,7 +16,7 @@ from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.shared_reads import SharedReads
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from tests.operations.test_check import define, grant, question
+from tests.operations.stored_warrants import define, grant, question
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

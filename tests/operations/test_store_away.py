@@ -15,7 +15,7 @@ from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from tests.databases import PostgresServer
-from tests.operations.test_check import DRIVE, define, grant, question
+from tests.operations.stored_warrants import DRIVE, define, grant, question
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio

@@ -21,8 +21,8 @@ from magistrate.operations.lists.query import QueryRequest, list_page
 from magistrate.store.contract.lists import Slice
 from tests import oracle
 from tests.operations.node import Node
-from tests.operations.test_check import OTHER_FOLDER, STORM, new, question, read_state, stormy_warrants
-from tests.properties.test_query import existing
+from tests.operations.stored_warrants import OTHER_FOLDER, STORM, new, question, read_state, stormy_warrants
+from tests.properties.queries import existing
 from tests.running import settings_for
 from tests.scenario_files import added_warrants, claim, stored_warrant
 

@@ -1,80 +1,30 @@
 """Time limits with a clock that tests set: checks, queries and lists of two processes, at the moment they change."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 
 import pytest
 from msgspec import structs
 
 from magistrate.engine.lists.language import read_query
-from magistrate.engine.names import Revision
 from magistrate.errors import InvalidParameter
-from magistrate.operations.checks.graph import LiveGraph
-from magistrate.operations.consistency import NO_DEMAND, Freshness
-from magistrate.operations.lists.listings import Listings
+from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.paging import Wanted
 from magistrate.operations.lists.query import QueryRequest, list_page
 from magistrate.operations.writes.retention import end_expired
-from magistrate.operations.writes.warrants import create_warrants, delete_matching, list_warrants, read_filter
+from magistrate.operations.writes.warrants import delete_matching, list_warrants, read_filter
 from magistrate.store.contract.lists import Slice
-from magistrate.store.contract.new_rows import NewWarrant
 from tests import oracle
-from tests.memory_source import Relations
+from tests.operations.limited_warrants import CHECKS, NEWEST, TYPES, WRITTEN, Clock, clock, grant, limited, pair
 from tests.operations.node import Node
-from tests.operations.test_check import new, question
+from tests.operations.stored_warrants import new, question
 from tests.scenario_files import stored_warrant
+
+__all__ = ["clock", "pair"]  # fixtures
 
 pytestmark = pytest.mark.anyio
 
-NEWEST = Freshness("Warrant-Token", Revision(0), newest=True)
 FIRST = Wanted(Slice("id", 1_000))
-
-TYPES: dict[str, Relations] = {
-    "user": {},
-    "team": {"member": {}},
-    "folder": {"viewer": {}},
-    "document": {
-        "parent": {},
-        "blocked": {},
-        "viewer": {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"},
-        "reader": {"inheritIf": "allOf", "rules": [{"inheritIf": "viewer"}, {"inheritIf": "unblocked"}]},
-        "unblocked": {"inheritIf": "noneOf", "rules": [{"inheritIf": "blocked"}]},
-    },
-}
-
-
-class Clock:
-    """Shows the time that a test sets."""
-
-    def __init__(self) -> None:
-        self.time = 1_000
-
-    def __call__(self) -> int:
-        return self.time
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-async def pair(nodes: tuple[Node, Node], clock: Clock) -> tuple[Node, Node]:
-    """Two processes with one clock, and graphs and listings of their own."""
-    for node in nodes:
-        graph = LiveGraph(node.ctx.store, node.ctx.models, 1_000_000, clock)
-        node.ctx = replace(node.ctx, now=clock, graph=graph, listings=Listings(10_000_000))
-    await nodes[0].define(TYPES)
-    return nodes
-
-
-def limited(written: str, starts_at: int | None = None, expires_at: int | None = None) -> NewWarrant:
-    return structs.replace(new(written), starts_at=starts_at, expires_at=expires_at)
-
-
-async def grant(node: Node, *warrants: NewWarrant) -> None:
-    await create_warrants(node.ctx, warrants, node.ctx.stamp("ann"), lambda place: f"[{place}].")
 
 
 async def found(node: Node, q: str, wanted: Wanted = FIRST) -> list[str]:
@@ -223,22 +173,6 @@ async def test_a_warrant_cannot_be_created_once_it_has_expired(pair: tuple[Node,
 
     assert refused.value.parameter == "[1].expiresAt"
     assert await found(pair[0], "select document where user:ann is viewer") == []
-
-
-Limits = tuple[int | None, int | None]
-"""Holds the start and the expiry of a warrant."""
-
-WRITTEN = [
-    f"{object}@{subject}"
-    for object in ("document:a#viewer", "document:b#viewer", "document:a#blocked", "team:x#member", "folder:f#viewer")
-    for subject in ("user:ann", "user:bob", "team:x#member", "team:y#member")
-] + ["team:y#member@user:ann", "document:b#parent@folder:f", "team:y#member@team:x#member"]
-CHECKS = [
-    f"document:{id}#{relation}@user:{user}"
-    for id in "ab"
-    for relation in ("viewer", "reader")
-    for user in ("ann", "bob")
-]
 
 
 @pytest.mark.parametrize("seed", range(12))

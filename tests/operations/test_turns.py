@@ -15,27 +15,11 @@ from magistrate.operations.checks.check import FEW_CHECKS, PendingChecks, check_
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS, checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import Snapshot
-from tests.operations.test_check import define, question
+from tests.operations.event_loops import TASKS, TURNS, Clock, Iterations
+from tests.operations.stored_warrants import define, question
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
-
-TASKS, TURNS = 8, 5
-
-
-class Iterations:
-    """Counts the iterations of the event loop from now on."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self._handle = asyncio.get_running_loop().call_soon(self._count)
-
-    def _count(self) -> None:
-        self.count += 1
-        self._handle = asyncio.get_running_loop().call_soon(self._count)
-
-    def stop(self) -> None:
-        self._handle.cancel()
 
 
 async def test_one_task_resumes_in_each_iteration_of_the_event_loop() -> None:
@@ -76,16 +60,6 @@ async def test_a_task_that_is_cancelled_delays_nobody() -> None:
     await asyncio.wait_for(tasks[-1], timeout=1)
 
     assert sum(task.cancelled() for task in tasks) == TASKS - 1
-
-
-class Clock:
-    """A time of the thread that only work moves."""
-
-    def __init__(self) -> None:
-        self.nanoseconds = 0
-
-    def __call__(self) -> int:
-        return self.nanoseconds
 
 
 async def test_tasks_that_begin_in_one_iteration_share_the_time_of_one_turn(monkeypatch: pytest.MonkeyPatch) -> None:

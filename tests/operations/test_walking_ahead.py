@@ -28,8 +28,8 @@ from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS
 from magistrate.store.scripts.database import Rows
 from magistrate.store.sql.statements import Parameter
 from magistrate.store.sql_store import SqlStore
-from tests.operations.test_check import Types, define, grant, question
-from tests.operations.test_turns import TASKS, Clock, Iterations
+from tests.operations.event_loops import TASKS, Clock, Iterations
+from tests.operations.stored_warrants import Types, define, grant, question
 from tests.running import settings_for
 from tests.working import measured_effort
 

@@ -9,16 +9,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.certificates import Authority
+from tests.processes.served_processes import free_port
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 
 WORKERS = pytest.mark.parametrize("workers", ["1", "2"])
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
 
 
 @contextmanager

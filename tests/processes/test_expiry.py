@@ -11,8 +11,8 @@ from msgspec import structs
 
 from tests import oracle
 from tests.conftest import STORES, new_database_url
-from tests.operations.test_check import question
-from tests.operations.test_time_limits import CHECKS, TYPES, WRITTEN, Limits
+from tests.operations.limited_warrants import CHECKS, TYPES, WRITTEN, Limits
+from tests.operations.stored_warrants import question
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 from tests.scenario_files import stored_warrant, warrant_body

@@ -12,21 +12,14 @@ import pytest
 
 from magistrate import wiring
 from magistrate.wiring.api_keys import FOLLOW_EVERY_SECONDS, LOOK_EVERY_SECONDS
+from tests.processes.served_processes import children_of, serving, wait_for
 from tests.processes.service_process import ServiceProcess
-from tests.processes.test_serve import children_of, serving
 from tests.running import KEY, Client, settings_for
 
 FIRST, SECOND, THIRD = ("the-first-key-of-the-file", "the-second-key-of-the-file", "the-third-key-of-the-file")
 INVALID = "the API key file is invalid, the previous keys stay valid"
 AGAIN = "the API keys were read again"
 WORKERS = pytest.mark.parametrize("workers", ["1", "2"])
-
-
-def wait_for(is_so: Callable[[], bool], seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        time.sleep(0.05)
 
 
 def write_keys(file: Path, *keys: str) -> None:

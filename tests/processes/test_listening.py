@@ -9,8 +9,8 @@ import pytest
 
 from magistrate import wiring
 from magistrate.errors import InvalidSetting
+from tests.processes.served_processes import free_port
 from tests.processes.service_process import ServiceProcess
-from tests.processes.test_admin_port import free_port
 from tests.running import KEY, settings_for
 
 

@@ -1,6 +1,5 @@
 """`magistrate serve`: starting, the first key, stopping, and refusing settings that cannot stand."""
 
-import contextlib
 import os
 import re
 import shlex
@@ -22,6 +21,7 @@ from magistrate import wiring
 from magistrate.store.sqlite.database import SqliteDatabase
 from tests.api.sockets import connect, head, is_hung_up, read_answer
 from tests.databases import dump
+from tests.processes.served_processes import children_of, serving, wait_until
 from tests.processes.service_process import ServiceProcess
 from tests.processes.starting import start_process
 from tests.running import KEY, settings_for
@@ -235,27 +235,6 @@ def test_a_hung_up_terminal_stops_it_like_sigterm(tmp_path: Path) -> None:
     os.close(terminal)
 
 
-def children_of(pid: int) -> list[int]:
-    """The processes whose parent it is."""
-    found = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            fields = status.read_text().rpartition(")")[2].split()
-            if int(fields[1]) == pid:
-                found.append(int(status.parent.name))
-    return found
-
-
-def serving(pids: list[int]) -> list[int]:
-    """Those of the processes that are running the service."""
-    found: list[int] = []
-    for pid in pids:
-        with contextlib.suppress(OSError):  # it may end meanwhile
-            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
-    return found
-
-
 def test_a_worker_that_dies_is_replaced_even_while_the_store_is_away(tmp_path: Path) -> None:
     with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
         workers = serving(children_of(service.process.pid))
@@ -285,13 +264,6 @@ def test_workers_stop_when_their_supervisor_is_killed(tmp_path: Path) -> None:
         service.kill()
 
         wait_until(lambda: not serving(workers))
-
-
-def wait_until(claim: Callable[[], bool], within_seconds: float = 60.0) -> None:
-    deadline = time.monotonic() + within_seconds
-    while not claim():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.1)
 
 
 def test_a_port_in_use_is_said_before_anything_is_made(tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ import httpx
 import pytest
 
 from tests.api.sockets import connect, head, is_hung_up, read_answer
+from tests.processes.served_processes import children_of, serving, wait_until
 from tests.processes.service_process import ServiceProcess
-from tests.processes.test_serve import children_of, serving, wait_until
 from tests.running import KEY, Client
 
 LONGER_THAN_A_HEALTH_CHECK = 7

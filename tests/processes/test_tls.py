@@ -15,12 +15,12 @@ from cryptography import x509
 
 from magistrate.api.http.tls import TlsFiles, load_context
 from magistrate.errors import InvalidSetting
+from tests.api.raw_requests import ALLOWED, DRIVEN, request
 from tests.api.sockets import read_answer, read_to_the_end
-from tests.api.test_fast_path import ALLOWED, DRIVEN, request
 from tests.certificates import Authority, Issued
 from tests.cli.cases import Magistrate
+from tests.processes.served_processes import wait_for
 from tests.processes.service_process import ServiceProcess
-from tests.processes.test_keys import wait_for
 from tests.running import KEY
 
 WORKERS = pytest.mark.parametrize("workers", ["1", "2"])

@@ -11,10 +11,10 @@ from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import evaluated, explained, found, model_of
-from tests.properties.test_check import RELATIONS, TYPES, Types, model, oracle_value, question, warrants
-from tests.properties.test_graph import decided
-from tests.properties.test_graph import question as plain_question
-from tests.properties.test_query import CONTEXT, existing, facts, query
+from tests.properties.graphs import decided
+from tests.properties.graphs import question as plain_question
+from tests.properties.models import RELATIONS, TYPES, Types, model, oracle_value, question, warrants
+from tests.properties.queries import CONTEXT, existing, facts, query
 from tests.scenario_files import counting
 
 Allowed = dict[str, dict[str, tuple[str, ...]]]

@@ -31,11 +31,11 @@ from magistrate.operations.lists.query import QueryRequest, list_page
 from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Stamp
 from tests import oracle
 from tests.databases import PostgresServer
-from tests.properties.test_check import Types, model, question, warrants
-from tests.properties.test_query import query
+from tests.properties.models import Types, model, question, warrants
+from tests.properties.queries import query
 from tests.running import settings_for
-from tests.test_check_scenarios import emptied
-from tests.test_query_scenarios import EVERYTHING, shown_row, written_forms
+from tests.scenario_rows import EVERYTHING, shown_row, written_forms
+from tests.scenario_runs import emptied
 
 CONTEXT = {"x": 1}
 FOR_A_MOMENT = 'expiresIn("4us")'

@@ -41,10 +41,10 @@ from magistrate.store.contract.stored_rows import Identity
 from tests.access import Access, AccessRow, Difference, access, difference
 from tests.databases import PostgresServer
 from tests.memory_source import model_of
-from tests.properties.test_check import IDS, TYPES, Types, model, rare, warrants
-from tests.properties.test_time_limits import Limits, limits
+from tests.properties.models import IDS, TYPES, Types, model, rare, warrants
+from tests.properties.time_limits import Limits, limits
 from tests.running import settings_for
-from tests.test_check_scenarios import emptied
+from tests.scenario_runs import emptied
 
 FOR_A_MOMENT = 'expiresIn("4us")'
 POLICIES = (FOR_A_MOMENT, "1 == 1", "x != 1", "x == 1 || now == now")

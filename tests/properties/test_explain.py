@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from random import Random
 from typing import Any, NamedTuple
@@ -14,8 +14,6 @@ from msgspec.structs import replace
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.explanation.changes import Effects, Suggestion
-from magistrate.engine.explanation.explanation import Explanation
-from magistrate.engine.explanation.tree import ExplanationNode
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.terms import ObjectRef, Subject
@@ -23,7 +21,16 @@ from magistrate.engine.warrants.overlay import WarrantKey, warrant_key
 from magistrate.engine.warrants.warrant import Warrant
 from tests.access import access, difference
 from tests.memory_source import completed, explained, model_of
-from tests.properties.test_check import (
+from tests.properties.explanations import (
+    NOW,
+    Case,
+    cases,
+    explanation_of,
+    in_force,
+    limited,
+    nodes_of,
+)
+from tests.properties.models import (
     IDS,
     RELATIONS,
     TYPES,
@@ -36,65 +43,12 @@ from tests.properties.test_check import (
     warrants,
 )
 
-Case = tuple[Types, list[Warrant], Check]
-
-NOW = 1_000
-LIMITS: Sequence[dict[str, int]] = (
-    {},
-    {},
-    {},
-    {"expires_at": NOW},
-    {"starts_at": NOW + 1},
-    {"starts_at": NOW, "expires_at": NOW + 1},
-)
-
 Element = Warrant | WarrantKey | tuple[str, Any]
 """One thing that a suggestion does: a warrant to delete, one to create, a variable and its value."""
 
 
-@st.composite
-def excluding(draw: st.DrawFn) -> tuple[Types, list[Warrant], Check]:
-    """A check of a relation with an exclusion, among few objects, so that many are allowed and many excluded."""
-    inner = rule(1, negation=False).map(lambda one: json.loads(json.dumps(one).replace('"d"', '"a"')))
-    drawn: Types = {name: {relation: draw(inner) for relation in "abc"} for name in ("doc", "team")}
-    needed, excluded = (draw(st.lists(inner, min_size=1, max_size=2)) for _ in range(2))
-    none = {"inheritIf": "noneOf", "rules": excluded}
-    drawn["doc"]["d"] = draw(st.sampled_from(({"inheritIf": "allOf", "rules": [*needed, none]}, none)))
-    id, policy = st.sampled_from("12"), st.sampled_from(("", "", "", "x == 1", "x == 2", "y == 1"))
-    group = st.sampled_from((("user", ""), ("user", ""), ("team", "a"), ("team", "b"), ("doc", ""), ("team", "")))
-    cell = st.tuples(st.sampled_from(("doc", "doc", "team")), id, st.sampled_from("abc"), group, id, policy)
-    stored = [
-        Warrant(TypeName(t), ObjectId(i), RelationName(r), TypeName(s), ObjectId(n), g, p, number, number)
-        for number, (t, i, r, (s, g), n, p) in enumerate(draw(st.lists(cell, min_size=6, max_size=16, unique=True)), 1)
-    ]
-    subject = Subject(TypeName("user"), ObjectId("1"))
-    return drawn, stored, Check(ObjectRef(TypeName("doc"), ObjectId("1")), RelationName("d"), subject, {"x": 1})
-
-
-@st.composite
-def limited(draw: st.DrawFn, cases: st.SearchStrategy[Case]) -> Case:
-    """Some of the warrants have expired, and others are yet to start."""
-    drawn, stored, asked = draw(cases)
-    return drawn, [replace(one, **draw(st.sampled_from(LIMITS))) for one in stored], asked
-
-
-unlimited = st.one_of(st.tuples(model(), warrants(), question()), excluding())
-cases = st.one_of(unlimited, limited(unlimited))
-
-
-def nodes_of(tree: ExplanationNode) -> Iterator[ExplanationNode]:
-    waiting = [tree]
-    while waiting:
-        waiting += (node := waiting.pop()).children
-        yield node
-
-
 def elements_of(suggestion: Suggestion) -> list[Element]:
     return [*suggestion.delete, *suggestion.create, *suggestion.example.items()]
-
-
-def in_force(stored: Sequence[Warrant]) -> list[Warrant]:
-    return [one for one in stored if one.is_in_force(NOW)]
 
 
 def decided_with(drawn: Types, stored: Sequence[Warrant], asked: Check, elements: Sequence[Element]) -> int:
@@ -105,10 +59,6 @@ def decided_with(drawn: Types, stored: Sequence[Warrant], asked: Check, elements
     left = [one for one in stored if one not in deleted and warrant_key(one) not in created]
     new = [Warrant(*names, policy, 100, 100 + place) for place, (names, policy) in enumerate(created)]
     return oracle_value(drawn, [*in_force(left), *new], replace(asked, context={**asked.context, **context}))
-
-
-def explanation_of(drawn: Types, stored: Sequence[Warrant], asked: Check) -> Explanation:
-    return explained(model_of(drawn, stored), stored, asked, NOW)[0]
 
 
 @given(cases)

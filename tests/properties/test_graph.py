@@ -10,69 +10,20 @@ from hypothesis import strategies as st
 from magistrate.engine.cache.entry_reads import Fetch
 from magistrate.engine.cache.graph import MOST_VISITS, CheckpointNeeded, Graph
 from magistrate.engine.evaluation.check import Check, Decision
-from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.evaluation.work import Work
-from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.names import Revision
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.walk.walk import CachedWalk, GivenUp, Walk
-from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
-from tests.memory_source import PLENTY, change_of, evaluated, model_of, rows_of
-from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, warrants
-
-
-@st.composite
-def question(draw: st.DrawFn) -> Check:
-    """Of the kind that a walk can decide."""
-    object = ObjectRef(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
-    subject = Subject(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
-    return Check(object, RelationName(draw(st.sampled_from(RELATIONS))), subject, {"x": 1})
-
-
-def filled(fetch: Fetch, stored: Sequence[Warrant]) -> None:
-    while (wanted := fetch.reads()) is not None:
-        keep(fetch, read(stored, *wanted))
-
-
-def keep(fetch: Fetch, rows: list[list[Warrant]]) -> None:
-    fetch.take(rows)
-    while not fetch.keep(1):
-        pass
-
-
-def read(stored: Sequence[Warrant], reads: Sequence[AnyRead], most: int) -> list[list[Warrant]]:
-    rows, room = [], most
-    for one in reads:
-        rows.append(rows_of(stored, one)[:room])
-        room -= len(rows[-1])
-    return rows
+from tests.memory_source import PLENTY, change_of, model_of
+from tests.properties.graphs import TooSmall, by_the_book, decided, filled, keep, question, read
+from tests.properties.models import TYPES, Types, model, warrants
 
 
 def check_about(warrant: Warrant) -> Check:
     """Whether the object that the warrant names as its subject, or as a group of it, has its relation."""
     subject = Subject(warrant.subject_type, warrant.subject_id)
     return Check(ObjectRef(warrant.object_type, warrant.object_id), warrant.relation, subject, {"x": 1})
-
-
-class TooSmall(AssertionError):
-    """The graph evicts what is read for a check before the check is decided."""
-
-
-def decided(
-    graph: Graph, stored: Sequence[Warrant], asked: Check, kind: type[Walk] = Walk, now: int = 0
-) -> Decision | None:
-    """None if the walk gives up."""
-    walk = kind(graph, now, Work(PLENTY))
-    for _ in range(100):
-        try:
-            found = walk.decide(asked)
-        except GivenUp:
-            return None
-        if found is not None:
-            return found
-        filled(Fetch(graph, walk.missing), stored)
-        walk.resume_checks()
-    raise TooSmall("a walk does not find what was read for it")
 
 
 def decide_in_slices(walk: Walk, asked: Check, used: int) -> Decision | None:
@@ -85,16 +36,6 @@ def decide_in_slices(walk: Walk, asked: Check, used: int) -> Decision | None:
             return walk.decide(asked)
         except CheckpointNeeded:
             continue
-
-
-def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check) -> Decision | None:
-    """None if there is no answer."""
-    [node], _ = evaluated(model_of(drawn, all_ever), stored, [asked])
-    if node.value == UNDEFINED:
-        return None
-    warrant, _ = node.reason
-    is_explicit = warrant is not None and warrant.relation == node.relation
-    return Decision(node.value == TRUE, node.value == TRUE and not is_explicit)
 
 
 @given(

@@ -21,7 +21,7 @@ from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.store.sql_store import SqlStore
-from tests.operations.test_check import define, grant, question
+from tests.operations.stored_warrants import define, grant, question
 from tests.running import settings_for
 from tests.working import Effort, measured_effort
 

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from magistrate.store.contract.revisions import STALE_MS
-from tests.api.test_lost_writes import FIRST_TOKENS, LOST, PLACES
+from tests.api.token_places import FIRST_TOKENS, LOST, PLACES
 from tests.conftest import STORES, new_database_url
 from tests.databases import Dump, dump, restore
 from tests.running import Client, running_service, settings_for

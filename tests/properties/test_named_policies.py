@@ -1,8 +1,5 @@
 """Random models with named policies: rules that name them answer what the oracle answers."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,52 +9,18 @@ from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.lists.language import Query
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision
-from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import evaluated, explained, found, found_paths, model_of
-from tests.properties.test_check import Types, model, question, warrants
-from tests.properties.test_graph import decided
-from tests.properties.test_graph import question as plain_question
-from tests.properties.test_query import CONTEXT, existing, query
-
-NAMED: dict[str, tuple[dict[str, str], str]] = {
-    "yes": ({"x": "integer"}, "x == 1"),
-    "no": ({"x": "float"}, "x == 2"),
-    "lacking": ({"y": "string"}, "y == y"),
-    "mistyped": ({"x": "string"}, "x == x"),
-    "breaking": ({"x": "integer"}, "[1, 2][int(x) + 5] == 1"),
-}
-"""With `x` 1: holds, does not hold, and three that are unknown."""
-
-VALUES: Mapping[str, bool] = {"yes": True, "no": False}
-
-
-@st.composite
-def named_model(draw: st.DrawFn) -> Types:
-    """A model in which some empty rules are named policies instead."""
-    names = st.sampled_from(("", "yes", "yes", "no", *NAMED, "gone"))
-
-    def replaced(rule: dict[str, Any]) -> dict[str, Any]:
-        if "rules" in rule:
-            return rule | {"rules": [replaced(one) for one in rule["rules"]]}
-        name = "" if rule else draw(names)
-        return {"policy": name} if name else rule
-
-    return {
-        of_type: {relation: replaced(rule) for relation, rule in relations.items()}
-        for of_type, relations in draw(model()).items()
-    }
+from tests.properties.graphs import decided
+from tests.properties.graphs import question as plain_question
+from tests.properties.models import Types, question, warrants
+from tests.properties.named_policies import NAMED, holds, named_model
+from tests.properties.queries import CONTEXT, existing, query
 
 
 def model_with(drawn: Types, stored: list[Warrant]) -> Model:
     return model_of(drawn, stored, policies=NAMED)
-
-
-def holds(warrant: Warrant) -> bool | None:
-    if warrant.policy.startswith("@"):
-        return VALUES.get(warrant.policy[1:])
-    return read_policy(warrant.policy).holds(CONTEXT, warrant, 0)
 
 
 def value_of(drawn: Types, stored: list[Warrant], asked: Check) -> int:

@@ -31,11 +31,12 @@ from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
 from tests import oracle
 from tests.memory_source import PLENTY, evaluated, found, found_paths, model_of, rows_of
-from tests.properties import test_time_limits
-from tests.properties.test_check import IDS, RELATIONS, TYPES, Types, model, question, rare, values, warrants
-from tests.properties.test_graph import by_the_book, filled
-from tests.properties.test_graph import question as walkable
-from tests.properties.test_query import CONTEXT, existing, others, query
+from tests.properties import time_limits as test_time_limits
+from tests.properties.contextual_cases import LIFELIKE, SHAPES
+from tests.properties.graphs import by_the_book, filled
+from tests.properties.graphs import question as walkable
+from tests.properties.models import IDS, RELATIONS, TYPES, Types, model, question, rare, values, warrants
+from tests.properties.queries import CONTEXT, existing, others, query
 
 NOW = 10
 """Later than all warrants that are drawn."""
@@ -184,47 +185,6 @@ def test_a_walk_over_an_overlay_decides_what_an_evaluation_decides_once_the_warr
             assert decided == [by_the_book(types, ever, case.stored, one)]
 
 
-LIFELIKE: Types = {
-    "user": {},
-    "group": {"member": {}, "guest": {}},
-    "folder": {
-        "parent": {},
-        "owner": {},
-        "viewer": {
-            "inheritIf": "anyOf",
-            "rules": [{"inheritIf": "owner"}, {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}],
-        },
-    },
-    "document": {
-        "parent": {},
-        "owner": {},
-        "blocked": {},
-        "viewer": {
-            "inheritIf": "anyOf",
-            "rules": [{"inheritIf": "owner"}, {"inheritIf": "viewer", "ofType": "folder", "withRelation": "parent"}],
-        },
-        "reader": {
-            "inheritIf": "allOf",
-            "rules": [{"inheritIf": "viewer"}, {"inheritIf": "noneOf", "rules": [{"inheritIf": "blocked"}]}],
-        },
-    },
-}
-"""Groups, folders and an exclusion: most checks of it end in the graph."""
-
-SHAPES = (
-    ("group", "member", "user", ""),
-    ("group", "member", "group", "member"),
-    ("folder", "parent", "folder", ""),
-    ("folder", "owner", "group", "member"),
-    ("folder", "viewer", "user", ""),
-    ("document", "parent", "folder", ""),
-    ("document", "owner", "user", ""),
-    ("document", "viewer", "user", ""),
-    ("document", "viewer", "group", "member"),
-    ("document", "blocked", "user", ""),
-    ("document", "blocked", "group", "member"),
-)
-"""Object type, relation, subject type and subject relation of the warrants there are."""
 IN_GROUPS = SHAPES[:2]
 
 

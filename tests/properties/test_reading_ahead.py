@@ -14,8 +14,7 @@ from magistrate import wiring
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.names import Revision, TypeName
 from magistrate.engine.warrants.reader import WarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
@@ -27,28 +26,13 @@ from magistrate.store.contract.new_rows import NewObjectType, Stamp
 from magistrate.store.contract.store import Store
 from tests.databases import PostgresServer
 from tests.memory_source import PLENTY
-from tests.properties.test_check import Types, model, oracle_value, question, warrants
+from tests.properties.models import Types, model, oracle_value, question, warrants
+from tests.properties.read_levels import LEVELS, LINKED, asked_about
 from tests.running import settings_for
-from tests.scenario_files import stored_warrant
-from tests.test_check_scenarios import emptied, new
+from tests.scenario_runs import emptied, new
 
 Outcome = tuple[list[bool] | str, int]
 """What was decided, or which type is not defined, and the work it took."""
-
-LINKED: Types = {
-    "doc": {"a": {"inheritIf": "b", "ofType": "doc", "withRelation": "c"}, "b": {}, "c": {}},
-    "team": {"a": {}},
-    "user": {},
-}
-LEVELS = [
-    stored_warrant(text, number, 0)
-    for number, text in enumerate(("doc:1#c@doc:2", "doc:2#b@team:1#a", "team:1#a@team:2#a", "team:2#a@user:1"), 1)
-]
-
-
-def asked_about(user: str) -> Check:
-    subject = Subject(TypeName("user"), ObjectId(user))
-    return Check(ObjectRef(TypeName("doc"), ObjectId("1")), RelationName("a"), subject, {"x": 1})
 
 
 BATCHES = st.lists(question(), min_size=1, max_size=3)

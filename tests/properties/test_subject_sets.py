@@ -7,39 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from magistrate.engine.bitmaps.subject_nodes import PlanEdges
-from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
-from magistrate.engine.bitmaps.subject_sets import search_subjects
-from magistrate.engine.cache.adjacency_reads import SubjectFetch
-from magistrate.engine.cache.graph import Graph
-from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import SubjectsQuery
-from magistrate.engine.lists.query_search import list_relations, list_subject_types
-from magistrate.engine.model.plans import Plan
-from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
-from tests.memory_source import PLENTY, found, model_of
-from tests.properties.test_check import Types, types, warrants
-from tests.properties.test_named_policies import NAMED, holds, named_model
-from tests.properties.test_query import CONTEXT, existing, ids, names
-from tests.properties.test_set_queries import (
+from tests.memory_source import found, model_of
+from tests.properties.models import Types, types, warrants
+from tests.properties.named_policies import NAMED, holds, named_model
+from tests.properties.object_lists import (
     TINY,
     USUAL,
     Case,
-    absent,
-    carry_out,
     cases,
     drive,
     drive_warrants,
     expect_pages,
     expect_rows,
-    numbers_of_existing,
     page,
 )
+from tests.properties.queries import CONTEXT, existing, ids, names
+from tests.properties.subject_lists import Lists
 
 
 @st.composite
@@ -81,30 +69,6 @@ every_case = cases(drive(), drive_warrants().map(limit), drive_query()) | cases(
 
 def facts_of(drawn: Types, stored: Sequence[Warrant]) -> oracle.Facts:
     return oracle.Facts(drawn, oracle.in_force(stored, 0), existing(stored, []), holds)
-
-
-class Lists:
-    """Answers queries with a graph that follows every change."""
-
-    def __init__(self, drawn: Types, ever: Sequence[Warrant], most: int) -> None:
-        self.graph = Graph(model_of(drawn, ever, policies=NAMED), Revision(1), most)
-        self.edges: dict[bool, dict[Plan, PlanEdges]] = {False: {}, True: {}}
-
-    def find(self, stored: Sequence[Warrant], asked: SubjectsQuery) -> OrderedSubjects | None:
-        """None if the query has to be answered without bitmaps."""
-        work, current = Work(PLENTY), self.graph.model
-        examined = current.without_rules() if asked.is_explicit else current
-        self.graph.limit_adjacency()
-        fetch = SubjectFetch(self.graph)
-        conditions = PolicyEvaluator(CONTEXT, 0, work, current.policies)
-        root = (asked.object, list_relations(current, asked))
-        wanted, edges = list_subject_types(current, asked), self.edges[asked.is_explicit]
-        try:
-            sets = carry_out(search_subjects(examined, edges, fetch, wanted, conditions, work, root), work, stored)
-        except GivenUp:
-            return None
-        there = numbers_of_existing(sets.tables, stored)
-        return OrderedSubjects(sets, there, absent(sets.tables, stored, sets.itself))
 
 
 @given(every_case, st.sampled_from((TINY, USUAL)))

@@ -5,13 +5,11 @@ from collections.abc import Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from magistrate.engine.cache.entry_reads import Fetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ALWAYS
-from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import Query
 from magistrate.engine.lists.query_search import find
@@ -21,27 +19,10 @@ from magistrate.engine.walk.walk import GivenUp, Walk
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import PLENTY, change_of, evaluated, found, found_paths, model_of, searched
-from tests.properties import test_graph, test_query
-from tests.properties.test_check import Types, model, oracle_path, oracle_value, question, values, warrants
-
-LAST = 6
-times = st.integers(0, LAST)
-Limits = tuple[int | None, int | None]
-limits: st.SearchStrategy[Limits] = st.one_of(
-    st.tuples(st.none(), st.none() | st.integers(1, LAST)),
-    st.integers(1, 4).flatmap(lambda start: st.tuples(st.just(start), st.none() | st.integers(start + 1, LAST))),
-)
-
-
-@st.composite
-def limited(draw: st.DrawFn, rarely_to_all: bool = False) -> list[Warrant]:
-    """Warrants about half of which have a start, an expiry or both."""
-    drawn = draw(warrants(rarely_to_all=rarely_to_all))
-    return [give_limits(one, draw(st.just((None, None)) | limits)) for one in drawn]
-
-
-def give_limits(warrant: Warrant, pair: Limits) -> Warrant:
-    return replace(warrant, starts_at=pair[0], expires_at=pair[1])
+from tests.properties import graphs as test_graph
+from tests.properties import queries as test_query
+from tests.properties.models import Types, model, oracle_path, oracle_value, question, values
+from tests.properties.time_limits import LAST, Limits, by_the_book, give_limits, limited, limits, times
 
 
 @given(model(), limited(), st.lists(question(), min_size=1, max_size=5), times)
@@ -104,17 +85,6 @@ def decided(graph: Graph, stored: Sequence[Warrant], asked: Check, now: int) -> 
         test_graph.filled(Fetch(graph, walk.missing), stored)
         walk.resume_checks()
     raise AssertionError("a walk does not find what was read for it")
-
-
-def by_the_book(
-    drawn: Types, ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check, now: int
-) -> tuple[bool, bool] | None:
-    [node], _ = evaluated(model_of(drawn, ever), oracle.in_force(stored, now), [asked], now)
-    if node.value == UNDEFINED:
-        return None
-    warrant, _ = node.reason
-    is_explicit = warrant is not None and warrant.relation == node.relation
-    return node.value == TRUE, node.value == TRUE and not is_explicit
 
 
 @given(

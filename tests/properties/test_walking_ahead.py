@@ -32,12 +32,12 @@ from magistrate.store.contract.new_rows import NewObjectType, Stamp
 from magistrate.store.contract.store import Store
 from tests.databases import PostgresServer
 from tests.memory_source import PLENTY, evaluated, model_of, rows_of
-from tests.properties.test_check import Types, model, oracle_value, question, warrants
-from tests.properties.test_reading_ahead import LEVELS, LINKED, asked_about
-from tests.properties.test_time_limits import limited, times
+from tests.properties.models import Types, model, oracle_value, question, warrants
+from tests.properties.read_levels import LEVELS, LINKED, asked_about
+from tests.properties.time_limits import limited, times
 from tests.running import settings_for
 from tests.scenario_files import stored_warrant
-from tests.test_check_scenarios import emptied, new
+from tests.scenario_runs import emptied, new
 
 SELF_GRANTED = [stored_warrant("doc:1#a@doc:1", 1, 0)]
 ASKED_OF_ITSELF = [

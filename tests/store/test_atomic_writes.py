@@ -14,7 +14,7 @@ from magistrate.store.contract.new_rows import NewObject, NewWarrant, Once, Stam
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store, WriteCounts
 from tests.change_log import list_changes
-from tests.store.test_warrants import NOW, anything_goes, delete, new, objects, put, relation_results, stamp
+from tests.store.written_warrants import NOW, anything_goes, delete, new, objects, put, relation_results, stamp
 
 pytestmark = pytest.mark.anyio
 

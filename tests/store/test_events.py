@@ -10,44 +10,21 @@ import pytest
 
 from magistrate import wiring
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef, Subject, object_ref
+from magistrate.engine.terms import Subject, object_ref
 from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventsOfKind
 from magistrate.store.contract.keys import SessionKey
 from magistrate.store.contract.lists import Slice, Snapshot
-from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
+from magistrate.store.contract.new_rows import Stamp
 from magistrate.store.contract.store import Store
 from magistrate.store.scripts.decisions import DELETED_AT_ONCE
 from tests.change_log import list_changes
 from tests.databases import dump
 from tests.running import settings_for
+from tests.store.written_events import EVERYTHING, KINDS, NOW, anything_goes, decided, fill, new, stamp, viewer
 
 pytestmark = pytest.mark.anyio
 
-NOW = 1_763_683_200_000_000
 NEWEST_FIRST = Slice("createdAt", 1_000, descending=True)
-KINDS = (EventsOfKind("object"), EventsOfKind("object-type"), EventsOfKind("warrant"), EventsOfKind("decision"))
-EVERYTHING = EventFilter(KINDS)
-ANN = Subject(TypeName("user"), ObjectId("ann"))
-
-
-def stamp(at: int) -> Stamp:
-    return Stamp("key", at)
-
-
-def new(id: str, meta: str | None = None) -> NewObject:
-    return NewObject(TypeName("document"), ObjectId(id), meta)
-
-
-def viewer(id: str, policy: str = "", subject: Subject = ANN) -> NewWarrant:
-    return NewWarrant(ObjectRef(TypeName("document"), ObjectId(id)), RelationName("viewer"), subject, policy)
-
-
-def decided(at: int, is_authorized: bool = True, id: str = "a", context: str | None = None) -> DecisionRecord:
-    return DecisionRecord(at, is_authorized, ("document", id, "viewer", "user", "ann", ""), context, Revision(1))
-
-
-def anything_goes(model: object) -> None:
-    """A judge that refuses nothing."""
 
 
 async def events(store: Store, only: EventFilter = EVERYTHING, wanted: Slice = NEWEST_FIRST) -> list[Event]:
@@ -58,20 +35,6 @@ async def told(store: Store, *kinds: EventsOfKind) -> list[str]:
     """`created object document a`, the newest first."""
     found = await events(store, EventFilter(kinds or KINDS))
     return [" ".join([event.action, event.kind, *event.key[:2]]) for event in found]
-
-
-async def fill(store: Store) -> None:
-    """Two or three of each kind, several of them at the same times; the clock of the fourth write is behind."""
-    definition = '{"relations":{"viewer":{}}}'
-    await store.put_object_types([NewObjectType(TypeName("document"), definition)], anything_goes, stamp(NOW))
-    await store.put_objects([new("a", '{"v":1}'), new("b")], stamp(NOW + 10))
-    await store.put_warrants([viewer("a"), viewer("a", "x == 1")], anything_goes, stamp(NOW + 10))
-    await store.put_objects([new("a", '{"v":2}')], stamp(NOW + 5))
-    await store.delete_warrants([viewer("a")], stamp(NOW + 20))
-    await store.keep_decisions([decided(NOW + 10), decided(NOW + 10, False, "b", '{"x":1}')], 100)
-    await store.delete_objects([object_ref("document", "a")], stamp(NOW + 30))
-    await store.keep_decisions([decided(NOW + 7), decided(NOW + 40)], 100)
-    await store.delete_object_type(TypeName("document"), stamp(NOW + 50))
 
 
 async def test_events_are_what_was_written_and_decided_the_newest_first(store: Store) -> None:

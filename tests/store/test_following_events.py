@@ -13,7 +13,7 @@ from magistrate.store.contract.events import Event, EventFilter, EventPosition, 
 from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.store import Store
 from tests.running import settings_for
-from tests.store.test_events import EVERYTHING, NOW, anything_goes, decided, fill, new, stamp, viewer
+from tests.store.written_events import EVERYTHING, NOW, anything_goes, decided, fill, new, stamp, viewer
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from magistrate.store.contract.store import AtomicWrite, Precondition, Store
 from magistrate.store.contract.stored_rows import ALIVE
 from tests.databases import dump, restore, run_sql
 from tests.running import settings_for
-from tests.store.test_warrants import new as new_warrant
+from tests.store.written_warrants import new as new_warrant
 
 pytestmark = pytest.mark.anyio
 

@@ -25,7 +25,7 @@ from magistrate.store.contract.store import AtomicWrite, Store
 from magistrate.store.postgres.database import DatabaseClock
 from tests.change_log import list_changes
 from tests.running import settings_for
-from tests.store.test_warrants import NOW, anything_goes, delete, new, objects, stamp
+from tests.store.written_warrants import NOW, anything_goes, delete, new, objects, stamp
 
 pytestmark = pytest.mark.anyio
 

@@ -1,14 +1,14 @@
 """The sentences of magistrate/store/contract/store.py about warrants, on every store."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import pytest
 
 from benchmarks.counting import counting_store
 from magistrate import wiring
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, warrant_names
-from magistrate.engine.terms import ObjectRef, Subject, object_ref
+from magistrate.engine.terms import Subject, object_ref
 from magistrate.engine.warrants.read_ahead import AheadResult, ReadsAhead, outline_reads
 from magistrate.engine.warrants.reader import (
     AnyRead,
@@ -19,8 +19,8 @@ from magistrate.engine.warrants.reader import (
 )
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, policy_digest
 from magistrate.errors import InvalidParameter, NotFound, RevisionUnavailable, StoreUnavailable
-from magistrate.store.contract.lists import ObjectFilter, Slice, Snapshot, WarrantFilter
-from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Once, Stamp
+from magistrate.store.contract.lists import Slice, Snapshot, WarrantFilter
+from magistrate.store.contract.new_rows import NewObject, NewObjectType, Once
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, Staleness
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject
@@ -29,46 +29,21 @@ from tests.change_log import list_changes
 from tests.memory_source import model_of, rows_of
 from tests.running import settings_for
 from tests.scenario_files import claim, stored_warrant
+from tests.store.written_warrants import (
+    EVERYTHING,
+    NOW,
+    anything_goes,
+    delete,
+    new,
+    objects,
+    put,
+    relation_results,
+    stamp,
+)
 
 pytestmark = pytest.mark.anyio
 
-NOW = 1_763_683_200_000_000
-EVERYTHING = Slice("createdAt", 1_000)
 MOST = 1_000
-
-
-def anything_goes(model: object) -> None:
-    """A judge that refuses nothing."""
-
-
-def stamp(at: int = NOW, once: Once | None = None) -> Stamp:
-    return Stamp("ann", at, once)
-
-
-def new(written: str) -> NewWarrant:
-    object_type, object_id, relation, subject = claim(written)
-    return NewWarrant(ObjectRef(object_type, object_id), relation, subject, stored_warrant(written, 0, 0).policy)
-
-
-async def put(store: Store, *written: str, at: int = NOW) -> Sequence[Warrant]:
-    return (await store.put_warrants([new(text) for text in written], anything_goes, stamp(at))).value
-
-
-async def delete(store: Store, *written: str) -> Revision:
-    return await store.delete_warrants([new(text) for text in written], stamp())
-
-
-async def relation_results(
-    store: Store, wanted: Slice = EVERYTHING, only: WarrantFilter | None = None, at: int | None = None
-) -> list[str]:
-    revision = None if at is None else Revision(at)
-    found = await store.list_warrants(wanted, only or WarrantFilter(), revision)
-    return [warrant.render() for warrant in found.value.rows]
-
-
-async def objects(store: Store) -> list[str]:
-    found = await store.list_objects(Slice("objectType", 1_000), ObjectFilter())
-    return [f"{row.type}:{row.id}" for row in found.value.rows]
 
 
 async def test_a_warrant_is_read_back_as_written(store: Store) -> None:

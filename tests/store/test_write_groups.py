@@ -27,7 +27,7 @@ from tests.change_log import list_changes
 from tests.databases import PostgresServer, dump, run_sql
 from tests.event_loop_turns import counted_turns
 from tests.running import settings_for
-from tests.store.test_warrants import anything_goes, new
+from tests.store.written_warrants import anything_goes, new
 
 pytestmark = pytest.mark.anyio
 

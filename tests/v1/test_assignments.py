@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.running import Client
-from tests.v1.test_resources import RESOURCES
+from tests.v1.resources import RESOURCES
 
 ASSIGNMENTS = [
     ("users", "roles"),

@@ -7,15 +7,8 @@ import pytest
 
 from tests.ids import id_message
 from tests.running import Client
+from tests.v1.resources import RESOURCES
 
-RESOURCES: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "users": ("user", "userId", ("email",)),
-    "tenants": ("tenant", "tenantId", ("name",)),
-    "roles": ("role", "roleId", ("name", "description")),
-    "permissions": ("permission", "permissionId", ("name", "description")),
-    "features": ("feature", "featureId", ("name", "description")),
-    "pricing-tiers": ("pricing-tier", "pricingTierId", ("name", "description")),
-}
 NUMEROUS = ("users", "tenants")
 
 each_resource = pytest.mark.parametrize("path", RESOURCES)

@@ -1,31 +1,11 @@
 """What is wrong with a text, and what lint finds in one: the cases are data."""
 
-from pathlib import Path
-from typing import Any
-
 import pytest
-import yaml
 
 from magistrate.engine.text.faults import MOST_SHOWN, ModelFault, describe_fault, describe_faults
 from magistrate.engine.text.lint import CODES, lint_text
 from magistrate.engine.text.parser import parse_model
-
-HERE = Path(__file__).parent
-Case = dict[str, Any]
-
-
-def read_cases(name: str) -> list[Case]:
-    cases: list[Case] = yaml.safe_load((HERE / name).read_text())
-    assert len({case["name"] for case in cases}) == len(cases)
-    return cases
-
-
-ERRORS = read_cases("errors.yaml")
-LINT = read_cases("lint.yaml")
-
-
-def name_of(case: Case) -> str:
-    return str(case["name"])
+from tests.engine.model_text.fault_cases import ERRORS, LINT, Case, name_of
 
 
 @pytest.mark.parametrize("case", ERRORS, ids=name_of)

@@ -4,19 +4,13 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.text.document import ModelDocument
 from magistrate.engine.text.expressions import find_end, read_expression, tidy_expression, write_expression
-from magistrate.engine.text.json_documents import ModelBody, RuleBody, read_body, read_members, render_body
+from magistrate.engine.text.json_documents import ModelBody, RuleBody, render_body
 from magistrate.engine.text.parser import ParsedModel, parse_model
 from magistrate.engine.text.rendering import format_model, render_model
 from magistrate.engine.text.statements import TOKEN
+from tests.engine.model_text.documents import document_of
 from tests.engine.model_text.generated import expressions, layouts, models
-
-
-def document_of(body: ModelBody) -> ModelDocument:
-    document, faults = read_body(read_members(msgspec.to_builtins(body)), lambda path: (0, 0))
-    assert not faults
-    return document
 
 
 def parsed(text: str) -> ParsedModel:

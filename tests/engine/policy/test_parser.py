@@ -19,7 +19,7 @@ from tests.engine.policy.asking import CONTEXT, NOW, WARRANT
 from tests.engine.policy.expressions import TOKENS, contexts, expressions, token_runs
 from tests.engine.policy.hostile import READABLE, REFUSED
 from tests.engine.policy.reference import parse_with_grammar
-from tests.engine.policy.test_syntax import WRITTEN
+from tests.engine.policy.syntax_cases import WRITTEN
 
 OPERANDS = ["a", "1", "'x'", "nil", "a.b", "f(a)", "[a]", "{a: 1}", "#", ".a", "(a)", "a[0]", "a[:1]", "now().Hour()"]
 INFIX = [

@@ -10,6 +10,7 @@ from magistrate.engine.lists.query_search import find
 from magistrate.engine.lists.results import QueryRow, RelationResult
 from magistrate.engine.names import TypeName
 from tests.calls import count_calls
+from tests.engine.query.policies import always
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant
 
@@ -108,10 +109,6 @@ def test_a_turn_is_short_however_many_rows_there_are_when_its_time_is_up(
 ) -> None:
     """It is up at each look at the clock."""
     assert max(calls_a_turn(case(size), always)[:-1]) < 14_000
-
-
-def always() -> bool:
-    return True
 
 
 def calls_a_turn(case: Case, is_time_up: Callable[[], bool] = never) -> list[int]:

@@ -10,10 +10,10 @@ from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery,
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import Relations
-from tests.properties import test_set_queries as of_objects
-from tests.properties import test_subject_sets as of_subjects
-from tests.properties.test_named_policies import holds
-from tests.properties.test_query import existing
+from tests.properties import object_lists as of_objects
+from tests.properties import subject_lists as of_subjects
+from tests.properties.named_policies import holds
+from tests.properties.queries import existing
 from tests.scenario_files import stored_warrant
 
 

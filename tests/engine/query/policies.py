@@ -1,0 +1,5 @@
+"""Policies for queries that read none."""
+
+
+def always() -> bool:
+    return True
