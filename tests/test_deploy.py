@@ -1,4 +1,4 @@
-"""The image, the compose file, the systemd unit, the bill of materials and the release workflow, as far as they can be
+"""The image, the compose file, the systemd unit, the bill of materials and the workflows, as far as they can be
 checked without a container daemon: they are read, and the commands in them are run in an empty directory."""
 
 import configparser
@@ -214,8 +214,18 @@ def test_the_same_packages_have_the_same_bill_of_materials() -> None:
     assert bill_of_materials() == bill_of_materials()
 
 
-def test_the_release_workflow_runs_what_exists() -> None:
-    workflow = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"), key=str)
+
+
+def read_workflow(path: Path) -> dict[str, Any]:
+    """Returns a workflow; its key `on` is a boolean in YAML 1.1."""
+    workflow: dict[str, Any] = {str(key): value for key, value in yaml.safe_load(path.read_text()).items()}
+    return workflow
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
+def test_a_workflow_runs_what_exists(path: Path) -> None:
+    workflow = read_workflow(path)
     jobs = workflow["jobs"]
     steps = [step for job in jobs.values() for step in job["steps"]]
     commands = "\n".join(step["run"] for step in steps if "run" in step)
@@ -226,3 +236,27 @@ def test_the_release_workflow_runs_what_exists() -> None:
     for name, job in jobs.items():
         assert {*([job["needs"]] if isinstance(job.get("needs"), str) else job.get("needs", []))} <= {*jobs} - {name}
     assert all(re.fullmatch(r"[\w-]+/[\w-]+@v\d+", step["uses"]) for step in steps if "uses" in step)
+
+
+def test_pull_requests_are_tested_on_all_supported_versions() -> None:
+    workflow = read_workflow(ROOT / ".github/workflows/ci.yml")
+    job = workflow["jobs"]["tests"]
+    rows = job["strategy"]["matrix"]["include"]
+    commands = [step.get("run") for step in job["steps"]]
+    [test] = [step for step in job["steps"] if step.get("run") == "./run test"]
+    oldest = re.search(r'requires-python = ">=(3\.\d+)"', (ROOT / "pyproject.toml").read_text())
+
+    assert "pull_request" in workflow["True"]
+    assert "./run check" in commands
+    assert test["env"] == {"TEST_POSTGRES_BIN": "/usr/lib/postgresql/${{ matrix.postgresql }}/bin"}
+    assert {row["python"] for row in rows} == {"3.11", "3.12", "3.13", "3.14"}
+    assert oldest is not None
+    assert min(row["python"] for row in rows) == oldest[1]
+    assert [row["postgresql"] for row in rows] == [14, 15, 16, 17, 18]
+    assert any(step.get("uses", "").startswith("actions/setup-node@") for step in job["steps"])
+
+
+def test_the_checks_include_the_types_of_the_console() -> None:
+    check = (ROOT / "run").read_text().partition("\ncheck)\n")[2].partition(";;")[0]
+
+    assert "check_console\n" in check
