@@ -1,2 +1,1 @@
-"""What the service costs, measured side by side with what it is compared to; docs/performance.md tells how to read
-it."""
+"""Measures what the service costs, side by side with what it is compared to (docs/performance/methods.md)."""

@@ -25,7 +25,7 @@ def render_document(name: str, command: str, measured_on: str, text: str, plots:
     tables = "\n".join(line.removeprefix("#") if line.startswith("###") else line for line in text.strip().splitlines())
     images = [f"![{path.stem.replace('-', ' ')}]({path.name})" for path in plots]
     title = name.replace("-", " ").capitalize()
-    origin = f"`{command}` writes this file. [Performance](../performance.md) says how to read it."
+    origin = f"`{command}` writes this file. [Methods](methods.md) says how it is measured."
     return "\n\n".join([f"# {title}", origin, measured_on, tables, *images]) + "\n"
 
 
