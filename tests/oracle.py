@@ -2,14 +2,15 @@
 
 A check grounds one equation for every node - an object and a relation on it, for the subject of the check - that
 the check can reach, and iterates to fixpoints. The meaning is the well-founded one (Van Gelder, Ross and Schlipf, "The
-well-founded semantics for general logic programs", 1991) over four ordered values in place of two; every noneOf is a
-barrier, whatever the nesting. No memory, no order, no early end: only the equations.
+well-founded semantics for general logic programs", 1991) over four ordered values in place of two; every operator that
+is not monotone is a barrier, whatever the nesting. No memory, no order, no early end: only the equations.
 A query is one check for each row that there could be.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from itertools import product
 from typing import Any, NamedTuple
 
 import msgspec
@@ -56,12 +57,15 @@ class Lowest:
 
 
 @dataclass(frozen=True, slots=True)
-class Negated:
-    part: "Expression"
+class Barrier:
+    """What is not monotone: `combine` of the parts, of which there is one at least. Their order does not matter."""
+
+    combine: Callable[[Sequence[Truth]], Truth]
+    parts: tuple["Expression", ...]
 
 
 Nodes = frozenset[Node]
-Expression = Truth | Node | Highest | Lowest | Negated
+Expression = Truth | Node | Highest | Lowest | Barrier
 Equations = Mapping[Node, Expression]
 Interval = tuple[Truth, Truth]
 """The lowest and the highest value something can have."""
@@ -70,6 +74,20 @@ ANYTHING: Interval = (Truth.FALSE, Truth.TRUE)
 UNDECIDED: Interval = (Truth.UNKNOWN, Truth.UNKNOWN)
 NEGATION = {Truth.FALSE: Truth.TRUE, Truth.TRUE: Truth.FALSE}
 """UNKNOWN and UNDEFINED stay what they are."""
+
+
+def negated(part: Expression) -> Barrier:
+    return Barrier(lambda values: NEGATION.get(values[0], values[0]), (part,))
+
+
+OPERATORS: dict[str, Callable[[tuple[Expression, ...]], Expression]] = {
+    "anyOf": Highest,
+    "allOf": Lowest,
+    "noneOf": lambda parts: negated(Highest(parts)),
+}
+"""The operators over rules, by keyword. One that is not here is no operator."""
+WITHOUT_PATH = {"noneOf"}
+"""Those that hold by the absence of warrants."""
 
 
 def check(
@@ -173,13 +191,8 @@ class Ground:
         if is_self(form, self.rules[node.type]):
             return self.itself(node)
         branches = tuple(self.rule(branch, node) for branch in form.rules or ())
-        match form.inherit_if:
-            case "anyOf":
-                return Highest(branches)
-            case "allOf":
-                return Lowest(branches)
-            case "noneOf":
-                return Negated(Highest(branches))
+        if form.inherit_if in OPERATORS:
+            return OPERATORS[form.inherit_if](branches)
         if form.of_type and form.with_relation:
             return self.through(node._replace(relation=form.with_relation), form.of_type, form.inherit_if)
         return node._replace(relation=form.inherit_if)
@@ -238,17 +251,15 @@ def nodes_in(expression: Expression) -> Iterator[Node]:
     match expression:
         case Node():
             yield expression
-        case Highest(parts) | Lowest(parts):
+        case Highest(parts) | Lowest(parts) | Barrier(_, parts):
             for part in parts:
                 yield from nodes_in(part)
-        case Negated(part):
-            yield from nodes_in(part)
 
 
 def solution(equations: Equations) -> Mapping[Node, Truth]:
     """The value of every node.
 
-    A node is settled when it comes out the same whether each noneOf gives the lowest or the highest value it could
+    A node is settled when it comes out the same whether each barrier gives the lowest or the highest value it could
     still have. What never settles rests on its own negation, and counts as UNKNOWN wherever it is negated.
     """
     settled: dict[Node, Truth] = {}
@@ -262,13 +273,13 @@ def solution(equations: Equations) -> Mapping[Node, Truth]:
 
 
 def least_fixpoint(
-    equations: Equations, settled: Mapping[Node, Truth], value_of_negation: Callable[[Negated], Truth]
+    equations: Equations, settled: Mapping[Node, Truth], value_of_barrier: Callable[[Barrier], Truth]
 ) -> Mapping[Node, Truth]:
     """The smallest values that fulfil the equations, with the settled nodes fixed."""
     values = {node: settled.get(node, Truth.FALSE) for node in equations}
     while True:
         following = {
-            node: settled[node] if node in settled else value(equation, values, value_of_negation)
+            node: settled[node] if node in settled else value(equation, values, value_of_barrier)
             for node, equation in equations.items()
         }
         if following == values:
@@ -276,18 +287,18 @@ def least_fixpoint(
         values = following
 
 
-def value(expression: Expression, values: Mapping[Node, Truth], value_of_negation: Callable[[Negated], Truth]) -> Truth:
+def value(expression: Expression, values: Mapping[Node, Truth], value_of_barrier: Callable[[Barrier], Truth]) -> Truth:
     match expression:
         case Truth():
             return expression
         case Node():
             return values[expression]
         case Highest(parts):
-            return max((value(part, values, value_of_negation) for part in parts), default=Truth.FALSE)
+            return max((value(part, values, value_of_barrier) for part in parts), default=Truth.FALSE)
         case Lowest(parts):
-            return min(value(part, values, value_of_negation) for part in parts)
-        case Negated():
-            return value_of_negation(expression)
+            return min(value(part, values, value_of_barrier) for part in parts)
+        case Barrier():
+            return value_of_barrier(expression)
 
 
 def interval(expression: Expression, settled: Mapping[Node, Truth], unsettled: Interval) -> Interval:
@@ -304,10 +315,11 @@ def interval(expression: Expression, settled: Mapping[Node, Truth], unsettled: I
         case Lowest(parts):
             ends = [interval(part, settled, unsettled) for part in parts]
             return (min(low for low, _ in ends), min(high for _, high in ends))
-        case Negated(part):
-            low, high = interval(part, settled, unsettled)
-            negated = [NEGATION.get(inner, inner) for inner in Truth if low <= inner <= high]
-            return (min(negated), max(negated))
+        case Barrier(combine, parts):
+            ends = [interval(part, settled, unsettled) for part in parts]
+            possible = [[inner for inner in Truth if low <= inner <= high] for low, high in ends]
+            combined = {combine(values) for values in product(*possible)}
+            return (min(combined), max(combined))
 
 
 class Step(NamedTuple):
@@ -415,11 +427,11 @@ class Paths:
             yield from self.by_rule(rules[node.relation], node, seen)
 
     def by_rule(self, form: RuleDefinition | None, node: Node, seen: set[Node]) -> Iterator[Warrant | list[Step]]:
-        if form is None or form.policy or form.inherit_if == "noneOf" or not self.holds(form, node):
+        if form is None or form.policy or form.inherit_if in WITHOUT_PATH or not self.holds(form, node):
             return
         if is_self(form, self.ground.rules[node.type]):
             return
-        if form.inherit_if in ("anyOf", "allOf"):
+        if form.inherit_if in OPERATORS:
             for branch in form.rules or ():
                 yield from self.by_rule(branch, node, seen)
         elif form.of_type and form.with_relation:
@@ -593,11 +605,11 @@ class Walk:
     def by_rule(
         self, form: RuleDefinition, node: Node, here: Nodes, above: Nodes, beside: Beside
     ) -> Iterator[Warrant | None]:
-        if (form.inherit_if or form.for_all) in (None, "noneOf") or not self.rule_holds(form, node):
+        if (form.inherit_if or form.for_all) in (None, *WITHOUT_PATH) or not self.rule_holds(form, node):
             return
         if is_self(form, self.relations(node)):
             return
-        if form.inherit_if in ("anyOf", "allOf"):
+        if form.inherit_if in OPERATORS:
             for branch in map(_read, form.rules or ()):
                 apart = Beside(tuple(self.links(branch, node.type, None)), stay_whole=True)
                 yield from self.by_rule(branch, node, here, above, beside if form.inherit_if == "anyOf" else apart)

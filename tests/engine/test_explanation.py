@@ -6,11 +6,8 @@ from typing import Any
 import pytest
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.tree import FOR_PEOPLE, ExplanationNode
-from magistrate.engine.rules import RULE_OPERATORS
-from magistrate.engine.rules.direct import Direct
 from magistrate.engine.terms import ObjectRef
 from magistrate.errors import BudgetExceeded
 from tests.memory_source import PLENTY, explained, model_of
@@ -155,16 +152,3 @@ def test_values_are_found_from_what_a_policy_compares(
     )
 
     assert [one.example for one in explanation.suggestions if one.example] == [example]
-
-
-@pytest.mark.parametrize("keyword", RULE_OPERATORS)
-def test_what_an_operator_requires_is_enough(keyword: str) -> None:
-    for size in (1, 2, 3):
-        rule = RULE_OPERATORS[keyword]((Direct(),) * size)
-        for holds in (True, False):
-            requirement = rule.require(holds)
-            enough = [requirement.value] * requirement.count
-            for other in (FALSE, UNKNOWN, TRUE):
-                values = [*enough, *[other] * (size - requirement.count)]
-                assert rule.combine(values) is (TRUE if holds else FALSE)
-                assert set(rule.explain(values)) <= set(range(size))

@@ -20,6 +20,7 @@ from magistrate.engine.lists.query_search import find_targets
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.lists.search import Steps, WarrantLists
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.warrant import Warrant
@@ -40,7 +41,7 @@ POLICY_LEAVES = [{"policy": name} for name in (*NAMED, "gone")]
 def combined(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
     return st.builds(
         lambda keyword, rules: {"inheritIf": keyword, "rules": rules},
-        st.sampled_from(("anyOf", "allOf", "noneOf")),
+        st.sampled_from([*RULE_OPERATORS]),
         st.lists(inner, min_size=1, max_size=3),
     )
 

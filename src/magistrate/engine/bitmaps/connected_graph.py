@@ -4,17 +4,20 @@ Connecting a reverse graph takes longer than most lists that are computed with b
 the model, the type of the subject and the targets only.
 
 A bitmap knows two values, but a warrant whose policy fails has a third: it neither grants nor excludes. So a plan may
-have two nodes. In one such warrants do not count, and its set has the objects on which the plan is TRUE. In the other
-they do, and it has those on which the plan is not FALSE. A combination that is not monotone is TRUE where its parts are
-FALSE, so it takes the other node of each part.
+have several nodes (UnknownAs). In one such warrants do not count, and its set has the objects on which the plan is
+TRUE. In another they do, and it has those on which the plan is not FALSE. A combination that is antitone is TRUE where
+its parts are FALSE, so it takes the other node of each part. One that is neither monotone nor antitone takes nodes in
+which no such warrant may be.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from enum import Enum
 from typing import NamedTuple
 
 from magistrate.engine.cache.adjacency import AdjacencyKey
+from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.results import ListValue
 from magistrate.engine.lists.reverse_graph import ReverseEdge, ReverseGraph, ReverseNode, Target, collect_on_object
@@ -22,22 +25,48 @@ from magistrate.engine.lists.search import Checkpoints, Steps
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import TypeName
+from magistrate.engine.rules.rule import Combined
+from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.warrant import WarrantPattern
 
 MOST_NODES = 500
 """Limits the nodes of a graph that is kept; some hundred kilobytes."""
 
 
+class UnknownAs(Enum):
+    """Says what a value that is neither TRUE nor FALSE counts as in the set of a node; with NOTHING, there must be
+    none."""
+
+    FALSE = 0
+    TRUE = 1
+    NOTHING = 2
+
+    __hash__ = object.__hash__  # that of Enum is written in Python, and nodes are looked up by it
+
+    def includes(self, value: Truth) -> bool:
+        """Returns whether a set has what has this value. Raises GivenUp if it must not occur."""
+        if self is UnknownAs.NOTHING and value is not TRUE and value is not FALSE:
+            raise GivenUp
+        return value is TRUE or (self is UnknownAs.TRUE and value is not FALSE)
+
+    def below(self, rule: Combined) -> "UnknownAs":
+        """Returns the same for the parts of a combination."""
+        if rule.is_monotone or self is UnknownAs.NOTHING:
+            return self
+        if not rule.is_antitone:
+            return UnknownAs.NOTHING
+        return UnknownAs.TRUE if self is UnknownAs.FALSE else UnknownAs.FALSE
+
+
 class SetNode:
-    """Represents a plan or an operation whose objects are a set; with neither, the subject itself. With
-    `counts_unknown` the set has all objects on which it is not FALSE, else those on which it is TRUE."""
+    """Represents a plan or an operation whose objects are a set; with neither, the subject itself."""
 
-    __slots__ = ("branches", "counts_unknown", "plan", "waits", "wholes")
+    __slots__ = ("branches", "plan", "unknown_as", "waits", "wholes")
 
-    def __init__(self, plan: Plan | Operation | None, waits: bool, counts_unknown: bool) -> None:
+    def __init__(self, plan: Plan | Operation | None, waits: bool, unknown_as: UnknownAs) -> None:
         self.plan = plan
         self.waits = waits
-        self.counts_unknown = counts_unknown
+        self.unknown_as = unknown_as
         self.branches: list[SetNode] = []
         self.wholes: list[SetNode] = []
 
@@ -116,11 +145,11 @@ class _Connection:
     def __init__(self, graph: ReverseGraph, work: Work) -> None:
         self._graph = graph
         self._work = work
-        self._nodes: dict[tuple[ReverseNode, bool], SetNode] = {}
+        self._nodes: dict[tuple[ReverseNode, UnknownAs], SetNode] = {}
         self._fresh: list[tuple[ReverseNode, SetNode]] = []
         self._edges: dict[ReverseNode, list[tuple[AdjacencyKey, bool, ReverseEdge]]] = defaultdict(list)
         self._outgoing: dict[SetNode, dict[AdjacencyKey, tuple[bool, list[SetEdge]]]] = defaultdict(dict)
-        self.itself = SetNode(None, False, False)
+        self.itself = SetNode(None, False, UnknownAs.FALSE)
         self.roots: dict[Target, SetNode] = {}
         self.incoming: dict[SetNode, dict[AdjacencyKey, list[SetEdge]]] = defaultdict(lambda: defaultdict(list))
 
@@ -132,12 +161,13 @@ class _Connection:
         """Makes all nodes that the roots rest on, and returns whether their sets can be computed."""
         yield from self._collect_edges()
         for target, root in self._graph.roots.items():
-            self.roots[target] = self._node(root, counts_unknown=False)
+            self.roots[target] = self._node(root, UnknownAs.FALSE)
         while self._fresh:
             one, node = self._fresh.pop()
             if len(self._nodes) > MOST_NODES:
                 return False
-            if node.counts_unknown and isinstance(node.plan, Plan) and not node.plan.is_defined:
+            is_counted = node.unknown_as is not UnknownAs.FALSE
+            if is_counted and isinstance(node.plan, Plan) and not node.plan.is_defined:
                 return False
             self._connect(one, node)
             if self._work.needs_checkpoint:
@@ -147,9 +177,9 @@ class _Connection:
     def find_nodes(self, nodes: Sequence[ReverseNode]) -> Iterator[SetNode]:
         """Yields the nodes that were made for these."""
         for one in nodes:
-            for counts_unknown in (False, True):
-                if (one, counts_unknown) in self._nodes:
-                    yield self._nodes[one, counts_unknown]
+            for unknown_as in UnknownAs:
+                if (one, unknown_as) in self._nodes:
+                    yield self._nodes[one, unknown_as]
 
     def list_outgoing(self) -> Iterator[tuple[SetNode, Iterator[OutgoingEdges]]]:
         for origin, by_key in self._outgoing.items():
@@ -167,25 +197,25 @@ class _Connection:
                     if self._work.needs_checkpoint:
                         yield None
 
-    def _node(self, one: ReverseNode, counts_unknown: bool) -> SetNode:
+    def _node(self, one: ReverseNode, unknown_as: UnknownAs) -> SetNode:
         if one is self._graph.itself:
             return self.itself
-        node = self._nodes.get((one, counts_unknown))
+        node = self._nodes.get((one, unknown_as))
         if node is None:
-            node = self._nodes[one, counts_unknown] = SetNode(one.plan, one.waits, counts_unknown)
+            node = self._nodes[one, unknown_as] = SetNode(one.plan, one.waits, unknown_as)
             self._fresh.append((one, node))
             self._work.spend(1)
         return node
 
     def _connect(self, one: ReverseNode, node: SetNode) -> None:
         """Connects a node with all that it is made of."""
-        is_antitone = isinstance(node.plan, Operation) and not node.plan.rule.is_monotone
+        unknown_as = node.unknown_as.below(node.plan.rule) if isinstance(node.plan, Operation) else node.unknown_as
         for branch in one.branches:
-            below = self._node(branch, node.counts_unknown != is_antitone)
+            below = self._node(branch, unknown_as)
             node.branches.append(below)
             below.wholes.append(node)
         for key, names_wildcard, edge in self._edges.get(one, ()):
-            origin = self._node(edge.origin, node.counts_unknown)
+            origin = self._node(edge.origin, node.unknown_as)
             connected = SetEdge(origin, node, edge.place, edge.limit)
             self._outgoing[origin].setdefault(key, (names_wildcard, []))[1].append(connected)
             self.incoming[node][key].append(connected)

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 
 from pyroaring import BitMap
 
-from magistrate.engine.bitmaps.connected_graph import SetEdge, SetNode
+from magistrate.engine.bitmaps.connected_graph import SetEdge, SetNode, UnknownAs
 from magistrate.engine.bitmaps.object_sets import ObjectSet, ObjectSets
 from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_bitmap
 from magistrate.engine.cache.ids import IdTable
@@ -243,7 +243,7 @@ def _collect_edges(sets: ObjectSets, nodes: Sequence[SetNode]) -> Mapping[_Kind,
     nothing is reported."""
     edges: dict[_Kind, list[SetEdge]] = defaultdict(list)
     for node in nodes:
-        for key, found in sets.graph.incoming.get(node, {}).items() if not node.counts_unknown else ():
+        for key, found in sets.graph.incoming.get(node, {}).items() if node.unknown_as is not UnknownAs.TRUE else ():
             edges[key] += found
     return edges
 

@@ -183,13 +183,13 @@ class _SetSearch:
         plan = node.plan
         assert isinstance(plan, Operation)
         assert plan.rule.leaf is not None
-        leaf, least = plan.rule.leaf, UNKNOWN if node.counts_unknown else TRUE
+        leaf, includes = plan.rule.leaf, node.unknown_as.includes
         yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
         default, exceptions = leaf.list_objects(plan.type, self._subject.type, self._subject.id, self._conditions)
-        if default >= least:
+        if includes(default):
             self._add_all(node, is_explicit=False)
         assign = self._adjacency.table(plan.type).assign
-        numbers = BitMap([assign(id) for id, value in exceptions.items() if value >= least and id != WILDCARD])
+        numbers = BitMap([assign(id) for id, value in exceptions.items() if includes(value) and id != WILDCARD])
         self._itself = self._subject if numbers else self._itself
         self._add(node, numbers)
 
@@ -236,7 +236,7 @@ class _SetSearch:
             granting, unknown = yield from self._evaluate(index, reached.conditional)
             numbers |= granting
         for edge in outgoing.edges:
-            given = numbers | unknown if unknown and edge.target.counts_unknown else numbers
+            given = numbers | unknown if unknown and edge.target.unknown_as.includes(UNKNOWN) else numbers
             if given:
                 self._add_objects(edge.target, given, is_explicit and edge.limit is EXPLICIT)
 

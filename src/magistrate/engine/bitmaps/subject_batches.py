@@ -8,7 +8,7 @@ It finds access without a condition. Where a policy has no value, because it rea
 raised: such access is conditional."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 
 from pyroaring import BitMap
@@ -116,7 +116,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
             raise GivenUp
         self._work.spend(len(numbers) // SETS_FOR_A_NODE)
         for number in numbers:
-            union.unions[self._union(target, number, union.counts_unknown)] = None
+            union.unions[self._union(target, number, union.unknown_as)] = None
             if self._work.needs_checkpoint:
                 yield None
 
@@ -126,11 +126,13 @@ class SubjectBitmapSearch(SubjectSetSearch):
             raise GivenUp
         return numbers
 
-    def _find_leaf_set(self, leaf: Leaf, object: ObjectRef, least: Truth, of_type: TypeName | None) -> SubjectSet:
+    def _find_leaf_set(
+        self, leaf: Leaf, object: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
+    ) -> SubjectSet:
         default, _ = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
         if default is UNKNOWN:
             raise GivenUp
-        return super()._find_leaf_set(leaf, object, least, of_type)
+        return super()._find_leaf_set(leaf, object, includes, of_type)
 
     def _discard_entries(self) -> Checkpoints[None]:
         """Frees the entries that were looked up; later batches find them in the cache, as far as its capacity

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from pyroaring import BitMap
 
+from magistrate.engine.bitmaps.connected_graph import UnknownAs
 from magistrate.engine.cache.adjacency import AdjacencyKey, read_key
 from magistrate.engine.cache.ids import WILDCARD_NUMBER, IdTable
 from magistrate.engine.cache.subject_adjacency import AdjacentSubjects
@@ -113,18 +114,21 @@ class SubjectSet:
         return within - self.numbers if self.is_complement else within & self.numbers
 
 
+_REPORTED_FIRST = (UnknownAs.FALSE, UnknownAs.NOTHING, UnknownAs.TRUE)
+"""Has the kinds of nodes in the order in which one is taken for a report: nothing is reported below an exclusion."""
+
+
 class UnionNode(Linked):
     """Has what a plan on an object, and all that it leads to by alternatives, gives to subjects.
 
     `reached` has the numbers of the objects by plan, `direct` the subjects that warrants on these name, by their type:
-    WILDCARD_NUMBER stands for all. `unions` are others whose subjects it has as well. With `counts_unknown` it has
-    all subjects for which the plan is not FALSE, else those for which it is TRUE (see connected_graph.py). `set` is
-    that of the type being solved."""
+    WILDCARD_NUMBER stands for all. `unions` are others whose subjects it has as well. `unknown_as` is that of its
+    set (see connected_graph.py), and `set` that of the type being solved."""
 
-    __slots__ = ("counts_unknown", "direct", "operations", "pending", "reached", "set", "unions")
+    __slots__ = ("direct", "operations", "pending", "reached", "set", "unions", "unknown_as")
 
-    def __init__(self, counts_unknown: bool) -> None:
-        self.counts_unknown = counts_unknown
+    def __init__(self, unknown_as: UnknownAs) -> None:
+        self.unknown_as = unknown_as
         self.reached: dict[Plan, BitMap] = {}
         self.pending: dict[Plan, BitMap] = {}
         self.direct: dict[TypeName, BitMap] = {}
@@ -222,8 +226,8 @@ class SolvedSubjects:
     object: ObjectRef
     number: int
     roots: Mapping[RelationName, Plan]
-    unions: Mapping[tuple[Plan, int, bool], UnionNode]
-    operations: Mapping[tuple[Operation, int, bool], NodeOnObject]
+    unions: Mapping[tuple[Plan, int, UnknownAs], UnionNode]
+    operations: Mapping[tuple[Operation, int, UnknownAs], NodeOnObject]
     edges: Mapping[Plan, PlanEdges]
     entries: Mapping[AdjacencyKey, Mapping[int, AdjacentSubjects]]
     tables: Mapping[TypeName, IdTable]
@@ -235,5 +239,5 @@ class SolvedSubjects:
 
     def find_operation(self, operation: Operation, number: int) -> NodeOnObject:
         """Returns the node of a combination on an object that was reached."""
-        key = (operation, number)
-        return self.operations.get((*key, False)) or self.operations[*key, True]
+        keys = ((operation, number, unknown_as) for unknown_as in _REPORTED_FIRST)
+        return next(self.operations[key] for key in keys if key in self.operations)

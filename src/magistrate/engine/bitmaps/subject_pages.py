@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from pyroaring import BitMap
 
+from magistrate.engine.bitmaps.connected_graph import UnknownAs
 from magistrate.engine.bitmaps.object_pages import Entry, OrderedNumbers
 from magistrate.engine.bitmaps.subject_nodes import PlanEdges, SolvedSubjects, SubjectEdge, UnionNode, list_dependents
 from magistrate.engine.cache.adjacency import AdjacencyKey
@@ -150,7 +151,7 @@ class SubjectReports:
         """Computes the values, and reads the warrants that may be reported for these relations."""
         reached: dict[Plan, BitMap] = {}
         for union in self._sets.unions.values():
-            for plan, numbers in () if union.counts_unknown else union.reached.items():
+            for plan, numbers in () if union.unknown_as is UnknownAs.TRUE else union.reached.items():
                 reached[plan] = reached[plan] | numbers if plan in reached else numbers
             self._work.spend(1)
             if self._work.needs_checkpoint:

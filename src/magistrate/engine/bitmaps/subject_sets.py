@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from pyroaring import BitMap
 
+from magistrate.engine.bitmaps.connected_graph import UnknownAs
 from magistrate.engine.bitmaps.subject_nodes import (
     LeafNode,
     Node,
@@ -35,7 +36,7 @@ from magistrate.engine.cache.adjacency_reads import SubjectFetch
 from magistrate.engine.cache.ids import WILDCARD_NUMBER
 from magistrate.engine.cache.subject_adjacency import AdjacentSubjects, ReachedSubjects, SubjectIndex
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.truth import TRUE, UNKNOWN, Truth
+from magistrate.engine.evaluation.truth import Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.reverse_graph import IDS_AT_ONCE
 from magistrate.engine.lists.search import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans
@@ -99,8 +100,8 @@ class SubjectSetSearch:
         self._type_names = {*types}
         self._conditions = conditions
         self._work = work
-        self._unions: dict[tuple[Plan, int, bool], UnionNode] = {}
-        self._operations: dict[tuple[Operation, int, bool], NodeOnObject] = {}
+        self._unions: dict[tuple[Plan, int, UnknownAs], UnionNode] = {}
+        self._operations: dict[tuple[Operation, int, UnknownAs], NodeOnObject] = {}
         self._busy: dict[UnionNode, None] = {}
         self._object: ObjectRef | None = None
         self._itself: ObjectRef | None = None
@@ -129,7 +130,7 @@ class SubjectSetSearch:
         )
         nodes: list[Node] = [*self._unions.values(), *self._operations.values()]
         components = yield from self._find_components(nodes, _list_dependencies)
-        unions = [self._unions[plan, found.number, False] for plan in plans.values()]
+        unions = [self._unions[plan, found.number, UnknownAs.FALSE] for plan in plans.values()]
         yield from self._solve_components(components, None)
         if any(union.set.is_complement for union in unions):  # rows would rest on an exclusion alone
             raise GivenUp
@@ -146,7 +147,7 @@ class SubjectSetSearch:
         yield from prepare_plans(self._model, [(object.type, relation)], self._work)
         plan = self._model.plan(object.type, relation)
         number = self._fetch.adjacency.table(object.type).assign(object.id)
-        return plan, self._union(plan, number, counts_unknown=False)
+        return plan, self._union(plan, number, UnknownAs.FALSE)
 
     def _reach_all(self) -> Steps[None]:
         """Expands all that can be reached, and reads what it takes."""
@@ -156,19 +157,19 @@ class SubjectSetSearch:
             yield from self._propagate()
         yield from self._fetch.adjacency.pack_ids(self._work)
 
-    def _union(self, plan: Plan, number: int, counts_unknown: bool) -> UnionNode:
-        key = (plan, number, counts_unknown)
+    def _union(self, plan: Plan, number: int, unknown_as: UnknownAs) -> UnionNode:
+        key = (plan, number, unknown_as)
         union = self._unions.get(key)
         if union is None:
             self._charge_node()
-            union = self._unions[key] = UnionNode(counts_unknown)
+            union = self._unions[key] = UnionNode(unknown_as)
             self._add(union, plan, BitMap([number]))
         return union
 
-    def _operation(self, operation: Operation, number: int, counts_unknown: bool) -> Checkpoints[NodeOnObject]:
+    def _operation(self, operation: Operation, number: int, unknown_as: UnknownAs) -> Checkpoints[NodeOnObject]:
         """Returns the node of a combination, and makes those of all combinations nested in it."""
-        made: list[tuple[OperationNode, bool]] = []
-        waiting = [(operation, counts_unknown)]
+        made: list[tuple[OperationNode, UnknownAs]] = []
+        waiting = [(operation, unknown_as)]
         for one, unknown in waiting:  # grows during the loop
             key = (one, number, unknown)
             if key in self._operations:
@@ -183,7 +184,7 @@ class SubjectSetSearch:
                 yield None
             branches = [self._model.branch(one.type, branch) for branch in one.branches]
             node = self._operations[key] = OperationNode(one.rule, branches)
-            below = unknown if one.rule.is_monotone else not unknown
+            below = unknown.below(one.rule)
             made.append((node, below))
             waiting += ((branch, below) for branch in branches if isinstance(branch, Operation))
         for node, below in made:
@@ -193,22 +194,24 @@ class SubjectSetSearch:
                 else self._operations[branch, number, below]
                 for branch in node.plans
             ]
-        return self._operations[operation, number, counts_unknown]
+        return self._operations[operation, number, unknown_as]
 
-    def _leaf(self, operation: Operation, leaf: Leaf, number: int, counts_unknown: bool) -> Checkpoints[LeafNode]:
+    def _leaf(self, operation: Operation, leaf: Leaf, number: int, unknown_as: UnknownAs) -> Checkpoints[LeafNode]:
         yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
         object = ObjectRef(operation.type, self._fetch.adjacency.table(operation.type).find_id(number))
-        return LeafNode(partial(self._find_leaf_set, leaf, object, UNKNOWN if counts_unknown else TRUE))
+        return LeafNode(partial(self._find_leaf_set, leaf, object, unknown_as.includes))
 
-    def _find_leaf_set(self, leaf: Leaf, object: ObjectRef, least: Truth, of_type: TypeName | None) -> SubjectSet:
-        """Returns the subjects of a type for which the leaf has this value at least."""
+    def _find_leaf_set(
+        self, leaf: Leaf, object: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
+    ) -> SubjectSet:
+        """Returns the subjects of a type for which the leaf has a value that the set includes."""
         default, exceptions = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
         numbers = BitMap()
         if of_type is not None and exceptions:
             assign = self._fetch.adjacency.table(of_type).assign
-            numbers = BitMap([assign(id) for id, value in exceptions.items() if (value >= least) != (default >= least)])
+            numbers = BitMap([assign(id) for id, value in exceptions.items() if includes(value) != includes(default)])
             self._itself = object if object == self._object else self._itself
-        return SubjectSet(numbers, default >= least)
+        return SubjectSet(numbers, includes(default))
 
     def _charge_node(self) -> None:
         self._work.spend(1)
@@ -217,7 +220,7 @@ class SubjectSetSearch:
 
     def _add(self, union: UnionNode, plan: Plan, numbers: BitMap) -> None:
         """Adds objects on which the plan grants what the union has."""
-        if WILDCARD_NUMBER in numbers or (union.counts_unknown and not plan.is_defined):
+        if WILDCARD_NUMBER in numbers or (union.unknown_as is not UnknownAs.FALSE and not plan.is_defined):
             raise GivenUp
         reached = union.reached.get(plan)
         new = numbers if reached is None else numbers - reached
@@ -251,7 +254,7 @@ class SubjectSetSearch:
                 self._add(union, branch, numbers)
                 continue
             for number in numbers:
-                node = yield from self._operation(branch, number, union.counts_unknown)
+                node = yield from self._operation(branch, number, union.unknown_as)
                 union.operations[node] = None
                 if self._work.needs_checkpoint:
                     yield None
@@ -292,9 +295,9 @@ class SubjectSetSearch:
     def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
         """Returns the subjects of the warrants that count."""
         yield from self._conditions.evaluate_each(warrants)
-        least, numbers = UNKNOWN if union.counts_unknown else TRUE, BitMap()
+        numbers, includes = BitMap(), union.unknown_as.includes
         for warrant in warrants:
-            if self._conditions.value(warrant) >= least:
+            if includes(self._conditions.value(warrant)):
                 numbers.add(index.subjects.assign(warrant.subject_id))
         self._work.spend(len(warrants))
         return numbers

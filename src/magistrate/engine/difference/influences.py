@@ -6,7 +6,7 @@ below an odd number of exclusions.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
 from magistrate.engine.evaluation.work import Work
@@ -112,11 +112,11 @@ class Influences:
                 yield None
 
     def _add_rule(self, of_type: TypeName, relation: RelationName, rule: Rule, work: Work) -> Checkpoints[None]:
-        waiting = [(rule, False)]
+        waiting: list[tuple[Rule, Set[bool]]] = [(rule, {False})]
         while waiting:
-            one, is_opposite = waiting.pop()
-            waiting += [(inner, is_opposite is one.is_monotone) for inner in one.rules]
-            if not one.rules:
+            one, opposite = waiting.pop()
+            waiting += [(inner, _find_opposites(one, opposite)) for inner in one.rules]
+            for is_opposite in opposite if not one.rules else ():
                 self._add_references(of_type, Dependent(relation, is_opposite), one)
             work.spend(1)
             if work.needs_checkpoint:
@@ -166,6 +166,13 @@ class Influences:
             if work.needs_checkpoint:
                 yield None
         return relevant
+
+
+def _find_opposites(rule: Rule, opposite: Set[bool]) -> Set[bool]:
+    """Returns whether a relation may be opposite to one within a rule, given whether it may be so to the rule."""
+    if rule.is_monotone:
+        return opposite
+    return {not one for one in opposite} if rule.is_antitone else {False, True}
 
 
 def _distinct_types(models: Sequence[Model]) -> Iterator[ObjectType]:

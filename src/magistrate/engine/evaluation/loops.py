@@ -15,11 +15,11 @@ from collections.abc import Generator, Sequence
 from functools import partial
 from typing import TypeVar
 
-from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode, OperandCounts
+from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.nesting import fold
-from magistrate.engine.rules.rule import Bounds
+from magistrate.engine.rules.rule import Bounds, OperandCounter
 
 EDGES_FOR_A_NODE = 4
 """Counts the edges that take as much work as one node."""
@@ -78,7 +78,8 @@ def _ends_of(unsettled: Bounds, node: CheckNode, ends: Sequence[Bounds]) -> Boun
         return node.value, node.value
     if isinstance(node.plan, Operation):
         lows, highs = zip(*ends, strict=True)
-        return node.plan.rule.bounds(node.list_operands(lows), node.list_operands(highs))
+        rule, limits = node.plan.rule, [edge.limit for edge in node.edges]
+        return rule.bounds(rule.list_operands(node.floor, limits, lows), rule.list_operands(node.floor, limits, highs))
     if node.plan.relation is not None:
         return unsettled
     low, high = node.floor, node.floor
@@ -101,7 +102,7 @@ class _LeastFixpoint:
     def __init__(self, nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]) -> None:
         self.values: dict[CheckNode, Truth] = dict.fromkeys(nodes, FALSE)
         self._barriers = barriers
-        self._operands: dict[CheckNode, OperandCounts] = {}
+        self._operands: dict[CheckNode, OperandCounter] = {}
         self._raised: deque[CheckNode] = deque()
         self._passed: dict[CheckNode, Truth] = {}
         """Has the values that the parents of a node know of; FALSE for the others."""
@@ -134,7 +135,7 @@ class _LeastFixpoint:
         parent = edge.node
         operands = self._operands.get(parent)
         if operands is not None:
-            operands.replace(edge, before, value)
+            operands.replace(edge.limit, before, value)
             self._raise(parent, operands.compute_value())
         elif parent in self.values and parent not in self._barriers:
             self._raise(parent, min(edge.limit, value))
@@ -145,14 +146,14 @@ class _LeastFixpoint:
             self._raised.append(node)
 
 
-def _count_operands(node: CheckNode, plan: Operation) -> Settling[OperandCounts]:
+def _count_operands(node: CheckNode, plan: Operation) -> Settling[OperandCounter]:
     """Returns the operands of a combination while all of its undecided children are FALSE."""
-    counts = OperandCounts(plan.rule, node.floor)
+    operands = plan.rule.count_operands(node.floor)
     for number, edge in enumerate(node.edges, 1):
-        counts.add(edge, FALSE if edge.child.value is None else edge.child.value)
+        operands.add(edge.limit, FALSE if edge.child.value is None else edge.child.value)
         if not number % EDGES_AT_ONCE:
             yield EDGES_AT_ONCE // EDGES_FOR_A_NODE
-    return counts
+    return operands
 
 
 def find_open_nodes(roots: Sequence[CheckNode]) -> Settling[tuple[list[CheckNode], int]]:

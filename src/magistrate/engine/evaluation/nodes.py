@@ -7,7 +7,7 @@ from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, 
 from magistrate.engine.evaluation.work import Container, Linked
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName
-from magistrate.engine.rules.rule import Combined
+from magistrate.engine.rules.rule import OperandCounter
 from magistrate.engine.warrants.warrant import Warrant
 
 FEW_EDGES = 20
@@ -28,39 +28,6 @@ class CheckEdge:
         self.child = child
         self.limit = limit
         self.warrant = warrant
-
-
-class OperandCounts:
-    """Counts the operands of a combination by their values, so that a child that gets another value takes one step,
-    however many children there are. What they combine to depends on which values there are, not on how many have
-    them."""
-
-    __slots__ = ("_counts", "_rule")
-
-    def __init__(self, rule: Combined, floor: Truth) -> None:
-        self._rule = rule
-        self._counts = [0] * len(Truth)
-        if rule.quantifier is not None:
-            self._counts[floor] = 1
-
-    def add(self, edge: CheckEdge, value: Truth) -> None:
-        """Adds a child with this value."""
-        self._counts[self._weigh(edge, value)] += 1
-
-    def replace(self, edge: CheckEdge, before: Truth, value: Truth) -> None:
-        """Replaces the value that a child had before."""
-        self._counts[self._weigh(edge, before)] -= 1
-        self._counts[self._weigh(edge, value)] += 1
-
-    def compute_value(self) -> Truth:
-        return self._rule.combine([value for value in _VALUES if self._counts[value]])
-
-    def _weigh(self, edge: CheckEdge, value: Truth) -> Truth:
-        quantifier = self._rule.quantifier
-        return value if quantifier is None else quantifier.weigh(edge.limit, value)
-
-
-_VALUES = tuple(Truth)
 
 
 class CheckNode(Linked):
@@ -96,7 +63,7 @@ class CheckNode(Linked):
         self.edges: list[CheckEdge] = []
         self.parents: list[CheckEdge] = []
         self.open_children = 0
-        self.operands: OperandCounts | None = None
+        self.operands: OperandCounter | None = None
         self.reason: tuple[Warrant | None, CheckEdge | None] = (None, None)
         self.length = 0
         self.is_needed = False
@@ -147,7 +114,7 @@ class CheckNode(Linked):
         assert child_value is not None
         if isinstance(self.plan, Operation):
             operands = self.operands or self._begin_operands(self.plan)
-            operands.replace(edge, UNKNOWN, child_value)
+            operands.replace(edge.limit, UNKNOWN, child_value)
             if child_value is self.plan.rule.decisive or not self.open_children:
                 value = operands.compute_value()
                 if value in (TRUE, FALSE) or not self.open_children:
@@ -161,19 +128,11 @@ class CheckNode(Linked):
                 self.value = self.floor
         return self.value is not None
 
-    def _begin_operands(self, plan: Operation) -> OperandCounts:
-        operands = self.operands = OperandCounts(plan.rule, self.floor)
+    def _begin_operands(self, plan: Operation) -> OperandCounter:
+        operands = self.operands = plan.rule.count_operands(self.floor)
         for edge in self.edges:
-            operands.add(edge, UNKNOWN)
+            operands.add(edge.limit, UNKNOWN)
         return operands
-
-    def list_operands(self, values: Sequence[Truth]) -> Sequence[Truth]:
-        """Returns what a combination combines, given a value for each of its children."""
-        quantifier = self.plan.rule.quantifier if isinstance(self.plan, Operation) else None
-        if quantifier is None:
-            return values
-        weighed = (quantifier.weigh(edge.limit, value) for edge, value in zip(self.edges, values, strict=True))
-        return [self.floor, *weighed]
 
     def _rest_on(self, edge: CheckEdge) -> None:
         self.reason = (None, edge)

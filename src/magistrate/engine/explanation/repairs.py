@@ -9,6 +9,7 @@ count as false until their lists are known.
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
+from itertools import chain
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -35,6 +36,7 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName, WarrantNames
 from magistrate.engine.policy.named_policies import NO_WARRANT
+from magistrate.engine.rules.rule import Requirement
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 
 LinkKind = tuple[RelationName, TypeName]
@@ -183,27 +185,31 @@ class RepairCollector:
             for edge in goal.node.edges:
                 if edge.warrant is not None and edge.warrant.subject_relation == edge.child.relation:
                     self._usersets.add(edge.child)
-                child = self._child_goal(goal, edge)
-                if child is None or child in self._sets:
-                    continue
-                if len(goals) == MOST_GOALS:
-                    self.is_cut = True
-                else:
-                    self._sets[child] = [] if child.holds else [NO_CHANGE]
-                    goals.append(child)
+                for child in self._child_goals(goal, edge):
+                    if child in self._sets:
+                        continue
+                    if len(goals) == MOST_GOALS:
+                        self.is_cut = True
+                    else:
+                        self._sets[child] = [] if child.holds else [NO_CHANGE]
+                        goals.append(child)
             yield from self._charge(1 + len(goal.node.edges) // EDGES_FOR_A_NODE)
         return goals
 
-    def _child_goal(self, goal: _Goal, edge: CheckEdge) -> _Goal | None:
-        """Returns what a goal needs of a child, or None if it needs nothing."""
+    def _child_goals(self, goal: _Goal, edge: CheckEdge) -> Sequence[_Goal]:
+        """Returns what a goal may need of a child."""
         if _is_met(goal):
-            return None
+            return ()
         plan = goal.node.plan
+        if isinstance(plan, Operation) and plan.links:
+            return [_Goal(edge.child, goal.holds)]
         if isinstance(plan, Operation):
-            return _Goal(edge.child, goal.holds if plan.links else plan.rule.require(goal.holds).value is TRUE)
+            requirements = plan.rule.require(goal.holds)
+            needed = {True: any(one.holding for one in requirements), False: any(one.failing for one in requirements)}
+            return [_Goal(edge.child, holds) for holds, is_needed in needed.items() if is_needed]
         if not goal.holds and (edge.limit is FALSE or edge.child.value in (FALSE, None)):
-            return None
-        return _Goal(edge.child, goal.holds)
+            return ()
+        return [_Goal(edge.child, goal.holds)]
 
     def _note_changes(self, goals: Iterable[_Goal]) -> Generator[None, Any, None]:
         """Fixes the order of all changes, the nearest goals first."""
@@ -302,9 +308,8 @@ class RepairCollector:
         if condition is not None:
             return self._of_policies.get((condition.number, goal.holds), [])
         if isinstance(plan, Operation):
-            requirement = plan.rule.require(goal.holds)
-            needed = [self._find(edge.child, requirement.value is TRUE) for edge in node.edges]
-            return self._some_of(needed, requirement.count)
+            each = [self._meet(requirement, node) for requirement in plan.rule.require(goal.holds)]
+            return each[0] if len(each) == 1 else self._keep_smallest(chain.from_iterable(each))
         return self._allow(node, plan) if goal.holds else self._exclude(node, plan)
 
     def _find_condition(self, plan: Plan | Operation) -> Warrant | None:
@@ -387,14 +392,20 @@ class RepairCollector:
             return [NO_CHANGE]
         return self._of_policies.get((warrant.number, wanted is TRUE), [])
 
-    def _some_of(self, needed: Sequence[Sets], count: int) -> Sets:
-        """Returns the sets after which at least `count` of the goals with these sets are met."""
-        by_count: list[Sets] = [[NO_CHANGE], *([] for _ in range(count))]
-        spare = len(needed) - count
-        for place, sets in enumerate(needed):
-            for met in range(min(count, place + 1), max(0, place - spare), -1):
-                by_count[met] = self._keep_smallest([*by_count[met], *self._both(by_count[met - 1], sets)])
-        return by_count[count]
+    def _meet(self, requirement: Requirement, node: CheckNode) -> Sets:
+        """Returns the sets after which as many children hold, and as many others do not, as the requirement says."""
+        by_count: dict[Requirement, Sets] = {Requirement(0, 0): [NO_CHANGE]}
+        for place, edge in enumerate(node.edges):
+            holding = self._find(edge.child, True) if requirement.holding else []
+            failing = self._find(edge.child, False) if requirement.failing else []
+            for met in _count_met(requirement, place + 1, len(node.edges)):
+                sets = [*by_count.get(met, ())]
+                if met.holding:
+                    sets += self._both(by_count.get(met._replace(holding=met.holding - 1), []), holding)
+                if met.failing:
+                    sets += self._both(by_count.get(met._replace(failing=met.failing - 1), []), failing)
+                by_count[met] = self._keep_smallest(sets)
+        return by_count.get(requirement, [])
 
     def _both(self, one: Sets, other: Sets) -> Sets:
         if other == [NO_CHANGE]:
@@ -427,6 +438,16 @@ def overrides(plan: Plan | Operation, relation: RelationName) -> bool:
         and relation == plan.relation
         and any(isinstance(branch, Operation) for branch in plan.branches)
     )
+
+
+def _count_met(requirement: Requirement, examined: int, count: int) -> Iterator[Requirement]:
+    """Yields what may have been met by the last of so many examined children, of `count`, the most first: the others
+    can still meet the rest."""
+    least = requirement.holding + requirement.failing - (count - examined)
+    for holding in range(min(requirement.holding, examined), -1, -1):
+        for failing in range(min(requirement.failing, examined - holding), -1, -1):
+            if holding + failing >= max(1, least):
+                yield Requirement(holding, failing)
 
 
 def _is_met(goal: _Goal) -> bool:

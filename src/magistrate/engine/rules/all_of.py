@@ -5,7 +5,9 @@ from typing import ClassVar
 
 from pyroaring import BitMap
 
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
+from magistrate.engine.evaluation.truth import FALSE, Truth
+from magistrate.engine.rules.operand_counts import DistinctOperands
+from magistrate.engine.rules.operator_words import OperatorWords
 from magistrate.engine.rules.rule import Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
 
@@ -13,7 +15,12 @@ from magistrate.engine.rules.rule_operator import RuleOperator
 class AllOf(RuleOperator):
     __slots__ = ()
     keyword: ClassVar[str] = "allOf"
+    words: ClassVar[OperatorWords] = OperatorWords(
+        "all_of", fga="all_of", between=" and ", before="", phrase="all of these"
+    )
     decisive: ClassVar[Truth] = FALSE
+    is_monotone: ClassVar[bool] = True
+    is_antitone: ClassVar[bool] = False
 
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
@@ -23,9 +30,12 @@ class AllOf(RuleOperator):
     def combine_sets(sets: Sequence[BitMap], within: BitMap) -> BitMap:
         return BitMap.intersection(*sets)
 
+    def count_operands(self, floor: Truth) -> DistinctOperands:
+        return DistinctOperands(self.combine)
+
     def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
         """Returns every place: all rules are needed, and of a denial people want to see which do hold."""
         return range(len(values))
 
-    def require(self, holds: bool) -> Requirement:
-        return Requirement(len(self.rules), TRUE) if holds else Requirement(1, FALSE)
+    def require(self, holds: bool) -> Sequence[Requirement]:
+        return [Requirement(len(self.rules), 0) if holds else Requirement(0, 1)]

@@ -5,7 +5,9 @@ from typing import ClassVar
 
 from pyroaring import BitMap
 
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
+from magistrate.engine.evaluation.truth import TRUE, Truth
+from magistrate.engine.rules.operand_counts import DistinctOperands
+from magistrate.engine.rules.operator_words import OperatorWords
 from magistrate.engine.rules.rule import BranchCollector, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
 
@@ -13,7 +15,12 @@ from magistrate.engine.rules.rule_operator import RuleOperator
 class AnyOf(RuleOperator):
     __slots__ = ()
     keyword: ClassVar[str] = "anyOf"
+    words: ClassVar[OperatorWords] = OperatorWords(
+        "any_of", fga="any_of", between=" or ", before="", phrase="one of these"
+    )
     decisive: ClassVar[Truth] = TRUE
+    is_monotone: ClassVar[bool] = True
+    is_antitone: ClassVar[bool] = False
 
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
@@ -23,13 +30,16 @@ class AnyOf(RuleOperator):
     def combine_sets(sets: Sequence[BitMap], within: BitMap) -> BitMap:
         return BitMap.union(*sets)
 
+    def count_operands(self, floor: Truth) -> DistinctOperands:
+        return DistinctOperands(self.combine)
+
     def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
         """Returns the first rule that holds, or every place if none does."""
         holding = self.reasons(values)
         return holding[:1] or range(len(values))
 
-    def require(self, holds: bool) -> Requirement:
-        return Requirement(1, TRUE) if holds else Requirement(len(self.rules), FALSE)
+    def require(self, holds: bool) -> Sequence[Requirement]:
+        return [Requirement(1, 0) if holds else Requirement(0, len(self.rules))]
 
     def join(self, branches: BranchCollector) -> None:
         """Adds its rules, which are alternatives themselves, so that nothing of the rule itself is left to be

@@ -18,6 +18,7 @@ class Arrow:
 
     rules: ClassVar[tuple[Rule, ...]] = ()
     is_monotone: ClassVar[bool] = True
+    is_antitone: ClassVar[bool] = False
     size: ClassVar[int] = 1
 
     relation: RelationName

@@ -14,6 +14,7 @@ class Computed:
 
     rules: ClassVar[tuple[Rule, ...]] = ()
     is_monotone: ClassVar[bool] = True
+    is_antitone: ClassVar[bool] = False
     size: ClassVar[int] = 1
 
     relation: RelationName

@@ -13,6 +13,7 @@ class Direct:
 
     rules: ClassVar[tuple[Rule, ...]] = ()
     is_monotone: ClassVar[bool] = True
+    is_antitone: ClassVar[bool] = False
     size: ClassVar[int] = 0
 
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth, negate
 from magistrate.engine.names import RelationName, TypeName
+from magistrate.engine.rules.operand_counts import DistinctOperands
 from magistrate.engine.rules.rule import (
     Bounds,
     BranchCollector,
@@ -31,6 +32,7 @@ class ForAll:
     rules: ClassVar[tuple[Rule, ...]] = ()
     is_monotone: ClassVar[bool] = True
     """It is: a linked object on which more is granted never takes anything away. A further link may."""
+    is_antitone: ClassVar[bool] = False
     size: ClassVar[int] = 1
     leaf: ClassVar[None] = None
     decisive: ClassVar[Truth] = FALSE
@@ -65,6 +67,12 @@ class ForAll:
         the relation on it."""
         return max(negate(limit), value)
 
+    def count_operands(self, floor: Truth) -> "_LinkCounts":
+        return _LinkCounts(floor)
+
+    def list_operands(self, floor: Truth, limits: Sequence[Truth], values: Sequence[Truth]) -> Sequence[Truth]:
+        return [floor, *map(self.weigh, limits, values)]
+
     def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
         return self.combine(lows), self.combine(highs)
 
@@ -75,8 +83,9 @@ class ForAll:
         """Returns the objects on which the relation does not hold; every place if it holds on all."""
         return [place for place, value in enumerate(values) if value is not TRUE] or range(len(values))
 
-    def require(self, holds: bool) -> Requirement:
-        return Requirement(1, TRUE if holds else FALSE)
+    def require(self, holds: bool) -> Sequence[Requirement]:
+        """Returns nothing: its operands are links, which change, too (explanation/repairs.py)."""
+        return ()
 
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
         return RuleDefinition(for_all=self.relation, of_type=self.of_type, with_relation=self.with_relation)
@@ -89,3 +98,20 @@ class ForAll:
 
     def join(self, branches: BranchCollector) -> None:
         branches.add_operation(self)
+
+
+class _LinkCounts(DistinctOperands):
+    """Counts links by what they contribute, besides the value with which the rule begins."""
+
+    __slots__ = ()
+
+    def __init__(self, floor: Truth) -> None:
+        super().__init__(ForAll.combine)
+        self._counts[floor] = 1
+
+    def add(self, limit: Truth, value: Truth) -> None:
+        self._counts[ForAll.weigh(limit, value)] += 1
+
+    def replace(self, limit: Truth, before: Truth, value: Truth) -> None:
+        self._counts[ForAll.weigh(limit, before)] -= 1
+        self._counts[ForAll.weigh(limit, value)] += 1

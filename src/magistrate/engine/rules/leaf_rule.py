@@ -11,12 +11,14 @@ from typing import ClassVar
 
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.names import ObjectId, PolicyName, TypeName
+from magistrate.engine.rules.operand_counts import DistinctOperands
 from magistrate.engine.rules.rule import (
     Bounds,
     BranchCollector,
     CheckedNames,
     LeafValues,
     NamedConditions,
+    OperandCounter,
     Requirement,
     Rule,
 )
@@ -27,6 +29,7 @@ class LeafRule:
 
     rules: ClassVar[tuple[Rule, ...]] = ()
     is_monotone: ClassVar[bool] = True
+    is_antitone: ClassVar[bool] = False
     size: ClassVar[int] = 1
     quantifier: ClassVar[None] = None
     decisive: ClassVar[Truth] = TRUE
@@ -64,6 +67,13 @@ class LeafRule:
     def combine(values: Iterable[Truth]) -> Truth:
         return max(values, default=FALSE)
 
+    def count_operands(self, floor: Truth) -> OperandCounter:
+        """Returns a counter for no operands, which a leaf has none of."""
+        return DistinctOperands(self.combine)
+
+    def list_operands(self, floor: Truth, limits: Sequence[Truth], values: Sequence[Truth]) -> Sequence[Truth]:
+        return values
+
     def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
         return self.combine(lows), self.combine(highs)
 
@@ -73,8 +83,8 @@ class LeafRule:
     def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
         return ()
 
-    def require(self, holds: bool) -> Requirement:
-        return Requirement(1, TRUE if holds else FALSE)
+    def require(self, holds: bool) -> Sequence[Requirement]:
+        return ()
 
     def dependency(self) -> None:
         return None

@@ -5,7 +5,9 @@ from typing import ClassVar
 
 from pyroaring import BitMap
 
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth, negate
+from magistrate.engine.evaluation.truth import TRUE, UNDEFINED, UNKNOWN, Truth, negate
+from magistrate.engine.rules.operand_counts import DistinctOperands
+from magistrate.engine.rules.operator_words import OperatorWords
 from magistrate.engine.rules.rule import Bounds, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
 
@@ -13,8 +15,12 @@ from magistrate.engine.rules.rule_operator import RuleOperator
 class NoneOf(RuleOperator):
     __slots__ = ()
     keyword: ClassVar[str] = "noneOf"
+    words: ClassVar[OperatorWords] = OperatorWords(
+        "none_of", fga="none_of", between=" and ", before="not ", phrase="none of these"
+    )
     decisive: ClassVar[Truth] = TRUE
     is_monotone: ClassVar[bool] = False
+    is_antitone: ClassVar[bool] = True
 
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
@@ -34,6 +40,9 @@ class NoneOf(RuleOperator):
         """Returns no place, because the combination holds by the absence of warrants."""
         return ()
 
+    def count_operands(self, floor: Truth) -> DistinctOperands:
+        return DistinctOperands(self.combine)
+
     def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
         """Returns the rules that hold, which exclude the subject; else those that are unknown, else every place."""
         for value in (TRUE, UNKNOWN, UNDEFINED):
@@ -41,5 +50,5 @@ class NoneOf(RuleOperator):
                 return places
         return range(len(values))
 
-    def require(self, holds: bool) -> Requirement:
-        return Requirement(len(self.rules), FALSE) if holds else Requirement(1, TRUE)
+    def require(self, holds: bool) -> Sequence[Requirement]:
+        return [Requirement(0, len(self.rules)) if holds else Requirement(1, 0)]

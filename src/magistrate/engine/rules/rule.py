@@ -35,12 +35,12 @@ class Dependency:
     negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """Represents what gives a combination a value: at least `count` of its rules have `value`."""
+class Requirement(NamedTuple):
+    """Represents what gives a combination a value, whatever its other rules are: at least `holding` of its rules are
+    TRUE, and at least `failing` are FALSE."""
 
-    count: int
-    value: Truth
+    holding: int
+    failing: int
 
 
 Bounds = tuple[Truth, Truth]
@@ -114,6 +114,26 @@ class Quantifier(Protocol):
     def weigh(self, limit: Truth, value: Truth) -> Truth: ...
 
 
+class OperandCounter(Protocol):
+    """Counts the operands of one combination while their values become known (see operand_counts.py).
+
+    Each operand comes with `limit`, the value of the conditions of the warrant that links it; it is TRUE within one
+    object.
+    """
+
+    def add(self, limit: Truth, value: Truth) -> None:
+        """Adds an operand with this value."""
+        ...
+
+    def replace(self, limit: Truth, before: Truth, value: Truth) -> None:
+        """Replaces the value that an operand had before."""
+        ...
+
+    def compute_value(self) -> Truth:
+        """Returns the value of the combination of all operands."""
+        ...
+
+
 class Combined(Protocol):
     """Represents a rule that is no mere alternative: one over rules, decided from their values (see rule_operator.py),
     a quantifier, or a leaf."""
@@ -138,8 +158,20 @@ class Combined(Protocol):
     @property
     def is_monotone(self) -> bool: ...
 
+    @property
+    def is_antitone(self) -> bool: ...
+
     def combine(self, values: Iterable[Truth]) -> Truth:
-        """Returns the value of the combination. It depends on which values there are, not on their order and number."""
+        """Returns the value of the combination. It depends on how many operands have which value, not on their
+        order."""
+        ...
+
+    def count_operands(self, floor: Truth) -> OperandCounter:
+        """Returns a counter without operands; `floor` is the value with which a quantifier begins."""
+        ...
+
+    def list_operands(self, floor: Truth, limits: Sequence[Truth], values: Sequence[Truth]) -> Sequence[Truth]:
+        """Returns what `combine` and `bounds` take, given the limit and the value of each operand."""
         ...
 
     def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds: ...
@@ -148,7 +180,7 @@ class Combined(Protocol):
 
     def explain(self, values: Sequence[Truth | None]) -> Sequence[int]: ...
 
-    def require(self, holds: bool) -> Requirement: ...
+    def require(self, holds: bool) -> Sequence[Requirement]: ...
 
     def describe(self) -> str: ...
 
@@ -178,8 +210,9 @@ class Rule(Protocol):
     """Represents one operator with all its operations; rules are values, compared by content.
 
     Each covers itself alone: callers continue with `rules`, the rules within it, without recursion (see
-    rules/__init__.py). `is_monotone` is false when it may hold because one of them does not. `size` counts the rules
-    written in it, itself included; an empty rule counts as none.
+    rules/__init__.py). `is_monotone` says that it never loses value when one of them gains some, `is_antitone` that it
+    never gains any then; both may be false. `size` counts the rules written in it, itself included; an empty rule
+    counts as none.
     """
 
     @property
@@ -187,6 +220,9 @@ class Rule(Protocol):
 
     @property
     def is_monotone(self) -> bool: ...
+
+    @property
+    def is_antitone(self) -> bool: ...
 
     @property
     def size(self) -> int: ...

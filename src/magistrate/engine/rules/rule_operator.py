@@ -1,7 +1,8 @@
-"""Defines what anyOf, allOf and noneOf share: a keyword over one rule or more.
+"""Defines what operators over rules share: a keyword over one rule or more.
 
 Everything that depends on the operator is a member of its class, so that no other code has to know it: checks, both
-lists, the graph cache and the settling of cycles ask the operator.
+lists, the graph cache, cycles, explanations, texts and the command line ask the operator. What has no value here is a
+part that each operator must define; the registry refuses one that lacks it (rules/__init__.py).
 """
 
 from abc import abstractmethod
@@ -12,7 +13,9 @@ from typing import ClassVar
 from pyroaring import BitMap
 
 from magistrate.engine.evaluation.truth import TRUE, Truth
-from magistrate.engine.rules.rule import Bounds, BranchCollector, Requirement, Rule, RuleDefinition
+from magistrate.engine.rules.operand_counts import OperandCounts
+from magistrate.engine.rules.operator_words import OperatorWords
+from magistrate.engine.rules.rule import Bounds, BranchCollector, OperandCounter, Requirement, Rule, RuleDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +25,15 @@ class RuleOperator:
     quantifier: ClassVar[None] = None
     leaf: ClassVar[None] = None
     keyword: ClassVar[str]
+    """Names the operator in JSON and in explanations."""
+    words: ClassVar[OperatorWords]
     decisive: ClassVar[Truth]
     """Holds the value of a rule upon which the combination may be decided before all of its rules are."""
-    is_monotone: ClassVar[bool] = True
+    is_monotone: ClassVar[bool]
     """Tells whether a rule that gains value never makes the combination lose any, and whether it holds depends only on
     which rules hold. A combination that is not monotone is decided after all of its rules."""
+    is_antitone: ClassVar[bool]
+    """Tells whether a rule that gains value never makes the combination gain any, as with noneOf."""
 
     rules: tuple[Rule, ...]
     size: int = field(init=False, compare=False, repr=False)
@@ -62,7 +69,7 @@ class RuleOperator:
     @staticmethod
     @abstractmethod
     def combine(values: Iterable[Truth]) -> Truth:
-        """Returns the value of the combination, given those of its rules in written order.
+        """Returns the value of the combination, given that of each of its rules, in any order.
 
         With UNKNOWN for some of them it is TRUE or FALSE only if it is so whatever their values are.
         """
@@ -72,6 +79,16 @@ class RuleOperator:
     def combine_sets(sets: Sequence[BitMap], within: BitMap) -> BitMap:
         """Returns the ids for which the combination is TRUE, given those for which each of its rules is, in written
         order. The rules are TRUE or FALSE for each of the ids `within`, among which all of these are."""
+
+    def count_operands(self, floor: Truth) -> OperandCounter:
+        """Returns a counter without operands.
+
+        It hands `combine` the value of every operand. An operator that does not need them all has a faster one.
+        """
+        return OperandCounts(self.combine)
+
+    def list_operands(self, floor: Truth, limits: Sequence[Truth], values: Sequence[Truth]) -> Sequence[Truth]:
+        return values
 
     def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
         """Returns the least and the greatest value of the combination when that of each rule lies between two values.
@@ -95,8 +112,8 @@ class RuleOperator:
         like that of `reasons`."""
 
     @abstractmethod
-    def require(self, holds: bool) -> Requirement:
-        """Returns what is enough for the combination to be TRUE, or to be FALSE, whatever its other rules are."""
+    def require(self, holds: bool) -> Sequence[Requirement]:
+        """Returns what makes the combination TRUE, or FALSE: any one of these is enough."""
 
     def describe(self) -> str:
         return self.keyword
