@@ -20,8 +20,9 @@ from benchmarks.datasets.dataset import Check
 from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
-from magistrate.api.http.fast_path import FastPath, PendingRequest
+from magistrate.api.http.fast_path import FastPath
 from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.pipeline import BegunRequest
 from magistrate.api.routes import ROUTES
 from magistrate.api.service import Service
 from magistrate.engine.evaluation import check as engine
@@ -123,7 +124,7 @@ def _count_request(service: Service, path: str, body: object) -> int:
     }
     raw = [(name.encode(), value.encode()) for name, value in headers.items()]
     first = fast_path.begin_request(b"POST", path.encode(), raw)
-    assert isinstance(first, PendingRequest)
+    assert isinstance(first, BegunRequest)
 
     def answer() -> bytes | None:
         pending = fast_path.begin(first.head)

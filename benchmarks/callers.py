@@ -19,8 +19,9 @@ from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.api.auth.callers import list_secrets
-from magistrate.api.http.fast_path import FastPath, PendingRequest
+from magistrate.api.http.fast_path import FastPath
 from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.pipeline import BegunRequest
 from magistrate.api.http.rate_limits import RateLimit, open_slots
 from magistrate.api.routes import ROUTES
 from magistrate.api.service import Service
@@ -158,7 +159,7 @@ def _count_check(service: Service, secret: str) -> int:
 
     def check() -> bytes | None:
         pending = fast_path.begin_request(b"POST", b"/v2/check", headers)
-        return fast_path.answer(pending, BODY, []) if isinstance(pending, PendingRequest) else None
+        return fast_path.answer(pending, BODY, []) if isinstance(pending, BegunRequest) else None
 
     return count_steps(check)
 

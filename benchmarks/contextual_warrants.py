@@ -18,8 +18,9 @@ from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate.api.endpoints.public import JSON
-from magistrate.api.http.fast_path import FastPath, PendingRequest
+from magistrate.api.http.fast_path import FastPath
 from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.pipeline import BegunRequest
 from magistrate.api.routes import ROUTES
 from magistrate.api.service import Service
 from magistrate.engine.evaluation import evaluation as engine
@@ -146,7 +147,7 @@ def _count_checks(service: Service, checked: Check, number: int, groups: Sequenc
     first = fast_path.begin_request(
         b"POST", b"/v2/check", [(name.encode(), value.encode()) for name, value in headers.items()]
     )
-    assert isinstance(first, PendingRequest)
+    assert isinstance(first, BegunRequest)
     waiting, head = iter(bodies), first.head
 
     def answer() -> bytes | None:

@@ -57,7 +57,9 @@ def _microseconds_of(make_ledger: Callable[[], Ledger]) -> float:
     async def measured() -> float:
         ledger = make_ledger()
         took = timeit.repeat(
-            lambda: ledger.record_answer("POST", CHECK.path, CHECK.path, 200, REQUEST_ID, 0.0), number=CALLS, repeat=5
+            lambda: ledger.record_answer("POST", CHECK.path, 200, 0.0, path=CHECK.path, request_id=REQUEST_ID),
+            number=CALLS,
+            repeat=5,
         )
         ledger.stopping()
         return min(took) / CALLS * 1_000_000

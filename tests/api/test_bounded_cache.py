@@ -8,8 +8,9 @@ import pytest
 
 from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
 from magistrate.api.http.body_cache import MOST_BODY_BYTES, MOST_MEMBER_BYTES, BoundedCache, KnownBodies
-from magistrate.api.http.fast_path import MOST_HEAD_BYTES, FastPath, ReadHead
+from magistrate.api.http.fast_path import MOST_HEAD_BYTES, FastPath
 from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.pipeline import FastHead
 from magistrate.api.routes import ROUTES
 
 MOST_BYTES = 2_000_000
@@ -99,7 +100,7 @@ def test_the_worst_heads_take_no_more_memory_than_they_may() -> None:
         for number in range(1_000):
             key = f"{number:06}" + "x" * (MOST_HEAD_BYTES - 100)
             received = b"POST / HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n" % key.encode()
-            fast_path.remember(received, ReadHead(route, b"", key, 0, {}, None))
+            fast_path.remember(received, FastHead(route.pipeline, b"", key, 0))
         taken, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

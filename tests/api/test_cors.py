@@ -8,7 +8,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from magistrate.api.http.fast_path import FastPath, PendingRefusal, PendingRequest
+from magistrate.api.http.fast_path import FastPath, PendingRefusal
+from magistrate.api.http.pipeline import BegunRequest
 from tests.api.raw_requests import ALLOWED, DRIVEN, answers, request
 from tests.api.sockets import connect, head, read_answer
 from tests.processes.service_process import ServiceProcess
@@ -223,7 +224,7 @@ def test_only_requests_of_pages_leave_the_fast_path(tmp_path: Path, monkeypatch:
     begun: list[bool] = []
     begin = FastPath.begin_request
 
-    def observed(self: FastPath, *given: object) -> PendingRequest | PendingRefusal | None:
+    def observed(self: FastPath, *given: object) -> BegunRequest | PendingRefusal | None:
         pending = begin(self, *given)  # type: ignore[arg-type]  # handed on as they are
         begun.append(pending is not None)
         return pending

@@ -6,14 +6,18 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
-from magistrate.api.http.fast_path import MOST_HEAD_BYTES, FastPath, PendingRefusal, PendingRequest, ReadHead
+from magistrate.api.auth.callers import KeyRing
+from magistrate.api.http.fast_path import MOST_HEAD_BYTES, FastPath, PendingRefusal
 from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.pipeline import BegunRequest, FastHead, Pipeline
 from magistrate.api.routes import ROUTES
 from magistrate.config import read_settings
+from magistrate.operations.checks.check import PendingChecks
 from tests.api.raw_requests import (
     ALLOWED,
     BATCH,
@@ -230,6 +234,51 @@ def test_a_check_with_the_groups_of_a_user_takes_the_fast_path(services: Service
     assert taken == [True, True, True]
 
 
+def test_a_check_that_has_to_read_goes_on_from_where_it_is(
+    services: Services, taken: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its key is looked up, its body decoded and its decision begun once, and its answer is that of the framework."""
+    steps: list[str] = []
+    observe(monkeypatch, steps, KeyRing, "identify", "authenticate")
+    observe(monkeypatch, steps, Pipeline, "decode", "prepare")
+    observe(monkeypatch, steps, PendingChecks, "decide_at_once", "decide")
+    quick, slow = services
+    segments = request(ALLOWED.replace(b'"ann"', b'"never-checked"'))
+
+    answered = answers(quick, segments)
+
+    assert (taken, steps) == ([False], ["identify", "decode", "prepare", "decide_at_once", "decide"])
+    assert answered == answers(slow, segments)
+
+
+def test_a_check_with_an_unknown_token_is_decoded_once(
+    services: Services, taken: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the store holds the write of the token has to be read before the check is begun."""
+    steps: list[str] = []
+    token = services[1].post("/v2/objects", json={"objectType": "folder", "objectId": "new"}).headers["Warrant-Token"]
+    observe(monkeypatch, steps, KeyRing, "identify", "authenticate")
+    observe(monkeypatch, steps, Pipeline, "decode", "prepare")
+    observe(monkeypatch, steps, PendingChecks, "decide_at_once")
+
+    answer = services[0].post("/v2/check", content=ALLOWED, headers={"Warrant-Token": token})
+
+    assert answer.json()["code"] == 200
+    assert (taken, steps) == ([False], ["identify", "decode", "prepare", "decide_at_once"])
+
+
+def observe(monkeypatch: pytest.MonkeyPatch, steps: list[str], observed: type, *names: str) -> None:
+    """Notes the calls of these methods, in their order."""
+    for name in names:
+        do = getattr(observed, name)
+
+        def do_and_note(*arguments: Any, name: str = name, do: Any = do, **keywords: Any) -> Any:
+            steps.append(name)
+            return do(*arguments, **keywords)
+
+        monkeypatch.setattr(observed, name, do_and_note)
+
+
 def test_a_repeated_list_takes_the_fast_path(services: Services, taken: list[bool]) -> None:
     quick, url = services[0], f"/v2/query?{SEEN}&context=%7B%22a%22:7%7D"
     pages = [quick.get(url) for _ in range(3)]
@@ -245,7 +294,7 @@ def test_a_key_sent_as_a_bearer_takes_the_fast_path(services: Services, monkeypa
     begun: list[bool] = []
     begin = FastPath.begin_request
 
-    def observed(self: FastPath, *given: object) -> PendingRequest | PendingRefusal | None:
+    def observed(self: FastPath, *given: object) -> BegunRequest | PendingRefusal | None:
         pending = begin(self, *given)  # type: ignore[arg-type]  # handed on as they are
         begun.append(pending is not None)
         return pending
@@ -322,7 +371,7 @@ def test_a_known_head_is_not_parsed_again(services: Services, monkeypatch: pytes
     begun: list[bytes] = []
     begin = FastPath.begin_request
 
-    def observed(self: FastPath, method: bytes, url: bytes, *given: object) -> PendingRequest | PendingRefusal | None:
+    def observed(self: FastPath, method: bytes, url: bytes, *given: object) -> BegunRequest | PendingRefusal | None:
         begun.append(url)
         return begin(self, method, url, *given)  # type: ignore[arg-type]  # handed on as they are
 
@@ -387,7 +436,7 @@ KNOWN = b"POST / HTTP/1.1\r\nHost: x\r\n\r\n"
 )
 def test_a_head_is_kept_only_if_it_is_certain_where_it_ends(received: bytes, length: int, is_kept: bool) -> None:
     fast_path = FastPath(lambda: pytest.fail("not asked"), ROUTES, Ledger())
-    begun = ReadHead(next(iter(fast_path.routes.values())), b"", None, length, {}, None)
+    begun = FastHead(next(iter(fast_path.routes.values())).pipeline, b"", None, length)
 
     fast_path.remember(received, begun)
 

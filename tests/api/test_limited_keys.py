@@ -11,8 +11,9 @@ import pytest
 
 from benchmarks.callers import BODY, count_steps, open_service, write_checked_warrant
 from magistrate.api.auth.callers import list_secrets
-from magistrate.api.http.fast_path import FastPath, PendingRequest
+from magistrate.api.http.fast_path import FastPath
 from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.pipeline import BegunRequest
 from magistrate.api.routes import ROUTES
 from magistrate.api.used_types import list_all, list_none
 from magistrate.engine.names import TypeName
@@ -211,7 +212,7 @@ async def test_a_check_with_one_of_many_sets_of_object_types_takes_as_long_as_wi
         def check(secret: str) -> None:
             headers = [(b"authorization", f"ApiKey {secret}".encode()), length]
             pending = fast_path.begin_request(b"POST", b"/v2/check", headers)
-            assert isinstance(pending, PendingRequest)
+            assert isinstance(pending, BegunRequest)
             assert fast_path.answer(pending, BODY, []) is not None
 
         def check_with_two_keys() -> bool:

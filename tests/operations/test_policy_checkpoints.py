@@ -16,7 +16,6 @@ from magistrate.api.service import Call
 from magistrate.engine.policy import policy
 from magistrate.engine.policy.policy import MOST_BYTES, TextCache
 from magistrate.errors import InvalidParameter
-from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import Chunk, line_refused
 from magistrate.operations.keys.callers import ALL_SCOPES, Caller
@@ -54,7 +53,7 @@ def body(**members: object) -> WarrantBody:
 
 
 async def create(ctx: Context, bodies: list[WarrantBody]) -> None:
-    await warrants.create(Call(ctx, {}, {}, bodies, Caller("ann", ALL_SCOPES), NO_DEMAND, None))
+    await warrants.create(Call(context=ctx, caller=Caller("ann", ALL_SCOPES), body=bodies))
 
 
 async def refused(ctx: Context, bodies: list[WarrantBody]) -> None:

@@ -92,7 +92,8 @@ async def test_lines_of_the_log_stay_whole_when_several_workers_write_into_one_p
     output = LineOutput(sending)
     log = AccessLog(output)
     for number in range(120):
-        log.write(f"{number:036}", "GET", "/v2/objects/{type}/{id}", f"/v2/objects/document/{number:0100}", 200, 0.001)
+        path, request_id = f"/v2/objects/document/{number:0100}", f"{number:036}"
+        log.write("GET", "/v2/objects/{type}/{id}", 200, 0.001, path=path, request_id=request_id)
     log.flush()
     output.close()
     os.close(sending)

@@ -1,6 +1,6 @@
 """Defines the parts of a running service, and the values that one call carries."""
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -13,7 +13,7 @@ from magistrate.api.http.json_values import AnswerMemory, render_in_steps
 from magistrate.api.http.rate_limits import RateLimit
 from magistrate.api.http.request_values import read_boolean
 from magistrate.engine.names import Revision
-from magistrate.operations.consistency import Freshness
+from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AS_OF, AsOf, read_as_of
 from magistrate.operations.keys.callers import Caller
@@ -47,19 +47,19 @@ class Service:
     public_url: str = ""
 
 
-class Call(msgspec.Struct, Generic[B], frozen=True):
+class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
     """Represents one request, authenticated and decoded. `path` holds the variables of the route's path, `parameters`
     the query string; `body` is None for routes that take none; `holder` is the user that the bearer token was made for,
     or None if there is no such user. `accept` and `if_match` are the headers of these names, and `request_id` the id in
     the answer."""
 
     context: Context
-    path: Mapping[str, str]
-    parameters: Mapping[str, str]
-    body: B
     caller: Caller
-    freshness: Freshness
-    once: Once | None
+    body: B
+    path: Mapping[str, str] = {}
+    parameters: Mapping[str, str] = {}
+    freshness: Freshness = NO_DEMAND
+    once: Once | None = None
     holder: Holder | None = None
     accept: str = ""
     request_id: str | None = None
@@ -107,8 +107,21 @@ class Answer(msgspec.Struct, frozen=True):
     is_text: bool = False
 
 
-Handler = Callable[[Call[Any]], Answer | Coroutine[Any, Any, Answer]]
-"""Answers a call: with a coroutine, which is awaited or closed, unless the handler need not wait."""
+class Deferred:
+    """Represents the rest of an answer that has to wait. It is made when it is awaited, which may be in another task
+    than the one that began it, or never."""
+
+    __slots__ = ("_complete",)
+
+    def __init__(self, complete: Callable[[], Coroutine[Any, Any, Answer]]) -> None:
+        self._complete = complete
+
+    def __await__(self) -> Generator[Any, Any, Answer]:
+        return self._complete().__await__()
+
+
+Handler = Callable[[Call[Any]], Answer | Awaitable[Answer]]
+"""Answers a call: with an awaitable unless the handler need not wait. That of a fast route is a Deferred."""
 
 
 async def answer_call(handler: Handler, call: Call[Any]) -> Answer:

@@ -1,8 +1,8 @@
 """Handles /access/v1/evaluation and /access/v1/evaluations (docs/authzen.md#evaluations): a check, and a batch of
 checks at one revision."""
 
-from collections.abc import Coroutine, Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
 from operator import attrgetter
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from magistrate.api.endpoints.warrants import WarrantAnswer, render_path
 from magistrate.api.http.error_bodies import ERROR_TABLE
 from magistrate.api.http.json_values import build_decoder
 from magistrate.api.http.request_values import decode_element
-from magistrate.api.service import Answer, Call
+from magistrate.api.service import Answer, Call, Deferred
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations.authzen.evaluations import PendingEvaluations, describe_undefined, may_have_undefined
@@ -124,9 +124,9 @@ class ReadRequest(msgspec.Struct, frozen=True):
         return [item.check for item in self.items if item.check is not None]
 
 
-def answer_evaluation(call: Call[Any]) -> Answer | Coroutine[Any, Any, Answer]:
-    """Returns the answer to an EvaluationBody if the graph cache has all that it needs, otherwise a coroutine; see
-    `answer_check`."""
+def answer_evaluation(call: Call[Any]) -> Answer | Deferred:
+    """Returns the answer to an EvaluationBody if the graph cache has all that it needs, otherwise what reads
+    the rest."""
     answer = _answer_known(call, call.body.plain_checks, ALL_NEEDED, is_single=True)
     if answer is not None:
         return answer
@@ -136,7 +136,7 @@ def answer_evaluation(call: Call[Any]) -> Answer | Coroutine[Any, Any, Answer]:
 
 def answer_evaluations(
     call: Call[EvaluationsBody] | Call[TypedEvaluationsBody],
-) -> Answer | Coroutine[Any, Any, Answer]:
+) -> Answer | Deferred:
     """Returns the answer like `answer_evaluation`. Raises InvalidParameter for an unknown semantic or too many
     evaluations."""
     body = call.body
@@ -220,7 +220,7 @@ def _read_item(body: SingleEvaluationBody, contexts: ContextReader) -> Item:
 
 def _answer_known(
     call: Call[Any], checks: Sequence[Check] | None, stop_at: StopAt, is_single: bool
-) -> Answer | Coroutine[Any, Any, Answer] | None:
+) -> Answer | Deferred | None:
     """Returns the answer to plain checks if their decisions are cached, otherwise None. No decision that is cached
     depends on what a policy read."""
     if checks is None:
@@ -231,7 +231,7 @@ def _answer_known(
         return None
     if may_have_undefined(call.context, checks, decided.value):
         request = ReadRequest([*map(Item, checks)], set(), stop_at, is_single)
-        return _answer_with_details(call, request, checks, decided)
+        return Deferred(partial(_answer_with_details, call, request, checks, decided))
     answers = [*map(PLAIN_ANSWERS.__getitem__, map(_IS_AUTHORIZED, decided.value))]
     return Answer(answers[0] if is_single else EvaluationsAnswer(answers), decided.revision)
 
@@ -240,19 +240,25 @@ def _find_origin(call: Call[Any]) -> RequestOrigin:
     return UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id)
 
 
-def _decide(call: Call[Any], request: ReadRequest) -> Answer | Coroutine[Any, Any, Answer]:
+def _decide(call: Call[Any], request: ReadRequest) -> Answer | Deferred:
     checks = request.checks
     if not checks:
-        return _answer_without_checks(call, request)
+        return Deferred(partial(_answer_without_checks, call, request))
     with_path = not call.is_limited and any(item.is_explained for item in request.items)
     pending = PendingEvaluations(
-        call.context, checks, request.reads, request.stop_at, call.freshness, with_path, origin=_find_origin(call)
+        call.context,
+        checks,
+        request.reads,
+        request.stop_at,
+        freshness=call.freshness,
+        with_path=with_path,
+        origin=_find_origin(call),
     )
     decided = pending.attempt()
     if decided is None:
-        return _answer_later(call, request, checks, pending)
+        return Deferred(partial(_answer_later, call, request, checks, pending))
     if may_have_undefined(call.context, checks, decided.value):
-        return _answer_with_details(call, request, checks, decided)
+        return Deferred(partial(_answer_with_details, call, request, checks, decided))
     return _build_answer(request, decided, [None] * len(decided.value), [[]] * len(decided.value))
 
 
@@ -271,7 +277,9 @@ async def _answer_later(
 async def _answer_with_details(
     call: Call[Any], request: ReadRequest, checks: Sequence[Check], decided: Decisions
 ) -> Answer:
-    undefined = await describe_undefined(call.context, checks, decided.value, decided.revision, call.visible_types)
+    undefined = await describe_undefined(
+        call.context, checks, decided.value, decided.revision, visible=call.visible_types
+    )
     paths = [await render_path(one.path) for one in decided.value]
     return _build_answer(request, decided, undefined, paths)
 

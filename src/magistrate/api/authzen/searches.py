@@ -1,9 +1,10 @@
 """Handles /access/v1/search/subject, …/resource and …/action (docs/authzen.md#searches)."""
 
 import hashlib
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -22,7 +23,7 @@ from magistrate.api.authzen.requests import (
     require_entity,
     require_type,
 )
-from magistrate.api.service import Answer, Call
+from magistrate.api.service import Answer, Call, Deferred
 from magistrate.engine.terms import Subject
 from magistrate.errors import InvalidParameter
 from magistrate.operations.authzen import actions, searches
@@ -126,8 +127,8 @@ async def search_resources(call: Call[ResourceSearchBody]) -> Answer:
     return await _search_entities(call, wanted, RESOURCE, subject, SUBJECT, action)
 
 
-def search_actions(call: Call[ActionSearchBody]) -> Answer | Coroutine[Any, Any, Answer]:
-    """Returns the answer if the graph cache has all that it needs, otherwise a coroutine; see `answer_check`."""
+def search_actions(call: Call[ActionSearchBody]) -> Answer | Deferred:
+    """Returns the answer if the graph cache has all that it needs, otherwise what reads the rest."""
     body = call.body
     subject, resource = require_entity(body.subject, SUBJECT), require_entity(body.resource, RESOURCE)
     contexts = ContextReader(call.context.max_context_bytes)
@@ -137,12 +138,12 @@ def search_actions(call: Call[ActionSearchBody]) -> Answer | Coroutine[Any, Any,
         whom = read_entity(subject, SUBJECT)
         search = ActionSearch(read_entity(resource, RESOURCE), Subject(whom.type, whom.id), context, contexts.reads)
     except UnknownName:
-        return _answer_nothing(call, ActionSearchAnswer(PageAnswer("", 0), []))
+        return Deferred(partial(_answer_nothing, call, ActionSearchAnswer(PageAnswer("", 0), [])))
     if body.page is None or not body.page.token:
         found = actions.list_at_once(call.context, search, call.freshness)
         if found is not None and len(found.value) <= limit:
             return Answer(_render_actions(found.value, ""), found.revision)
-    return _search_actions_later(call, search)
+    return Deferred(partial(_search_actions_later, call, search))
 
 
 async def _search_actions_later(call: Call[ActionSearchBody], search: ActionSearch) -> Answer:

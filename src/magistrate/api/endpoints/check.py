@@ -1,7 +1,7 @@
 """Defines the bodies and the handler of /v2/check and its alias /v2/authorize (docs/compatibility.md#check)."""
 
-from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from itertools import chain
 from operator import attrgetter
 from typing import Annotated, Any
@@ -31,13 +31,13 @@ from magistrate.api.endpoints.warrants import (
     render_path,
 )
 from magistrate.api.http.body_cache import LastMember
-from magistrate.api.service import Answer, Call
+from magistrate.api.service import Answer, Call, Deferred
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.names import ObjectId
 from magistrate.engine.terms import ObjectRef, Subject, are_object_ids, relation_name, type_name
 from magistrate.engine.warrants.overlay import NO_CHANGES
 from magistrate.engine.warrants.plain_warrants import PlainRuns, PlainWarrants
-from magistrate.errors import Forbidden, InvalidParameter, NotFound
+from magistrate.errors import Forbidden, InvalidParameter, MagistrateError, NotFound
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
@@ -68,7 +68,7 @@ NO_CONTEXT: Mapping[str, Any] = {}
 
 ALLOWED, DENIED = (200, "Authorized"), (403, "Not Authorized")
 
-_IS_IMPLICIT = attrgetter("is_implicit")
+_IS_AUTHORIZED, _IS_IMPLICIT = attrgetter("is_authorized"), attrgetter("is_implicit")
 
 
 class SingleCheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True):
@@ -174,9 +174,8 @@ Paths = Sequence[list[WarrantAnswer]]
 """Holds the warrants that each decision rests on, as far as they are shown."""
 
 
-def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
-    """Returns the answer if the graph cache has all that the checks need, otherwise a coroutine that reads the rest and
-    returns it; a caller that cannot wait closes the coroutine."""
+def answer_check(call: Call[CheckBody]) -> Answer | Deferred:
+    """Returns the answer if the graph cache has all that the checks need, otherwise what reads the rest."""
     body = call.body
     if call.holder is not None and body.is_contextual:
         raise Forbidden(f"a bearer token cannot pass {CONTEXTUAL_WARRANTS}")
@@ -191,7 +190,7 @@ def answer_check(call: Call[CheckBody]) -> Answer | Coroutine[Any, Any, Answer]:
         return _decide(call, ContextualWarrants(PlainWarrants(plain, now), now))
     bodies = body.contextual_warrants or ()
     if not are_readable_at_once(bodies):
-        return _answer_after_policies(call)
+        return Deferred(partial(_answer_after_policies, call))
     return _decide(call, build_contextual_warrants(read_contextual_warrants(bodies), now))
 
 
@@ -201,70 +200,114 @@ async def _answer_after_policies(call: Call[CheckBody]) -> Answer:
     return answer if isinstance(answer, Answer) else await answer
 
 
-def _decide(call: Call[CheckBody], contextual: ContextualWarrants | None) -> Answer | Coroutine[Any, Any, Answer]:
-    debug = bool(call.body.debug)
-    started = call.context.now() if debug else 0
+def _decide(call: Call[CheckBody], contextual: ContextualWarrants | None) -> Answer | Deferred:
+    started = call.context.now() if call.body.debug else 0
     op, checks = read_checks(call.body, call.context.max_context_bytes, call.holder)
     if call.body.as_of is not None:
-        return _answer_as_of(op, checks, call.body.as_of, call, started, contextual)
-    origin = UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id)
-    how = (debug, True, contextual, origin, call.visible_types)
-    pending = PendingChecks(call.context, checks, STOP_AT[op], call.freshness, *how)
+        return Deferred(_CheckRequest(call, op, checks, contextual, started=started).answer_as_of)
+    pending = PendingChecks(
+        call.context,
+        checks,
+        STOP_AT[op],
+        call.freshness,
+        with_path=bool(call.body.debug),
+        contextual=contextual,
+        origin=UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id),
+        visible_types=call.visible_types,
+    )
     decisions = pending.decide_at_once()
     is_strict = call.is_strict if call.body.strict is None else call.body.strict
-    if decisions is None or (is_strict and not all(one.is_authorized for one in decisions.value)):
-        return _answer_later(op, checks, pending, decisions, is_strict, call, started, contextual)
+    if decisions is None or (is_strict and not all(map(_IS_AUTHORIZED, decisions.value))):
+        request = _CheckRequest(call, op, checks, contextual, started=started)
+        return Deferred(partial(request.answer, pending, decisions))
     return _build_plain_answer(op, decisions)  # with `debug`, nothing is decided at once
 
 
-async def _answer_as_of(
-    op: str | None,
-    checks: Sequence[Check],
-    text: str,
-    call: Call[CheckBody],
-    started: int,
-    contextual: ContextualWarrants | None,
-) -> Answer:
-    if call.holder is not None:
-        raise Forbidden(f"a bearer token can only check as of now: leave out {AS_OF}, or use an API key")
-    as_of = read_as_of(call.context.store.identity, text)
-    debug = bool(call.body.debug)
-    is_strict = call.is_strict if call.body.strict is None else call.body.strict
-    how = (debug, contextual, call.visible_types)
-    try:
-        decisions = await check_as_of(call.context, checks, STOP_AT[op], as_of, call.freshness, *how)
-    except NotFound as missing:
-        if not is_strict:
-            raise
-        raise await describe_missing_type(call.context, missing, "objectType", call.visible_types) from None
-    if is_strict:
-        names = _collect_denied(checks, decisions)
-        overlay = NO_CHANGES if contextual is None else contextual.overlay
-        await require_defined_names(call.context, names, decisions.revision, overlay, True, call.visible_types)
-    return _build_answer(op, checks, decisions, call, started, [await render_path(one.path) for one in decisions.value])
+class _CheckRequest(msgspec.Struct, frozen=True):
+    """Holds the operator and the checks of a call, its contextual warrants, and when it began, which only an answer
+    with `debug` says."""
 
+    call: Call[CheckBody]
+    op: str | None
+    checks: Sequence[Check]
+    contextual: ContextualWarrants | None
+    started: int = 0
 
-async def _answer_later(
-    op: str | None,
-    checks: Sequence[Check],
-    pending: PendingChecks,
-    decisions: Decisions | None,
-    is_strict: bool,
-    call: Call[CheckBody],
-    started: int,
-    contextual: ContextualWarrants | None,
-) -> Answer:
-    try:
-        decisions = decisions or await pending.decide()
-    except NotFound as missing:
-        if not is_strict:
-            raise
-        raise await describe_missing_type(call.context, missing, "objectType", call.visible_types) from None
-    if is_strict:
-        names = _collect_denied(checks, decisions)
-        overlay = NO_CHANGES if contextual is None else contextual.overlay
-        await require_defined_names(call.context, names, decisions.revision, overlay, visible=call.visible_types)
-    return _build_answer(op, checks, decisions, call, started, [await render_path(one.path) for one in decisions.value])
+    @property
+    def _is_strict(self) -> bool:
+        """Returns whether undefined names are errors. Raises InvalidParameter."""
+        return self.call.is_strict if self.call.body.strict is None else self.call.body.strict
+
+    async def answer(self, pending: PendingChecks, decisions: Decisions | None) -> Answer:
+        """Returns the answer after reads: those for the decisions, unless these are made, and for undefined names."""
+        try:
+            decisions = decisions or await pending.decide()
+        except NotFound as missing:
+            raise await self._describe(missing) from None
+        return await self._build_answer(decisions)
+
+    async def answer_as_of(self) -> Answer:
+        """Returns the answer at a past point in time. Raises Forbidden for a bearer token."""
+        call = self.call
+        if call.holder is not None:
+            raise Forbidden(f"a bearer token can only check as of now: leave out {AS_OF}, or use an API key")
+        as_of = read_as_of(call.context.store.identity, call.body.as_of or "")
+        _ = self._is_strict  # what is wrong with the request is said before it is answered
+        try:
+            decisions = await check_as_of(
+                call.context,
+                self.checks,
+                STOP_AT[self.op],
+                as_of,
+                freshness=call.freshness,
+                with_path=bool(call.body.debug),
+                contextual=self.contextual,
+                visible_types=call.visible_types,
+            )
+        except NotFound as missing:
+            raise await self._describe(missing) from None
+        return await self._build_answer(decisions)
+
+    async def _describe(self, missing: NotFound) -> MagistrateError:
+        """Returns the error for an object type that is not defined."""
+        if not self._is_strict:
+            return missing
+        return await describe_missing_type(self.call.context, missing, "objectType", self.call.visible_types)
+
+    async def _build_answer(self, decisions: Decisions) -> Answer:
+        call = self.call
+        if self._is_strict:
+            await require_defined_names(
+                call.context,
+                _collect_denied(self.checks, decisions),
+                decisions.revision,
+                NO_CHANGES if self.contextual is None else self.contextual.overlay,
+                is_past=call.body.as_of is not None,
+                visible=call.visible_types,
+            )
+        paths = [await render_path(decision.path) for decision in decisions.value]
+        if not call.body.debug:
+            return _build_plain_answer(self.op, decisions)
+        if self.op != "batch":
+            return Answer(self._build_debug_answer(self.checks, decisions.value, paths), decisions.revision)
+        answers = [
+            self._build_debug_answer([check], [decision], [path])
+            for check, decision, path in zip(self.checks, decisions.value, paths, strict=True)
+        ]
+        return Answer(answers, decisions.revision)
+
+    def _build_debug_answer(self, checks: Sequence[Check], decisions: Sequence[Decision], paths: Paths) -> CheckAnswer:
+        """Returns the answer with `debug` to a check of these warrants: the last decision decides it."""
+        is_authorized = decisions[-1].is_authorized
+        code, result = ALLOWED if is_authorized else DENIED
+        rendered = {check.render(): path for check, path in zip(checks, paths, strict=False) if path}
+        return CheckAnswer(
+            code=code,
+            result=result,
+            is_implicit=is_authorized and any(map(_IS_IMPLICIT, decisions)),
+            processing_time=(self.call.context.now() - self.started) // 1_000,
+            decision_path=rendered or msgspec.UNSET,
+        )
 
 
 def _collect_denied(checks: Sequence[Check], decisions: Decisions) -> Iterator[UsedName]:
@@ -280,20 +323,6 @@ def _build_plain_answer(op: str | None, found: Decisions) -> Answer:
     is_authorized = found.value[-1].is_authorized
     is_implicit = is_authorized and any(map(_IS_IMPLICIT, found.value))
     return Answer(PLAIN_ANSWERS[is_authorized, is_implicit], found.revision)
-
-
-def _build_answer(
-    op: str | None, checks: Sequence[Check], found: Decisions, call: Call[CheckBody], started: int, paths: Paths
-) -> Answer:
-    if not call.body.debug:
-        return _build_plain_answer(op, found)
-    if op != "batch":
-        return Answer(_build_debug_answer(checks, found.value, call, started, paths), found.revision)
-    answers = [
-        _build_debug_answer([check], [decision], call, started, [path])
-        for check, decision, path in zip(checks, found.value, paths, strict=True)
-    ]
-    return Answer(answers, found.revision)
 
 
 def read_checks(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tuple[str | None, Sequence[Check]]:
@@ -385,20 +414,3 @@ def _merge_contexts(
                 "context", f"must be at most {MOST_CONTEXTS * limit} bytes of JSON for all warrants together"
             )
         yield merged if holder is None else holder.overlay_context(merged)
-
-
-def _build_debug_answer(
-    checks: Sequence[Check], decisions: Sequence[Decision], call: Call[CheckBody], started: int, paths: Paths
-) -> CheckAnswer:
-    """Returns the answer with `debug` to a check of these warrants: the last decision decides it."""
-    is_authorized = decisions[-1].is_authorized
-    code, result = ALLOWED if is_authorized else DENIED
-    is_implicit = is_authorized and any(map(_IS_IMPLICIT, decisions))
-    rendered = {check.render(): path for check, path in zip(checks, paths, strict=False) if path}
-    return CheckAnswer(
-        code=code,
-        result=result,
-        is_implicit=is_implicit,
-        processing_time=(call.context.now() - started) // 1_000,
-        decision_path=rendered or msgspec.UNSET,
-    )

@@ -1,6 +1,6 @@
 """Defines the bodies and handlers of /v2/query and /v1/query (docs/compatibility.md#query)."""
 
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any, NamedTuple, cast
@@ -16,7 +16,7 @@ from magistrate.api.endpoints.warrant_bodies import (
 )
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
 from magistrate.api.http.request_values import read_boolean
-from magistrate.api.service import Answer, Call, answer_call
+from magistrate.api.service import Answer, Call, Deferred, answer_call
 from magistrate.api.v1 import query as legacy_query
 from magistrate.engine.lists.language import MAX_QUERY_LENGTH, Query, SubjectsQuery, hide_undefined_types, read_query
 from magistrate.engine.names import split_subject_type
@@ -92,13 +92,13 @@ class _WantedPage(NamedTuple):
     is_counted: bool
 
 
-def list_page(call: Call[None]) -> Answer | Coroutine[Any, Any, Answer]:
+def list_page(call: Call[None]) -> Answer | Deferred:
     """Answers at once with a page that is kept and rendered."""
     parsed = read_query(call.parameters.get("q", ""))
     if CONTEXTUAL_WARRANTS in call.parameters:
-        return _list_with_contextual_warrants(call, parsed)
+        return Deferred(partial(_list_with_contextual_warrants, call, parsed))
     wanted_page = _read_wanted_page(call, parsed, ())
-    return _answer_kept_page(call, wanted_page) or _answer_query(call, wanted_page)
+    return _answer_kept_page(call, wanted_page) or Deferred(partial(_answer_query, call, wanted_page))
 
 
 async def _list_with_contextual_warrants(call: Call[None], parsed: Query) -> Answer:

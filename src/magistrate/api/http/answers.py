@@ -116,7 +116,7 @@ def finish_answer(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
     if SOURCE in req.scope:
         ledger.count_answer(req.method, route_path, status, started)
         return
-    ledger.record_answer(req.method, route_path, render_path(req), status, request_id, started)
+    ledger.record_answer(req.method, route_path, status, started, path=render_path(req), request_id=request_id)
     if ledger.audit_log is not None:
         audit_answer(ledger.audit_log, ledger.refused, req, resp, request_id)
 

@@ -1,16 +1,11 @@
-"""Builds the ASGI application: the table of routes becomes a Falcon app, and every request goes through `_responder`.
-
-The order of checks is fixed (docs/compatibility.md#routing): an unknown path or method is answered 404 before anything
-else; then the key is checked, then the size and the content of the request."""
+"""Builds the ASGI application: the table of routes becomes a Falcon app with a responder for each."""
 
 import asyncio
-import hashlib
 import re
 import sys
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Sequence, Set
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
-from functools import partial
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,18 +17,13 @@ import structlog
 from falcon.constants import COMBINED_METHODS
 
 from magistrate import errors
-from magistrate.api.auth.bearer import Identified, identify_caller
+from magistrate.api.auth.bearer import identify_caller
 from magistrate.api.endpoints import public
-from magistrate.api.http.admission import BodyAccount
 from magistrate.api.http.answers import (
-    BODY,
-    CALLER,
     HAS_SLASH,
     LEDGER,
     REQUEST_ID,
-    ROUTE,
     SLASH_IN_ID,
-    SOURCE,
     STARTED,
     answer_error,
     answer_fault,
@@ -43,14 +33,12 @@ from magistrate.api.http.answers import (
     is_utf8,
     render_path,
 )
-from magistrate.api.http.connection_memory import AnswerAccount, ConnectionMemory, UnsentAnswers
-from magistrate.api.http.consistency_tokens import TOKEN_HEADERS, answer_in_history, read_freshness
-from magistrate.api.http.content_coding import GzipBody, compress_answer, has_gzip_body
+from magistrate.api.http.connection_memory import ConnectionMemory, UnsentAnswers
+from magistrate.api.http.content_coding import compress_answer
 from magistrate.api.http.cors import CorsPolicy, answer_options
 from magistrate.api.http.deadlines import Deadlines
 from magistrate.api.http.error_bodies import Send, answer_cancelled, answer_overloaded, answer_refused
 from magistrate.api.http.fast_path import MOST_KEPT_BYTES, FastPath, FullRoute, RefusableRoutes
-from magistrate.api.http.json_values import build_decoder
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.metrics import Readings
 from magistrate.api.http.pages import (
@@ -61,62 +49,28 @@ from magistrate.api.http.pages import (
     respond_to_pages,
 )
 from magistrate.api.http.pages import HEADERS as CONSOLE_HEADERS
-from magistrate.api.http.rate_limits import COUNTED, name_source
-from magistrate.api.http.request_values import (
-    LARGE_BODY_BYTES,
-    decode_body,
-    read_parameters,
-    read_written_body,
-    require_json_type,
+from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline
+from magistrate.api.http.responders import (
+    ACCOUNT,
+    QUERY,
+    RECEIVE,
+    Receive,
+    RouteResponder,
+    Scope,
+    read_source,
+    require_refusable,
 )
-from magistrate.api.route import STRICT, Route
+from magistrate.api.route import Route
 from magistrate.api.routes import ROUTES
-from magistrate.api.service import Call, Service, render_body
-from magistrate.errors import TooManyRefused
+from magistrate.api.service import Service
 from magistrate.log import count_lost_lines, count_waiting_bytes
-from magistrate.operations.consistency import NO_DEMAND, Freshness
-from magistrate.operations.keys.callers import Caller
-from magistrate.store.contract.new_rows import Once
-from magistrate.store.contract.read_memory import READ_MEMORY
-from magistrate.store.contract.stored_rows import Identity
-
-_ADMITTED = "magistrate.admitted"
-"""Names the entry of the ASGI scope that says that a request was counted, and may be answered with 401."""
-
-
-def read_source(scope: dict[str, Any]) -> str:
-    """Returns the source of a request: that of the peer, which may be a proxy."""
-    client = scope.get("client")
-    return name_source(client[0] if client else None)
-
-
-def require_refusable(scope: dict[str, Any]) -> None:
-    """Counts a request without a valid key, once. Raises TooManyRefused if its source has sent too many of them."""
-    ledger: Ledger = scope[LEDGER]
-    refused = ledger.refused
-    if refused is None or _ADMITTED in scope:
-        return
-    source = read_source(scope)
-    if refused.admit_source(source):
-        scope[_ADMITTED] = True
-        return
-    refused.count_source(source)
-    scope[SOURCE] = source
-    raise TooManyRefused
-
 
 App = falcon.asgi.App[falcon.asgi.Request, falcon.asgi.Response]
 Responder = Callable[..., Awaitable[None]]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Scope = dict[str, Any]
 
 OPEN_AGAIN_SECONDS = 1.0
 
-_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
-_RECEIVE = "magistrate.receive"
-_QUERY = "magistrate.query_string"
-ACCOUNT = "magistrate.account"
-"""Names the entry of the ASGI scope that counts the bytes of the answer."""
+log = structlog.get_logger()
 
 log = structlog.get_logger()
 
@@ -177,7 +131,7 @@ class Running:
         if "//" in req.path:
             if req.method not in ("GET", "HEAD"):  # clients do not repeat the body of a request that is redirected
                 raise errors.NotFound("Endpoint", render_path(req), "; the path has an empty segment")
-            query = req.scope[_QUERY].decode("latin-1")
+            query = req.scope[QUERY].decode("latin-1")
             cleaned = quote(re.sub(r"/{2,}", "/", req.path), safe="/:@|~!$&'()*+,;=-._")
             if HAS_SLASH in req.scope:
                 cleaned = cleaned.replace(quote(SLASH_IN_ID), "%2F")
@@ -220,7 +174,7 @@ class Application:
         self._refusable = RefusableRoutes(ROUTES)
         public_pages = public.list_pages(public_url, CONSOLE_HEADERS if has_console else None)
         console_files = [*list_console_pages(), *list_reference_files()] if has_console else []
-        responders = _responders(self._running, ROUTES)
+        responders = [self._respond_to_route(route) for route in ROUTES]
         responders += self._respond_to([*public_pages, *console_files])
         self._running.slashed_paths = {page.path for page in (*public_pages, *console_files) if page.takes_slash}
         responders += [("GET", "/", redirect_browser)] if has_console else []
@@ -244,8 +198,13 @@ class Application:
             "unauthenticated_limited": 0 if refused is None else refused.limited,
         }
 
+    def _respond_to_route(self, route: Route) -> tuple[str, str, Responder]:
+        pipeline = Pipeline(route, self.fast_path.bodies)
+        responder = RouteResponder(lambda: self._running.service, self._running.deadlines, pipeline)
+        return route.method, route.path, responder.respond
+
     def _respond_to(self, pages: Sequence[public.PublicPage]) -> list[tuple[str, str, Responder]]:
-        return respond_to_pages(lambda: self._running.service, _identify, pages)
+        return respond_to_pages(lambda: self._running.service, pages)
 
     def _build_app(self, responders: Sequence[tuple[str, str, Responder]]) -> App:
         app: App = falcon.asgi.App(middleware=[self._running, *([self._cors.middleware()] if self._cors else [])])
@@ -272,14 +231,19 @@ class Application:
     async def _answer(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
         if b"%2f" in scope["raw_path"].lower():
             scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
-        scope |= {_RECEIVE: receive, _QUERY: scope["query_string"], "query_string": b""}
-        scope |= {LEDGER: self._ledger, STARTED: perf_counter(), REQUEST_ID: self._ledger.make_request_id()}
+        scope |= {RECEIVE: receive, QUERY: scope["query_string"], "query_string": b""}
+        begun: BegunRequest | None = scope.get(BEGUN)
+        scope |= {
+            LEDGER: self._ledger,
+            STARTED: (begun and begun.started) or perf_counter(),
+            REQUEST_ID: (begun and begun.request_id) or self._ledger.make_request_id(),
+        }
         account = scope[ACCOUNT] = self.unsent.open_account()
         try:
             full = self._find_full(scope) if app is self._app else None
             if full is not None:
                 await self._refuse(full, scope, send)
-            elif not await self._refuse_stranger(scope, send):
+            elif not await self._refuse_unauthenticated(scope, send):
                 await app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
             further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
@@ -298,18 +262,19 @@ class Application:
         full.admission.shed += 1
         await self._running.service.admissions.pace.wait()
         further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
-        answered = (scope["method"], full.route.path, scope["path"], 503, scope[REQUEST_ID], scope[STARTED])
-        self._ledger.record_answer(*answered)
+        self._ledger.record_answer(
+            scope["method"], full.route.path, 503, scope[STARTED], path=scope["path"], request_id=scope[REQUEST_ID]
+        )
         await answer_overloaded(send, scope[REQUEST_ID], further_headers)
 
-    async def _refuse_stranger(self, scope: Scope, send: Send) -> bool:
+    async def _refuse_unauthenticated(self, scope: Scope, send: Send) -> bool:
         """Refuses a request without a valid key, if its source has sent too many of them, and returns whether it did.
         The web framework would take several times as long. A valid key is found first, whoever else sends others."""
         refused = self._ledger.refused
-        if refused is None or not refused.is_suspect(read_source(scope)) or not self._running.is_open:
+        if BEGUN in scope or refused is None or not refused.is_suspect(read_source(scope)) or not self._running.is_open:
             return False
         route = self._refusable.find_route(_method_of(scope), scope["path"])
-        if route is None or not await self._is_stranger(scope, route):
+        if route is None or not await self._is_unauthenticated(scope, route):
             return False
         try:
             require_refusable(scope)
@@ -320,7 +285,7 @@ class Application:
             return True
         return False
 
-    async def _is_stranger(self, scope: Scope, route: Route) -> bool:
+    async def _is_unauthenticated(self, scope: Scope, route: Route) -> bool:
         """Returns whether a request has no valid key or token."""
         service = self._running.service
         header = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"authorization"), None)
@@ -341,10 +306,6 @@ def _method_of(scope: Scope) -> str:
 
 async def _receive_nothing() -> dict[str, Any]:
     return {"type": "http.request", "body": b"", "more_body": False}
-
-
-def _responders(running: Running, routes: Sequence[Route]) -> list[tuple[str, str, Responder]]:
-    return [(route.method, route.path, _responder(running, route)) for route in routes]
 
 
 def _preflight_responders(cors: CorsPolicy) -> list[tuple[str, str, Responder]]:
@@ -393,161 +354,3 @@ def _refuse_method(methods: Sequence[str]) -> Responder:
         raise errors.NotFound("Endpoint", render_path(req), hint)
 
     return refuse
-
-
-def _responder(running: Running, route: Route) -> Responder:
-    decode = _body_decoder(route)
-
-    async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
-        with running.service.admissions.bodies.open_account() as body_account:
-            await answer_within(body_account, req, resp, path)
-
-    async def answer_within(
-        body_account: BodyAccount, req: falcon.asgi.Request, resp: falcon.asgi.Response, path: dict[str, str]
-    ) -> None:
-        account: AnswerAccount = req.scope[ACCOUNT]
-        # What was written is answered in any case.
-        memory = None if route.writes else account
-        READ_MEMORY.set(memory)
-        if HAS_SLASH in req.scope:
-            path = {name: text.replace(SLASH_IN_ID, "/") for name, text in path.items()}
-        service = running.service
-        identity = service.context.store.identity
-        with running.deadlines.begin(service.limits.request_timeout_ms, route.writes) as deadline:
-            req.scope[ROUTE] = route
-            caller, holder = await _identify(req, service, route.takes_bearer)
-            caller.require_scope(route.scope)
-            parameters = read_parameters(req.scope[_QUERY]) if req.scope[_QUERY] else {}
-            freshness = NO_DEMAND if route.writes else _freshness(req, identity)
-            body, raw = None, b""
-            if route.needs_json_type:
-                require_json_type(req.content_type)
-            if decode is not None:
-                deadline.begin_body(service.limits.body_timeout_ms)
-                raw = await _read_body(req, service.limits.max_body_bytes, body_account)
-                raw = raw or (b"{}" if route.may_lack_body else b"")
-                deadline.end_body()
-                body_account.add_decoded(raw)
-                decoding = partial(decode, raw, service.limits.max_json_depth, _is_strict(service, parameters))
-                body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
-                req.scope[BODY] = raw
-            once = _once(req, raw, caller) if route.takes_key else None
-            accept, if_match = req.get_header("Accept") or "", req.get_header("If-Match")
-            given = (path, parameters, body, caller, freshness, once, holder, accept, req.scope[REQUEST_ID], if_match)
-            call = Call(service.context, *given)
-            if caller.object_types is not None:
-                caller.require_types(route.list_types(call))
-            if parameters:
-                route.check_parameters(call)
-            async with service.admissions.by_scope[route.scope].admit():
-                answer, token = await answer_in_history(route, call)
-        for header in TOKEN_HEADERS:
-            resp.set_header(header, token)
-        resp.set_headers(answer.headers)
-        # A bytearray is sent as it is: copying many megabytes would take as long as rendering them.
-        resp.data = cast(bytes, await render_body(answer, memory))
-        account.resize(len(resp.data))
-        if route.is_typed:
-            resp.content_type = public.TEXT if answer.is_text else public.JSON
-        finish_answer(req, resp)
-
-    return respond
-
-
-async def _identify(req: falcon.asgi.Request, service: Service, takes_bearer: bool) -> Identified:
-    """Returns who sent a request, which counts towards the rate limit of its caller, unless it was counted before.
-    Raises what `identify_caller` raises, TooManyRequests, and TooManyRefused in place of Unauthenticated."""
-    try:
-        found = await identify_caller(service.keys, service.bearers, req.get_header("Authorization"), takes_bearer)
-    except errors.Unauthenticated:
-        require_refusable(req.scope)
-        raise
-    req.scope[CALLER] = found.caller
-    if service.rate_limit is not None and COUNTED not in req.scope:
-        service.rate_limit.require(found.caller)
-    return found
-
-
-def _is_strict(service: Service, parameters: Mapping[str, str]) -> bool:
-    """Returns whether a body must have known members only, if it does not say so itself. Handlers refuse a parameter
-    that is no boolean."""
-    text = parameters.get(STRICT)
-    return service.context.is_strict if text is None else text == "true"
-
-
-def _body_decoder(route: Route) -> Callable[[bytes, int, bool], Any] | None:
-    """Returns what decodes the bodies of a route, which takes the bytes, the limit of nesting, and whether the
-    request is strict; None if they are ignored."""
-    if route.takes_text:
-        return lambda raw, max_depth, is_strict: read_written_body(raw, max_depth)
-    if route.body is None:
-        return None
-    decoder = build_decoder(route.body)
-    if route.typed_body is None:
-        return lambda raw, max_depth, is_strict: decode_body(raw, decoder, max_depth, is_strict and route.takes_strict)
-    typed = build_decoder(route.typed_body)
-
-    def decode(raw: bytes, max_depth: int, is_strict: bool) -> Any:
-        try:
-            return decode_body(raw, typed, max_depth)
-        except errors.InvalidParameter:  # a member of the wrong type
-            return decode_body(raw, decoder, max_depth)
-
-    return decode
-
-
-async def _read_body(req: falcon.asgi.Request, limit: int, account: BodyAccount) -> bytes:
-    """Returns the request body, decoded. Raises BodyTooLarge, before reading if the request states its length,
-    otherwise as soon as the limit is exceeded, InvalidRequest if the body is incomplete or cannot be decoded,
-    UnsupportedCoding, and Overloaded if there are too many others."""
-    if has_gzip_body(req.scope["headers"]):
-        return await _read_gzip_body(req, limit, account)
-    if (req.content_length or 0) > limit:
-        raise errors.BodyTooLarge(limit)
-    body = b""
-    async for piece in _receive_pieces(req):
-        account.add(len(piece))
-        body += piece
-        if len(body) > limit:
-            raise errors.BodyTooLarge(limit)
-    return body
-
-
-async def _read_gzip_body(req: falcon.asgi.Request, limit: int, account: BodyAccount) -> bytes:
-    body = GzipBody(limit)
-    async for piece in _receive_pieces(req):
-        size = len(body.decoded)
-        await body.add(piece)
-        account.add(len(body.decoded) - size)
-    return body.finish()
-
-
-async def _receive_pieces(req: falcon.asgi.Request) -> AsyncIterator[bytes]:
-    """Yields the pieces in which a body arrives. Raises InvalidRequest if it is incomplete."""
-    receive: Receive = req.scope[_RECEIVE]
-    more = True
-    while more:
-        event = await receive()
-        if event["type"] == "http.disconnect":
-            raise errors.InvalidRequest("Request body is incomplete")
-        yield cast(bytes, event.get("body", b""))
-        more = event.get("more_body", False)
-
-
-def _freshness(req: falcon.asgi.Request, identity: Identity) -> Freshness:
-    return read_freshness(
-        identity, {header: text for header in TOKEN_HEADERS if (text := req.get_header(header)) is not None}
-    )
-
-
-def _once(req: falcon.asgi.Request, body: bytes, caller: Caller) -> Once | None:
-    """Returns the key of a write, which belongs to its caller, and a digest of the method, the path, the query string
-    and the body. Raises InvalidParameter."""
-    key = req.get_header("Idempotency-Key")
-    if key is None:
-        return None
-    if not _IDEMPOTENCY_KEY.fullmatch(key):
-        raise errors.InvalidParameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters, no blanks")
-    request = f"{req.method} {render_path(req)}\n".encode() + req.scope[_QUERY] + b"\n" + body
-    owner = hashlib.blake2b(caller.identity.encode(), digest_size=16).hexdigest()
-    return Once(key, hashlib.sha256(request).hexdigest(), owner)

@@ -1,8 +1,8 @@
 """Answers requests that need only memory before the web framework sees them, which halves the cost of a check.
 
-Only successful answers are given here, and refusals while too many requests wait. Other errors, and requests that have
-to wait, are left to the web framework, which processes the same request from the start. Both use the same table of
-routes, the same decoding and the same handlers, so callers cannot tell them apart."""
+Only successful answers are given here, and refusals while too many requests wait. Requests that have to wait, and
+errors, are left to the web framework, which goes on from what was read and begun here. Both use the same pipeline for
+each route of one table, so callers cannot tell them apart."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -17,14 +17,14 @@ from magistrate.api.http.body_cache import BoundedCache, KnownBodies
 from magistrate.api.http.consistency_tokens import TOKEN_HEADERS, read_freshness, token_of
 from magistrate.api.http.cors import VARY
 from magistrate.api.http.error_bodies import RETRY_AFTER_SECONDS, error_body
-from magistrate.api.http.json_values import build_decoder, render_json
+from magistrate.api.http.json_values import render_json
 from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.pipeline import BegunAnswer, BegunRequest, FastHead, Pipeline
 from magistrate.api.http.request_values import read_parameters, require_json_type
 from magistrate.api.route import Route
 from magistrate.api.service import Answer, Call, Service
 from magistrate.errors import MagistrateError, Overloaded
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.keys.callers import Caller
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
 
@@ -93,25 +93,10 @@ _OVERLOADED = render_json(error_body(Overloaded()))
 
 
 class FastRoute(NamedTuple):
-    """Holds a route of the fast path, the decoder of its bodies, and the headers that are read. A body that is none of
-    the `typed_body` of the route is left to the web framework. Some bodies know the object types that they use."""
+    """Holds the pipeline of a route of the fast path, and the headers that are read."""
 
-    route: Route
-    decoder: msgspec.json.Decoder[Any]
+    pipeline: Pipeline
     watched: Mapping[bytes, str | None]
-    knows_types: bool
-
-
-class ReadHead(NamedTuple):
-    """Holds what is read in the head of a request, which depends on nothing but its bytes. `given` has the headers that
-    contain consistency tokens; `echoed` is the id that the client gave the request, if it comes back."""
-
-    fast: FastRoute
-    query: bytes
-    key: str | None
-    length: int
-    given: Mapping[str, str]
-    echoed: str | None
 
 
 class FastPath:
@@ -129,13 +114,14 @@ class FastPath:
     ) -> None:
         self._service = service
         self._ledger = ledger
+        heads_bytes = int(HEADS_PART * most_kept_bytes)
+        self.known_heads: BoundedCache[bytes, FastHead] = BoundedCache(heads_bytes, _measure_head)
+        """Holds heads of requests that were answered, by their bytes up to and with the empty line."""
+        self.bodies = KnownBodies(most_kept_bytes - heads_bytes)
         self._watched = watched = {**_TOKENS, CODING: None, **({ORIGIN: None} if has_cors else {})}
         self.routes = {
             (route.method.encode(), route.path.encode()): FastRoute(
-                route,
-                build_decoder(route.typed_body or route.body or Any),
-                {**watched, **_list_headers(route)},
-                hasattr(route.body, "types_of_objects"),
+                Pipeline(route, self.bodies), {**watched, **_list_headers(route)}
             )
             for route in routes
             if route.is_fast
@@ -145,44 +131,41 @@ class FastPath:
         self._default_headers: RawHeaders | None = None
         self._answered_at: RevisionId | None = None
         self._common = b""
-        heads_bytes = int(HEADS_PART * most_kept_bytes)
-        self.known_heads: BoundedCache[bytes, ReadHead] = BoundedCache(heads_bytes, _measure_head)
-        """Holds heads of requests that were answered, by their bytes up to and with the empty line."""
-        self._bodies = KnownBodies(most_kept_bytes - heads_bytes)
 
     def measure_kept(self) -> int:
         """Returns an estimate of the bytes that what is kept of requests takes."""
-        return self.known_heads.bytes + self._bodies.measure()
+        return self.known_heads.bytes + self.bodies.measure()
 
-    def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "PendingRequest | PendingRefusal | None":
-        """Returns a pending request if a head qualifies for the fast path: the key is valid for the route and the
-        stated length is within the limits. Returns None otherwise. A pending request counts towards the rate limit of
+    def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "BegunRequest | PendingRefusal | None":
+        """Begins a request if its head qualifies for the fast path: the key is valid for the route and the stated
+        length is within the limits. Returns None otherwise. A request that is begun counts towards the rate limit of
         its caller."""
         path, _, query = url.partition(b"?") if method == b"GET" else (url, b"", b"")
         fast = self.routes.get((method, path))
         if fast is None:
             return self._find_refusal(method.decode("latin-1"), url.decode("latin-1").partition("?")[0], headers)
-        if fast.route.body is None and (refusal := self._find_refusal("GET", fast.route.path, headers)) is not None:
+        route = fast.pipeline.route
+        if route.body is None and (refusal := self._find_refusal("GET", route.path, headers)) is not None:
             return refusal
         head = _read_head(fast, query, headers)
         return None if head is None else self.begin(head)
 
-    def begin(self, head: ReadHead) -> "PendingRequest | None":
-        """Returns a pending request if this head qualifies for the fast path now, like `begin_request`."""
-        fast = head.fast
+    def begin(self, head: FastHead) -> BegunRequest | None:
+        """Begins a request if its head qualifies for the fast path now, like `begin_request`."""
+        route = head.pipeline.route
         try:
             service = self._service()
-            if fast.route.body is None and not self._is_answerable(service, fast.route):
+            if route.body is None and not self._is_answerable(service, route):
                 return None
             caller = service.keys.identify(head.key)
         except MagistrateError:
             return None
-        if fast.route.scope not in caller.scopes or head.length > service.limits.max_body_bytes:
+        if route.scope not in caller.scopes or head.length > service.limits.max_body_bytes:
             return None
         rate_limit = service.rate_limit
         if rate_limit is not None and not rate_limit.admit(caller):
             return None
-        return PendingRequest(head, service, caller)
+        return BegunRequest(head, service, caller)
 
     def _is_answerable(self, service: Service, route: Route) -> bool:
         """Returns whether lists are not refused now, and one, which is at the newest revision, need not wait to know
@@ -205,7 +188,7 @@ class FastPath:
                 return None
         return PendingRefusal(full, path, admissions, perf_counter())
 
-    def remember(self, received: bytes, head: ReadHead) -> None:
+    def remember(self, received: bytes, head: FastHead) -> None:
         """Keeps the head of a request for `known_heads` if it is certain where it ends: at the first empty line of what
         was received, behind which there is nothing but its body."""
         end = received.find(END_OF_HEAD) + len(END_OF_HEAD)
@@ -215,50 +198,49 @@ class FastPath:
         if known.count(b"\r") == known.count(b"\n") == known.count(b"\r\n"):
             self.known_heads.keep(known, head)
 
-    def answer(self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders) -> bytes | None:
+    def answer(self, begun: BegunRequest, body: bytes, default_headers: RawHeaders) -> bytes | None:
         """Returns the whole response, beginning with the status line and these headers, or None if the web framework
-        must answer."""
-        started = perf_counter()
+        must go on with the request."""
+        begun.started, begun.body = perf_counter(), body
+        begun.request_id = self._ledger.make_request_id()
         try:
-            return self._answer(pending, body, default_headers, started)
-        except Exception:  # the framework runs into the same error and answers it
+            answered = self._attempt(begun, body)
+            return None if answered is None else self._render(begun, *answered, default_headers)
+        except Exception:  # the framework meets the same error and answers it
             return None
 
-    def _answer(
-        self, pending: "PendingRequest", body: bytes, default_headers: RawHeaders, started: float
-    ) -> bytes | None:
-        head, service, caller = pending
-        route, decoder, _, knows_types = head.fast
-        context = service.context
-        identity = context.store.identity
-        freshness = read_freshness(identity, head.given) if head.given else NO_DEMAND
-        known = context.store.known
+    def _attempt(self, begun: BegunRequest, body: bytes) -> tuple[Answer, RevisionId] | None:
+        """Returns the answer and its revision if nothing has to be waited for."""
+        head, service, pipeline = begun.head, begun.service, begun.head.pipeline
+        store = service.context.store
+        known = store.known
+        freshness = read_freshness(store.identity, head.tokens) if head.tokens else NO_DEMAND
+        call: Call[Any] = Call(
+            context=service.context,
+            caller=begun.caller,
+            body=None,
+            parameters=read_parameters(head.query) if head.query else {},
+            freshness=freshness,
+            request_id=begun.request_id,
+        )
+        begun.call = call = pipeline.prepare(call, pipeline.decode(call, body, service.limits.max_json_depth))
         if freshness.revision and not known.holds(freshness.id):
             return None
-        value: Any = None
-        if route.body is not None:
-            is_strict = context.is_strict and route.takes_strict
-            value = self._bodies.decode(body, decoder, service.limits.max_json_depth, route.last_member, is_strict)
-        parameters = read_parameters(head.query) if head.query else {}
-        request_id = self._ledger.make_request_id()
-        call = Call(context, {}, parameters, value, caller, freshness, None, request_id=request_id)
-        types = caller.object_types
-        if types is not None and not (knows_types and value.types_of_objects <= types):
-            caller.require_types(route.list_types(call))
-        if parameters:
-            route.check_parameters(call)
-        answer = route.handler(call)
-        if not isinstance(answer, Answer):
-            answer.close()
-            return None
-        id = known.find(answer.revision)
-        if id is None:
-            return None
+        history, demands = known.history, known.demands
+        answer = pipeline.route.handler(call)
+        if isinstance(answer, Answer) and (id := known.find(answer.revision)) is not None:
+            return answer, id
+        begun.answer = BegunAnswer(answer, history, demands)
+        return None
+
+    def _render(self, begun: BegunRequest, answer: Answer, id: RevisionId, default_headers: RawHeaders) -> bytes:
+        route, request_id = begun.head.pipeline.route, begun.request_id
+        assert request_id is not None
         content = render_json(answer.value)
-        common = self._render_common_lines(default_headers, identity, id)
-        self._ledger.record_answer(route.method, route.path, route.path, 200, request_id, started)
+        common = self._render_common_lines(default_headers, begun.service.context.store.identity, id)
+        self._ledger.record_answer(route.method, route.path, 200, begun.started, path=route.path, request_id=request_id)
         described = (
-            f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(head.echoed)}{self._vary}"
+            f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(begun.head.echoed)}{self._vary}"
             f"content-length: {len(content)}\r\n\r\n"
         )
         return b"".join((common, described.encode("latin-1"), content))
@@ -268,7 +250,9 @@ class FastPath:
         route, admission = pending.full
         admission.shed += 1
         request_id = self._ledger.make_request_id()
-        self._ledger.record_answer(route.method, route.path, pending.path, 503, request_id, pending.started)
+        self._ledger.record_answer(
+            route.method, route.path, 503, pending.started, path=pending.path, request_id=request_id
+        )
         lines = [b"HTTP/1.1 503 Service Unavailable", *(name + b": " + value for name, value in default_headers)]
         described = (
             f"\r\ncontent-type: {JSON}\r\nwarrant-request-id: {request_id}\r\nretry-after: {RETRY_AFTER_SECONDS}\r\n"
@@ -285,14 +269,6 @@ class FastPath:
         return self._common
 
 
-class PendingRequest(NamedTuple):
-    """Represents a request that waits for its body."""
-
-    head: ReadHead
-    service: Service
-    caller: Caller
-
-
 class PendingRefusal(msgspec.Struct, frozen=True):
     """Represents a request that is refused when all of it has arrived. `started` is a time of time.perf_counter."""
 
@@ -302,11 +278,11 @@ class PendingRefusal(msgspec.Struct, frozen=True):
     started: float
 
 
-def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders) -> ReadHead | None:
+def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders) -> FastHead | None:
     """Returns what these headers say, or None if the web framework must read them: if one is repeated, the length of a
     body is not stated or too large, or there is a header that is watched for that."""
     watched = fast.watched
-    key, length = None, 0 if fast.route.body is None else None
+    key, length = None, 0 if fast.pipeline.route.body is None else None
     given: dict[str, str] = {}
     for name, value in headers:
         if name == b"authorization":
@@ -323,12 +299,12 @@ def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders) -> ReadHead |
     if length is None or length > MOST_BYTES:
         return None
     echoed = given.pop(ECHOED_HEADER, None)
-    if fast.route.needs_json_type:
+    if fast.pipeline.route.needs_json_type:
         try:
             require_json_type(given.pop(TYPE_HEADER, None))
         except MagistrateError:
             return None
-    return ReadHead(fast, query, key, length, given, echoed)
+    return FastHead(fast.pipeline, query, key, length, tokens=given, echoed=echoed)
 
 
 def _list_headers(route: Route) -> dict[bytes, str | None]:
@@ -338,7 +314,7 @@ def _list_headers(route: Route) -> dict[bytes, str | None]:
     return {name.lower().encode(): name for name in names}
 
 
-def _measure_head(known: bytes, head: ReadHead) -> int:
+def _measure_head(known: bytes, head: FastHead) -> int:
     return BYTES_OF_A_HEAD + HEAD_FACTOR * len(known)
 
 

@@ -7,8 +7,8 @@ from http import HTTPStatus
 from magistrate.api.http.client_transport import UNSENT_BYTES
 from magistrate.api.http.connection import BoundedProtocol
 from magistrate.api.http.connection_state import Phase
-from magistrate.api.http.fast_path import END_OF_HEAD, FastPath, PendingRefusal, PendingRequest
-from magistrate.api.http.rate_limits import COUNTED
+from magistrate.api.http.fast_path import END_OF_HEAD, FastPath, PendingRefusal
+from magistrate.api.http.pipeline import BEGUN, BegunRequest
 
 MOST_PIECES = 100
 """Limits the pieces of a body that is held: a client that sends more of them is slow."""
@@ -20,15 +20,15 @@ class FastPathProtocol(BoundedProtocol):
     nothing else of the connection is parsed."""
 
     _fast_path: FastPath
-    _pending: PendingRequest | PendingRefusal | None = None
+    _pending: BegunRequest | PendingRefusal | None = None
     _refusal: PendingRefusal | None = None
     _pieces: tuple[bytes, ...] = ()
     _is_between_requests = True
     """Says that the parser has read nothing of the next request."""
     _received = b""
     """Holds what was received since the beginning of the request, if that was in one piece."""
-    _is_counted = False
-    """Says that the request was counted towards the rate limit of its caller."""
+    _begun: BegunRequest | None = None
+    """Holds the request that the web framework is to go on with."""
 
     def connection_made(self, transport: BaseTransport) -> None:
         self._fast_path = self.app.fast_path  # the application must be an Application
@@ -103,12 +103,12 @@ class FastPathProtocol(BoundedProtocol):
         end = data.find(END_OF_HEAD) + 4
         known = data[:end]
         head = fast_path.known_heads.get(known)
-        if head is None or len(data) - end != head.length or (pending := fast_path.begin(head)) is None:
+        if head is None or len(data) - end != head.length or (begun := fast_path.begin(head)) is None:
             return False
         fast_path.known_heads.move_to_end(known)
-        answer = fast_path.answer(pending, data[end:], self.server_state.default_headers)
+        answer = fast_path.answer(begun, data[end:], self.server_state.default_headers)
         if answer is None:
-            self._is_counted = True
+            self._begun = begun
             return False
         if self._deadline is not None:
             self._stop_deadline()
@@ -153,7 +153,7 @@ class FastPathProtocol(BoundedProtocol):
         if self._refusal is not None:
             self._send_refusal()  # the client did not wait for it
         is_plain = (
-            not self._is_counted  # one that was counted has been tried
+            self._begun is None
             and not self._is_answering()
             and self._phase is Phase.SERVING
             and not self.flow.write_paused
@@ -169,9 +169,9 @@ class FastPathProtocol(BoundedProtocol):
 
     def _make_scope(self) -> None:
         super()._make_scope()
-        if self._is_counted:
-            self.scope |= {COUNTED: True}  # type: ignore[misc]  # servers may add entries
-            self._is_counted = False
+        if self._begun is not None:
+            self.scope |= {BEGUN: self._begun}  # type: ignore[misc]  # servers may add entries
+            self._begun = None
 
     def _is_late(self) -> None:
         if self._pending is not None:
@@ -182,7 +182,7 @@ class FastPathProtocol(BoundedProtocol):
     def _release(self) -> None:
         """Releases the held request to the web framework."""
         if self._pending is not None and not self.transport.is_closing():
-            self._is_counted = isinstance(self._pending, PendingRequest)
+            self._begun = self._pending if isinstance(self._pending, BegunRequest) else None
             self._pending = None
             self._stop_deadline()
             super()._start()

@@ -51,13 +51,22 @@ class AccessLog:
         self._encoder = msgspec.json.Encoder()
         self._timer: asyncio.TimerHandle | None = None
 
-    def write(self, request: str, method: str, route: str, path: str, status: int, seconds: float) -> None:
+    def write(self, method: str, route: str, status: int, seconds: float, *, path: str, request_id: str) -> None:
         """Adds a line. Must be called in an event loop."""
         if route in self._left_out:
             return
         now = time()
         stamp = f"{_whole_seconds(int(now))}.{int(now % 1 * 1_000):03}Z"
-        self._lines.append(Line(stamp, request, method, path[:MOST_PATH_CHARACTERS], status, round(seconds * 1_000, 3)))
+        self._lines.append(
+            Line(
+                time=stamp,
+                request=request_id,
+                method=method,
+                path=path[:MOST_PATH_CHARACTERS],
+                status=status,
+                ms=round(seconds * 1_000, 3),
+            )
+        )
         if len(self._lines) >= MOST_LINES:
             self.flush()
         elif self._timer is None:
@@ -123,13 +132,15 @@ class Ledger:
         self.audit_log = audit_log
         self.refused = refused
 
-    def record_answer(self, method: str, route: str, path: str, status: int, request_id: str, started: float) -> None:
+    def record_answer(
+        self, method: str, route: str, status: int, started: float, *, path: str, request_id: str
+    ) -> None:
         """Records an answer. `route` is the path as in the table of routes, empty if there is none; `started` is a time
         of time.perf_counter."""
         seconds = perf_counter() - started
         METRICS.observe(method, route, status, seconds)
         if self._access_log is not None:
-            self._access_log.write(request_id, method, route, path, status, seconds)
+            self._access_log.write(method, route, status, seconds, path=path, request_id=request_id)
 
     def count_answer(self, method: str, route: str, status: int, started: float) -> None:
         """Counts an answer that has no line of its own in any log. The arguments are those of `record_answer`."""

@@ -4,15 +4,13 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
 from importlib.resources import files
-from typing import Protocol
 
 import falcon.asgi
 
-from magistrate.api.auth.bearer import Identified
 from magistrate.api.endpoints.public import Opened, PublicPage
 from magistrate.api.http.answers import finish_answer
 from magistrate.api.http.content_coding import IS_CONSTANT
-from magistrate.api.service import Service
+from magistrate.api.http.responders import identify_sender
 from magistrate.errors import NotFound
 from magistrate.operations.scheduling import checkpoint
 
@@ -80,21 +78,13 @@ HAS_TRAILING_SLASH = "magistrate.has_trailing_slash"
 PageResponder = Callable[..., Awaitable[None]]
 
 
-class Identify(Protocol):
-    """Identifies the caller of a request."""
-
-    async def __call__(self, req: falcon.asgi.Request, service: Service, takes_bearer: bool) -> Identified: ...
-
-
-def respond_to_pages(
-    service: Opened, identify: Identify, pages: Sequence[PublicPage]
-) -> list[tuple[str, str, PageResponder]]:
+def respond_to_pages(service: Opened, pages: Sequence[PublicPage]) -> list[tuple[str, str, PageResponder]]:
     """Returns method, path and responder of each page."""
 
     def responder(page: PublicPage) -> PageResponder:
         async def respond(req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
             if page.scope is not None:
-                caller, _ = await identify(req, service(), takes_bearer=False)
+                caller, _ = await identify_sender(req, service(), takes_bearer=False)
                 caller.require_scope(page.scope)
             if HAS_TRAILING_SLASH in req.scope and page.content_type.startswith("text/html"):
                 _redirect_from_slash(req, resp, page.path)

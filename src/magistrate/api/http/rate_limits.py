@@ -36,9 +36,6 @@ the bucket is full."""
 SHARED_NAME = "rate-limit.slots"
 """Names the file of shared slots. Files with a suffix are not metrics; see Board."""
 
-COUNTED = "magistrate.counted"
-"""Names the entry of the ASGI scope that says that a request was counted before the web framework got it."""
-
 
 class TokenBuckets:
     """Counts the requests of each fingerprint, a number other than 0, against `per_second`. `slots` come from

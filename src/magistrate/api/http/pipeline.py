@@ -1,0 +1,158 @@
+"""Turns requests into calls, and calls into answers, for the fast path and the web framework alike.
+
+A request that the fast path cannot finish goes on in the framework from where it is: a BegunRequest carries what was
+read, decoded and begun. An error is none of that. The framework repeats the one step that raised it, and answers it."""
+
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+import msgspec
+
+from magistrate.api.http.body_cache import KnownBodies
+from magistrate.api.http.consistency_tokens import find_token
+from magistrate.api.http.json_values import build_decoder
+from magistrate.api.http.request_values import LARGE_BODY_BYTES, decode_body, read_written_body
+from magistrate.api.route import STRICT, Route
+from magistrate.api.service import Answer, Call, Service, answer_call
+from magistrate.errors import HistoryReplaced, InvalidParameter, MagistrateError, RevisionLost
+from magistrate.operations.consistency import require_stored
+from magistrate.operations.keys.callers import Caller
+from magistrate.store.contract.new_rows import Once
+
+BEGUN = "magistrate.begun"
+"""Names the entry of the ASGI scope that has the BegunRequest of a request that the fast path could not finish."""
+
+MAX_ATTEMPTS = 3
+"""Limits how often a read is begun that turns out to be of a history that the store has no more."""
+
+
+class Pipeline:
+    """Makes the calls of one route. Bodies that are likely to come again are decoded by `bodies`, if the route is
+    fast."""
+
+    def __init__(self, route: Route, bodies: KnownBodies) -> None:
+        self.route = route
+        self._bodies = bodies if route.is_fast else None
+        self._decoder = None if route.body is None or route.takes_text else build_decoder(route.body)
+        self._typed_decoder = None if route.typed_body is None else build_decoder(route.typed_body)
+        self._takes_strict = route.takes_strict
+        self._knows_types = hasattr(route.body, "types_of_objects")
+
+    @property
+    def takes_body(self) -> bool:
+        return self._decoder is not None or self.route.takes_text
+
+    def decode(self, head: Call[None], raw: bytes, max_depth: int) -> Any:
+        """Returns the value of a body, None if the route ignores bodies. Raises like `decode_body`."""
+        if self._decoder is None:
+            return read_written_body(raw, max_depth) if self.route.takes_text else None
+        text = head.parameters.get(STRICT)
+        # Handlers refuse a parameter that is no boolean.
+        is_strict = self._takes_strict and (head.context.is_strict if text is None else text == "true")
+        bodies = self._bodies if text is None and len(raw) <= LARGE_BODY_BYTES else None
+        if self._typed_decoder is not None:
+            try:
+                if bodies is None:
+                    return decode_body(raw, self._typed_decoder, max_depth)
+                return bodies.decode(raw, self._typed_decoder, max_depth, None)
+            except InvalidParameter:  # a member of the wrong type
+                return decode_body(raw, self._decoder, max_depth)
+        if bodies is None:
+            return decode_body(raw, self._decoder, max_depth, is_strict)
+        return bodies.decode(raw, self._decoder, max_depth, self.route.last_member, is_strict=is_strict)
+
+    def prepare(self, head: Call[None], body: Any, once: Once | None = None) -> Call[Any]:
+        """Returns the call with this body. Raises Forbidden if the caller may not use its object types,
+        InvalidParameter for a parameter that the route does not have."""
+        call: Call[Any] = msgspec.structs.replace(head, body=body, once=once)
+        types = head.caller.object_types
+        if types is not None and not (self._knows_types and body.types_of_objects <= types):
+            head.caller.require_types(self.route.list_types(call))
+        if head.parameters:
+            self.route.check_parameters(call)
+        return call
+
+
+class BegunAnswer(msgspec.Struct, frozen=True):
+    """Represents the answer of a handler, or what is awaited for it, with the state of the history before that."""
+
+    answer: Answer | Awaitable[Answer]
+    history: int
+    demands: int
+
+
+class FastHead(msgspec.Struct, frozen=True):
+    """Holds what the fast path reads in the head of a request, which depends on nothing but its bytes. `tokens` has the
+    headers that contain consistency tokens; `echoed` is the id that the client gave the request, if it comes back."""
+
+    pipeline: Pipeline
+    query: bytes
+    key: str | None
+    length: int
+    tokens: Mapping[str, str] = {}
+    echoed: str | None = None
+
+
+class BegunRequest(msgspec.Struct):
+    """Represents a request as far as the fast path has come: its caller is known, and it was counted towards their rate
+    limit. The other parts are there once they have been reached. `started` is a time of time.perf_counter."""
+
+    head: FastHead
+    service: Service
+    caller: Caller
+    started: float = 0.0
+    request_id: str | None = None
+    body: bytes | None = None
+    call: Call[Any] | None = None
+    answer: BegunAnswer | None = None
+
+
+async def answer_in_history(route: Route, call: Call[Any], begun: BegunAnswer | None = None) -> tuple[Answer, str]:
+    """Returns the answer to a call, and its token, from a store that may be restored, or fail over, at any time
+    (docs/consistency.md#lost-writes). A read is answered from a store that holds the write of its token, and from one
+    history of it: if that is replaced meanwhile, it begins anew. An answer may have `begun` before.
+
+    Raises RevisionLost, HistoryReplaced, and what the handler raises."""
+    store = call.context.store
+    for _ in range(1 if route.writes else MAX_ATTEMPTS):
+        history, demands = store.known.history, store.known.demands
+        awaited = None
+        if begun is not None:
+            history, demands, awaited = begun.history, begun.demands, begun.answer
+            begun = None
+        try:
+            answer = await _answer_with_token(route, call, awaited)
+            if demands != store.known.demands:
+                await store.confirm_history()
+            token = await find_token(store, answer.revision)
+        except RevisionLost:
+            raise
+        except MagistrateError:
+            if route.writes or history == store.known.history:
+                raise
+        else:
+            if route.writes or history == store.known.history:
+                return answer, token
+    raise HistoryReplaced
+
+
+async def _answer_with_token(route: Route, call: Call[Any], begun: Answer | Awaitable[Answer] | None) -> Answer:
+    """Answers a call if the store holds the write of its token, before and after: between both, it may fail over. An
+    answer that has begun was begun when the store held it."""
+    if not call.freshness.revision:
+        return await _complete(route, call, begun)
+    if begun is None:
+        await require_stored(call.context.store, call.freshness.id)
+    try:
+        answer = await _complete(route, call, begun)
+    except MagistrateError:
+        await require_stored(call.context.store, call.freshness.id)
+        raise
+    await require_stored(call.context.store, call.freshness.id)
+    return answer
+
+
+async def _complete(route: Route, call: Call[Any], begun: Answer | Awaitable[Answer] | None) -> Answer:
+    if begun is None:
+        return await answer_call(route.handler, call)
+    return begun if isinstance(begun, Answer) else await begun

@@ -1,0 +1,257 @@
+"""Answers the requests of one route within the web framework, by the pipeline of the route.
+
+The order of checks is fixed (docs/compatibility.md#routing): an unknown path or method is answered 404 before anything
+else; then the key is checked, then the size and the content of the request."""
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
+from typing import Any, cast
+
+import falcon.asgi
+
+from magistrate import errors
+from magistrate.api.auth.bearer import Identified, identify_caller
+from magistrate.api.endpoints import public
+from magistrate.api.http.admission import BodyAccount
+from magistrate.api.http.answers import (
+    BODY,
+    CALLER,
+    HAS_SLASH,
+    LEDGER,
+    REQUEST_ID,
+    ROUTE,
+    SLASH_IN_ID,
+    SOURCE,
+    finish_answer,
+    render_path,
+)
+from magistrate.api.http.connection_memory import AnswerAccount
+from magistrate.api.http.consistency_tokens import TOKEN_HEADERS, read_freshness
+from magistrate.api.http.content_coding import GzipBody, has_gzip_body
+from magistrate.api.http.deadlines import Deadlines, RequestDeadline
+from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline, answer_in_history
+from magistrate.api.http.rate_limits import name_source
+from magistrate.api.http.request_values import LARGE_BODY_BYTES, read_parameters, require_json_type
+from magistrate.api.service import Call, Service, render_body
+from magistrate.errors import TooManyRefused
+from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.keys.callers import Caller
+from magistrate.store.contract.new_rows import Once
+from magistrate.store.contract.read_memory import READ_MEMORY
+
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Scope = dict[str, Any]
+
+RECEIVE, QUERY, ACCOUNT = "magistrate.receive", "magistrate.query_string", "magistrate.account"
+"""Name the entries of the ASGI scope that have what the server passes on: how a body is received, and the query string,
+which the framework is not to read; and what counts the bytes of the answer."""
+
+_IDEMPOTENCY_KEY = re.compile(r"[\x21-\x7e]{1,255}")
+
+_ADMITTED = "magistrate.admitted"
+"""Names the entry of the ASGI scope that says that a request was counted, and may be answered with 401."""
+
+
+class RouteResponder:
+    """Answers the requests of one route. `service` raises StoreUnavailable while it is not open."""
+
+    def __init__(self, service: Callable[[], Service], deadlines: Deadlines, pipeline: Pipeline) -> None:
+        self._service = service
+        self._deadlines = deadlines
+        self._pipeline = pipeline
+        self._route = pipeline.route
+
+    async def respond(self, req: falcon.asgi.Request, resp: falcon.asgi.Response, **path: str) -> None:
+        service = self._service()
+        with service.admissions.bodies.open_account() as body_account:
+            await self._answer(service, body_account, req, resp, path=path)
+
+    async def _answer(
+        self,
+        service: Service,
+        body_account: BodyAccount,
+        req: falcon.asgi.Request,
+        resp: falcon.asgi.Response,
+        *,
+        path: dict[str, str],
+    ) -> None:
+        route, account = self._route, cast(AnswerAccount, req.scope[ACCOUNT])
+        # What was written is answered in any case.
+        memory = None if route.writes else account
+        READ_MEMORY.set(memory)
+        with self._deadlines.begin(service.limits.request_timeout_ms, route.writes) as deadline:
+            req.scope[ROUTE] = route
+            begun: BegunRequest | None = req.scope.get(BEGUN)
+            if begun is None or begun.call is None:
+                call = await self._read_call(service, req, path, _BodyReceiver(req, service, deadline, body_account))
+                begun_answer = None
+            else:
+                call, begun_answer = begun.call, begun.answer
+                self._take_begun(begun, req, body_account)
+            async with service.admissions.by_scope[route.scope].admit():
+                answer, token = await answer_in_history(route, call, begun_answer)
+        for header in TOKEN_HEADERS:
+            resp.set_header(header, token)
+        resp.set_headers(answer.headers)
+        # A bytearray is sent as it is: copying many megabytes would take as long as rendering them.
+        resp.data = cast(bytes, await render_body(answer, memory))
+        account.resize(len(resp.data))
+        if route.is_typed:
+            resp.content_type = public.TEXT if answer.is_text else public.JSON
+        finish_answer(req, resp)
+
+    def _take_begun(self, begun: BegunRequest, req: falcon.asgi.Request, account: BodyAccount) -> None:
+        """Notes and counts what the fast path has read."""
+        req.scope[CALLER] = begun.caller
+        if self._pipeline.takes_body and begun.body is not None:
+            account.add(len(begun.body))
+            account.add_decoded(begun.body)
+            req.scope[BODY] = begun.body
+
+    async def _read_call(
+        self, service: Service, req: falcon.asgi.Request, path: dict[str, str], receiver: "_BodyReceiver"
+    ) -> Call[Any]:
+        """Returns the call of a request. Raises what is wrong with it."""
+        route, pipeline = self._route, self._pipeline
+        caller, holder = await identify_sender(req, service, route.takes_bearer)
+        caller.require_scope(route.scope)
+        if HAS_SLASH in req.scope:
+            path = {name: text.replace(SLASH_IN_ID, "/") for name, text in path.items()}
+        tokens = {header: text for header in TOKEN_HEADERS if (text := req.get_header(header)) is not None}
+        head: Call[None] = Call(
+            context=service.context,
+            caller=caller,
+            body=None,
+            path=path,
+            parameters=read_parameters(req.scope[QUERY]) if req.scope[QUERY] else {},
+            freshness=NO_DEMAND if route.writes else read_freshness(service.context.store.identity, tokens),
+            holder=holder,
+            accept=req.get_header("Accept") or "",
+            request_id=req.scope[REQUEST_ID],
+            if_match=req.get_header("If-Match"),
+        )
+        if route.needs_json_type:
+            require_json_type(req.content_type)
+        raw, body = b"", None
+        if pipeline.takes_body:
+            raw = await receiver.read_body(b"{}" if route.may_lack_body else b"")
+            decoding = partial(pipeline.decode, head, raw, service.limits.max_json_depth)
+            body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
+            req.scope[BODY] = raw
+        return pipeline.prepare(head, body, _read_once(req, raw, caller) if route.takes_key else None)
+
+
+async def identify_sender(req: falcon.asgi.Request, service: Service, takes_bearer: bool) -> Identified:
+    """Returns who sent a request, which counts towards the rate limit of its caller, once. Raises what
+    `identify_caller` raises, TooManyRequests, and TooManyRefused in place of Unauthenticated."""
+    begun: BegunRequest | None = req.scope.get(BEGUN)
+    if begun is not None:
+        req.scope[CALLER] = begun.caller
+        return Identified(begun.caller)
+    try:
+        identified = await identify_caller(service.keys, service.bearers, req.get_header("Authorization"), takes_bearer)
+    except errors.Unauthenticated:
+        require_refusable(req.scope)
+        raise
+    req.scope[CALLER] = identified.caller
+    if service.rate_limit is not None:
+        service.rate_limit.require(identified.caller)
+    return identified
+
+
+def read_source(scope: Scope) -> str:
+    """Returns the source of a request: that of the peer, which may be a proxy."""
+    client = scope.get("client")
+    return name_source(client[0] if client else None)
+
+
+def require_refusable(scope: Scope) -> None:
+    """Counts a request without a valid key, once. Raises TooManyRefused if its source has sent too many of them."""
+    ledger: Ledger = scope[LEDGER]
+    refused = ledger.refused
+    if refused is None or _ADMITTED in scope:
+        return
+    source = read_source(scope)
+    if refused.admit_source(source):
+        scope[_ADMITTED] = True
+        return
+    refused.count_source(source)
+    scope[SOURCE] = source
+    raise TooManyRefused
+
+
+class _BodyReceiver:
+    """Receives the body of one request within its limits."""
+
+    def __init__(
+        self, req: falcon.asgi.Request, service: Service, deadline: RequestDeadline, account: BodyAccount
+    ) -> None:
+        self._req = req
+        self._limits = service.limits
+        self._deadline = deadline
+        self._account = account
+
+    async def read_body(self, placeholder: bytes) -> bytes:
+        """Returns the body, decoded if it is compressed, and the placeholder for an empty one. Raises BodyTooLarge,
+        before reading if the request states its length, otherwise as soon as the limit is exceeded, InvalidRequest if
+        the body is incomplete or cannot be decoded, BodyTooSlow, UnsupportedCoding, and Overloaded if there are too
+        many others."""
+        begun: BegunRequest | None = self._req.scope.get(BEGUN)
+        if begun is not None and begun.body is not None:
+            raw = begun.body
+            self._account.add(len(raw))
+        else:
+            self._deadline.begin_body(self._limits.body_timeout_ms)
+            is_compressed = has_gzip_body(self._req.scope["headers"])
+            raw = await (self._read_gzip() if is_compressed else self._read_plain()) or placeholder
+            self._deadline.end_body()
+        self._account.add_decoded(raw)
+        return raw
+
+    async def _read_plain(self) -> bytes:
+        limit = self._limits.max_body_bytes
+        if (self._req.content_length or 0) > limit:
+            raise errors.BodyTooLarge(limit)
+        body = b""
+        async for piece in self._receive_pieces():
+            self._account.add(len(piece))
+            body += piece
+            if len(body) > limit:
+                raise errors.BodyTooLarge(limit)
+        return body
+
+    async def _read_gzip(self) -> bytes:
+        body = GzipBody(self._limits.max_body_bytes)
+        async for piece in self._receive_pieces():
+            size = len(body.decoded)
+            await body.add(piece)
+            self._account.add(len(body.decoded) - size)
+        return body.finish()
+
+    async def _receive_pieces(self) -> AsyncIterator[bytes]:
+        """Yields the pieces in which a body arrives. Raises InvalidRequest if it is incomplete."""
+        receive: Receive = self._req.scope[RECEIVE]
+        more = True
+        while more:
+            event = await receive()
+            if event["type"] == "http.disconnect":
+                raise errors.InvalidRequest("Request body is incomplete")
+            yield cast(bytes, event.get("body", b""))
+            more = event.get("more_body", False)
+
+
+def _read_once(req: falcon.asgi.Request, body: bytes, caller: Caller) -> Once | None:
+    """Returns the key of a write, which belongs to its caller, and a digest of the method, the path, the query string
+    and the body. Raises InvalidParameter."""
+    key = req.get_header("Idempotency-Key")
+    if key is None:
+        return None
+    if not _IDEMPOTENCY_KEY.fullmatch(key):
+        raise errors.InvalidParameter("Idempotency-Key", "must be 1 to 255 printable ASCII characters, no blanks")
+    request = f"{req.method} {render_path(req)}\n".encode() + req.scope[QUERY] + b"\n" + body
+    owner = hashlib.blake2b(caller.identity.encode(), digest_size=16).hexdigest()
+    return Once(key, hashlib.sha256(request).hexdigest(), owner)
