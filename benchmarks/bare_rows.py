@@ -12,7 +12,10 @@ import psycopg
 
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.store.postgres.migration import migrate_postgres
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.changes import INSERT_CHANGE
+from magistrate.store.sql.head import MOVE_HEAD
+from magistrate.store.sql.objects import INSERT_OBJECT
+from magistrate.store.sql.revisions import INSERT_REVISION
 from magistrate.store.sqlite.files import migrate_sqlite
 
 ACTOR = "key-00000000"
@@ -84,8 +87,7 @@ def _counted(
 
 
 _MOVE_HEAD, _INSERT_REVISION, _INSERT_CHANGE, _INSERT_OBJECT = (
-    statement.replace("?", "%s")
-    for statement in (sql.MOVE_HEAD, sql.INSERT_REVISION, sql.INSERT_CHANGE, sql.INSERT_OBJECT)
+    statement.replace("?", "%s") for statement in (MOVE_HEAD, INSERT_REVISION, INSERT_CHANGE, INSERT_OBJECT)
 )
 
 
@@ -99,10 +101,10 @@ class _Sqlite:
     def write(self, rows: BatchRows) -> None:
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
-        connection.execute(sql.MOVE_HEAD, rows.head)
-        connection.execute(sql.INSERT_REVISION, rows.revision)
-        connection.executemany(sql.INSERT_CHANGE, rows.changes)
-        connection.executemany(sql.INSERT_OBJECT, rows.objects)
+        connection.execute(MOVE_HEAD, rows.head)
+        connection.execute(INSERT_REVISION, rows.revision)
+        connection.executemany(INSERT_CHANGE, rows.changes)
+        connection.executemany(INSERT_OBJECT, rows.objects)
         connection.execute("COMMIT")
 
 

@@ -11,7 +11,7 @@ from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness
 from magistrate.store.scripts.database import Database, Rows, Script
-from magistrate.store.sql.statements import Parameter
+from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql_store import SqlStore
 
 T = TypeVar("T")
@@ -24,7 +24,6 @@ class CountingDatabase:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.dialect = database.dialect
-        self.templates = database.templates
         self.known = database.known
         self.reads = 0
         self.long_reads = 0

@@ -23,7 +23,11 @@ from magistrate import wiring
 from magistrate.cli.importing.command import CHUNK_LINES
 from magistrate.config import SqliteUrl, read_database_url, read_settings
 from magistrate.store.postgres.migration import migrate_postgres
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.changes import INSERT_CHANGE
+from magistrate.store.sql.head import MOVE_HEAD
+from magistrate.store.sql.objects import INSERT_OBJECT
+from magistrate.store.sql.revisions import INSERT_REVISION
+from magistrate.store.sql.warrants import INSERT_WARRANT
 from magistrate.store.sqlite.files import migrate_sqlite
 
 DATASET = "drive"
@@ -86,7 +90,7 @@ def _measured(new_database: NewDatabase, content: bytes, chunks: Sequence[Statem
                 if written >= warrants:
                     break
                 write(chunk)
-                written += len(dict(chunk)[sql.INSERT_WARRANT])
+                written += len(dict(chunk)[INSERT_WARRANT])
             figures.bare.append(written / (time.perf_counter() - started))
     return figures
 
@@ -150,7 +154,7 @@ def read_written_chunks(content: bytes) -> list[Statements]:
         database = read_database_url(url)
         assert isinstance(database, SqliteUrl)
         with closing(apsw.Connection(database.path)) as connection:
-            columns = "revision, written_at, actor, request_id"  # as in sql.INSERT_REVISION, without the bits
+            columns = "revision, written_at, actor, request_id"  # as in INSERT_REVISION, without the bits
             revisions = connection.execute(f"SELECT {columns} FROM revision WHERE revision > 1")
             return [_chunk(connection, row) for row in revisions.fetchall()]
 
@@ -164,12 +168,12 @@ def _chunk(connection: apsw.Connection, revision: tuple[Any, ...]) -> Statements
     )
     keys = [msgspec.json.decode(str(row[4]), type=tuple[str, ...]) for row in changes if row[3] == "object"]
     return [
-        (sql.MOVE_HEAD, [(revision[0], BITS, revision[0])]),
-        (sql.INSERT_REVISION, [(1, revision[0], BITS, *revision[1:])]),
-        (sql.INSERT_CHANGE, changes),
-        (sql.INSERT_OBJECT, [(*key, None, revision[1], revision[0]) for key in keys]),
+        (MOVE_HEAD, [(revision[0], BITS, revision[0])]),
+        (INSERT_REVISION, [(1, revision[0], BITS, *revision[1:])]),
+        (INSERT_CHANGE, changes),
+        (INSERT_OBJECT, [(*key, None, revision[1], revision[0]) for key in keys]),
         (
-            sql.INSERT_WARRANT,
+            INSERT_WARRANT,
             found(
                 "SELECT object_type, object_id, relation, subject_type, subject_id, subject_relation, policy, number, "
                 "created_at, created_revision FROM warrant WHERE created_revision = ? ORDER BY number"

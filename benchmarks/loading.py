@@ -12,7 +12,7 @@ from benchmarks.datasets.dataset import Dataset, WarrantRow
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.postgres.migration import migrate_postgres
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sqlite.files import migrate_sqlite
 
 REVISION = 1
@@ -74,7 +74,7 @@ def _load_sqlite(path: str, warrants: Iterable[WarrantRow], finish: Sequence[str
         connection.executemany(f"INSERT INTO warrant ({_COLUMNS}) VALUES ({', '.join('?' * 11)})", _rows(warrants))
         for statement in finish:
             connection.execute(statement)
-        connection.execute(sql.MOVE_HEAD, (REVISION, None, REVISION))
+        connection.execute(MOVE_HEAD, (REVISION, None, REVISION))
 
 
 def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequence[str]) -> None:
@@ -84,7 +84,7 @@ def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequen
                 copy.write_row(row)
         for statement in finish:
             connection.execute(statement)
-        connection.execute(sql.MOVE_HEAD.replace("?", "%s"), (REVISION, None, REVISION))
+        connection.execute(MOVE_HEAD.replace("?", "%s"), (REVISION, None, REVISION))
         connection.commit()
         connection.autocommit = True
         connection.execute("VACUUM ANALYZE")

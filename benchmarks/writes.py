@@ -27,7 +27,11 @@ from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.store.contract.new_rows import MAX_WARRANTS_IN_A_WRITE, ImportBatch, NewObjectType, NewWarrant, Stamp
 from magistrate.store.scripts.warrants import warrant_key
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.changes import INSERT_CHANGE
+from magistrate.store.sql.head import MOVE_HEAD
+from magistrate.store.sql.objects import INSERT_OBJECT
+from magistrate.store.sql.revisions import INSERT_REVISION
+from magistrate.store.sql.warrants import INSERT_WARRANT
 
 ROUNDS = 5
 WRITES = 12
@@ -163,11 +167,11 @@ def build_statements(number: int) -> Statements:
     ]
     first = revision * MAX_WARRANTS_IN_A_WRITE
     return [
-        (sql.MOVE_HEAD, [(revision, BITS, revision)]),
-        (sql.INSERT_REVISION, [(1, revision, BITS, now, ACTOR, None)]),
-        (sql.INSERT_WARRANT, [(*key, first + place, now, revision) for place, key in enumerate(keys)]),
-        (sql.INSERT_OBJECT, [(*key, None, now, revision) for key in objects]),
-        (sql.INSERT_CHANGE, changes),
+        (MOVE_HEAD, [(revision, BITS, revision)]),
+        (INSERT_REVISION, [(1, revision, BITS, now, ACTOR, None)]),
+        (INSERT_WARRANT, [(*key, first + place, now, revision) for place, key in enumerate(keys)]),
+        (INSERT_OBJECT, [(*key, None, now, revision) for key in objects]),
+        (INSERT_CHANGE, changes),
     ]
 
 

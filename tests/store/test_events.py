@@ -16,7 +16,7 @@ from magistrate.store.contract.keys import SessionKey
 from magistrate.store.contract.lists import Slice, Snapshot
 from magistrate.store.contract.new_rows import Stamp
 from magistrate.store.contract.store import Store
-from magistrate.store.scripts.decisions import DELETED_AT_ONCE
+from magistrate.store.scripts.events import DELETED_AT_ONCE
 from tests.change_log import list_changes
 from tests.databases import dump
 from tests.running import settings_for

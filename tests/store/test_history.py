@@ -13,6 +13,7 @@ from magistrate.store import schema as migrate
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
 from magistrate.store.contract.revisions import LoggedChange, RevisionLookup, RevisionTime, Span
 from magistrate.store.contract.store import Store
+from magistrate.store.sql.schema import CREATE_TABLE
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -180,7 +181,7 @@ async def test_revisions_of_an_earlier_version_are_reached_in_their_order(empty_
     times = {1: 10, 2: 30, 3: 20, 4: 40}
     statements = [
         *(migration.sql for migration in earlier[: last - 1]),
-        migrate.CREATE_TABLE,
+        CREATE_TABLE,
         *(f"INSERT INTO migration (number, name) VALUES ({m.number}, '{m.name}')" for m in earlier[: last - 1]),
         "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon, model_revision) "
         f"VALUES (1, '{'a' * 16}', '{'b' * 32}', 4, 1, 0)",

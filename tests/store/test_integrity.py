@@ -24,6 +24,7 @@ from magistrate.store.contract.new_rows import (
     Stamp,
 )
 from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION
 from tests.databases import dump
 from tests.running import settings_for
 
@@ -92,10 +93,10 @@ def test_what_tables_held_is_there_after_they_were_declared_anew(tmp_path: Path)
     path = f"{tmp_path}/m.db"
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     with closing(apsw.Connection(path, flags=flags)) as connection:
-        connection.execute(migrate.CREATE_TABLE)
+        connection.execute(CREATE_TABLE)
         for migration in migrate.migrations("sqlite")[:6]:
             connection.execute(migration.sql)
-            connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
+            connection.execute(INSERT_MIGRATION, (migration.number, migration.name))
         connection.execute(f"INSERT INTO head VALUES (1, '{'a' * 16}', '{'b' * 32}', 7, 1, 5, 0)")
         connection.execute(f"INSERT INTO object VALUES ('d', 'b', '{{}}', 1, 2, 3), ('d', 'a', NULL, 1, 2, {ALIVE})")
         connection.execute(f"INSERT INTO object_type VALUES ('d', '1', 1, 2, 3), ('d', '2', 1, 3, {ALIVE})")

@@ -17,7 +17,7 @@ from magistrate.store.scripts.batches import write_atomically
 from magistrate.store.scripts.database import Execute, FindTogether, Script
 from magistrate.store.scripts.versions import EFFECTS_AT_ONCE, Effect, Key, WriteOutcome, write
 from magistrate.store.scripts.warrants import _plan_writes, objects_of, patterns_of, warrant_key
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.changes import INSERT_CHANGE
 
 AT, REVISION = 1_763_683_200_000_000, Revision(7)
 MOST_OF_A_WARRANT = 250
@@ -60,7 +60,7 @@ def test_the_change_log_of_a_large_write_is_built_in_steps_and_numbered_througho
 
     steps = [*write(REVISION, Stamp("ann", AT), tuple[StoredObject, ...], work)]
 
-    logged = [step.values for step in steps if isinstance(step, Execute) and step.sql == sql.INSERT_CHANGE]
+    logged = [step.values for step in steps if isinstance(step, Execute) and step.sql == INSERT_CHANGE]
     assert [len(rows) for rows in logged] == [EFFECTS_AT_ONCE, EFFECTS_AT_ONCE, 1]
     assert [(row[1], row[4]) for rows in logged for row in rows] == [(n, f'["d","{n}"]') for n in range(count)]
 

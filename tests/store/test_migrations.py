@@ -9,6 +9,7 @@ from magistrate.config import SqliteUrl, read_database_url
 from magistrate.errors import SchemaMismatch, StoreUnavailable
 from magistrate.store import schema as migrate
 from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.sql.schema import CREATE_TABLE
 from tests.databases import dump, run_sql
 from tests.running import settings_for
 
@@ -65,7 +66,7 @@ async def test_a_store_of_the_first_version_is_brought_up_to_date_with_what_it_h
     first = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")[0]
     for statement in (
         first.sql,
-        migrate.CREATE_TABLE,
+        CREATE_TABLE,
         "INSERT INTO migration (number, name) VALUES (1, 'foundation')",
         f"INSERT INTO head VALUES (1, '{'a' * 16}', '{'b' * 32}', 7, 1)",
         f"""INSERT INTO object_type VALUES ('document', '{{"relations":{{"viewer":{{}}}}}}', 5, 7, {ALIVE})""",
@@ -86,7 +87,7 @@ async def test_the_patterns_of_the_warrants_of_the_second_version_are_found(empt
     earlier = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")[:2]
     for statement in (
         *(migration.sql for migration in earlier),
-        migrate.CREATE_TABLE,
+        CREATE_TABLE,
         "INSERT INTO migration (number, name) VALUES (1, 'foundation'), (2, 'warrants')",
         f"INSERT INTO head VALUES (1, '{'a' * 16}', '{'b' * 32}', 7, 1, 5)",
         f"""INSERT INTO warrant VALUES

@@ -14,8 +14,9 @@ from magistrate.engine.terms import object_ref
 from magistrate.errors import InvalidSetting, OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.store import Store
-from magistrate.store.postgres import connections as postgres_connections
+from magistrate.store.postgres import connections
 from magistrate.store.postgres.connections import translate_error
+from magistrate.store.sql.postgres import CHECK_CLIENT
 from magistrate.store.sql_store import SqlStore
 from tests.databases import PostgresServer, run_sql, set_default
 from tests.running import settings_for
@@ -203,8 +204,8 @@ async def test_a_server_that_cannot_look_for_its_client_is_used_without(
     """One does not know the parameter, the other refuses to have it set."""
     url = postgres.new_url()
     wiring.migrate_store(settings_for(url))
-    statement = postgres_connections.CHECK_CLIENT.replace("client_connection_check_interval", other)
-    monkeypatch.setattr(postgres_connections, "CHECK_CLIENT", statement.replace("= '0'", "<> '0'"))
+    statement = CHECK_CLIENT.replace("client_connection_check_interval", other)
+    monkeypatch.setattr(connections, "CHECK_CLIENT", statement.replace("= '0'", "<> '0'"))
 
     assert await read_check_interval(url) == "0"
 
@@ -226,7 +227,7 @@ async def test_a_server_that_accepts_connections_and_answers_nothing_is_connecte
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     url = f"postgresql://ann@127.0.0.1:{port}/d?sslmode=disable&gssencmode=disable"
-    pool = postgres_connections.ConnectionPool(url, connections=1, timeout_ms=200)
+    pool = connections.ConnectionPool(url, connections=1, timeout_ms=200)
     await pool.open()
 
     try:

@@ -13,6 +13,7 @@ import pytest
 from magistrate import wiring
 from magistrate.errors import StoreUnavailable
 from magistrate.store import schema as migrate
+from magistrate.store.sql.schema import CREATE_TABLE
 from tests.databases import PostgresServer, dump, run_sql, set_default
 from tests.processes.service_process import ServiceProcess
 from tests.running import settings_for
@@ -24,7 +25,7 @@ BEFORE_DECISIONS_CHANGE = 12
 
 def migrate_to(url: str, number: int) -> None:
     """Brings an empty database to an earlier version, with the identity of a store."""
-    run_sql(url, migrate.CREATE_TABLE)
+    run_sql(url, CREATE_TABLE)
     for migration in migrate.migrations("postgres")[:number]:
         run_sql(url, migration.sql)
         run_sql(url, f"INSERT INTO migration (number, name) VALUES ({migration.number}, '{migration.name}')")
@@ -82,7 +83,7 @@ def test_nodes_that_start_at_once_create_a_database_once(postgres: PostgresServe
     url = postgres.new_url()
 
     with ThreadPoolExecutor() as nodes, psycopg.connect(url) as first:
-        first.execute(migrate.CREATE_TABLE)
+        first.execute(CREATE_TABLE)
         started = [nodes.submit(wiring.migrate_store, settings_for(url)) for _ in range(3)]
         wait_for_waiting(url, sessions=3)
         first.rollback()

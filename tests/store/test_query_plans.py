@@ -26,20 +26,78 @@ from magistrate.store.contract.events import EventFilter, EventPosition, EventsO
 from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.postgres.database import PostgresDatabase
-from magistrate.store.postgres.pipeline import find_each
-from magistrate.store.sql import keys as sql_credentials
-from magistrate.store.sql import policies as sql_models
-from magistrate.store.sql import statements as sql
-from magistrate.store.sql import statements as sql_collecting
+from magistrate.store.sql.changes import DELETE_CHANGES, LIST_CHANGES, LIST_WARRANT_CHANGES, OLDEST_CHANGES
+from magistrate.store.sql.decisions import (
+    DELETE_DECISIONS,
+    FIND_DECISION,
+    LAST_DECISION,
+    LAST_SURPLUS_DECISION,
+    OLDEST_DECISIONS,
+)
+from magistrate.store.sql.dialect import Clause, Dialect
 from magistrate.store.sql.events import events_statement, follow_statement
-from magistrate.store.sql.lists import ListFilter, list_statement, match_statement
-from magistrate.store.sql.reads import JoinTemplates, ahead_statement, objects_statement, read_statement, split_objects
+from magistrate.store.sql.keys import READ_KEYS_VERSION
+from magistrate.store.sql.lists import (
+    ENDED_BY_EXPIRY,
+    OBJECT_NAMES,
+    OBJECTS,
+    WARRANTS,
+    ListFilter,
+    list_statement,
+    match_statement,
+)
+from magistrate.store.sql.models import FIND_OBJECT_TYPE, FIND_PATTERN
+from magistrate.store.sql.objects import (
+    END_OBJECT,
+    ENDED_OBJECTS,
+    FIND_OBJECT,
+    FIND_OBJECTS,
+    GET_OBJECT,
+    GET_OBJECT_AT,
+    INSERT_OBJECT,
+    OBJECTS_CREATED,
+)
+from magistrate.store.sql.postgres import find_each
+from magistrate.store.sql.reads import ahead_statement, objects_statement, read_statement, split_objects
+from magistrate.store.sql.revisions import (
+    DELETE_REVISIONS,
+    FIND_BITS,
+    FIND_EXPECTED,
+    FIND_REVISION,
+    FIND_REVISION_AT,
+    INSERT_REVISION,
+    LOCATE_REVISION,
+    REVISIONS_FROM,
+)
+from magistrate.store.sql.warrants import (
+    END_EXPIRED_OF_OBJECT,
+    END_EXPIRED_OF_SUBJECT,
+    END_EXPIRED_WARRANT,
+    END_NUMBERED_WARRANT,
+    END_WARRANT,
+    END_WARRANT_THAT_DIFFERS,
+    END_WARRANTS_OF_OBJECT,
+    END_WARRANTS_OF_SUBJECT,
+    ENDED_WARRANTS,
+    EXPIRED_WARRANTS,
+    FIND_WARRANT,
+    FIND_WARRANTS,
+    LIST_TIMED_WARRANTS,
+    NEXT_EXPIRY,
+    NUMBERS_BETWEEN,
+    NUMBERS_ENDED,
+    WARRANTS_ENDED,
+    WARRANTS_OF_OBJECT,
+    WARRANTS_OF_PATTERN,
+    WARRANTS_OF_SUBJECT,
+    WARRANTS_OF_WILDCARD_PATTERN,
+)
 from magistrate.store.sqlite.database import SqliteDatabase
 from tests.databases import PostgresServer
 from tests.running import settings_for
 
 ROWS = 20_000
-OF_ONE_OBJECT = (sql.GET_OBJECT, sql.FIND_OBJECT, sql.END_OBJECT)
+OF_ONE_OBJECT = (GET_OBJECT, FIND_OBJECT, END_OBJECT)
 HARMLESS_SCANS = {"h", "2-ROW", "CONSTANT", "n", "ids", "found"}
 """Of the one row of head, and of what was sent or found."""
 MEMBERS: dict[str, tuple[str | int, ...]] = {
@@ -52,16 +110,16 @@ BOUNDARIES: dict[str, tuple[str | int, ...]] = {
     "objectType": ("type-3", "id-5"),
 }
 
-Spoken = Callable[[sql.Dialect], sql.Clause]
+Spoken = Callable[[Dialect], Clause]
 """A statement, given the dialect of a store."""
 
 
 def relation_results(wanted: Slice, equal: dict[str, str], at: int | None = None) -> Spoken:
-    return lambda dialect: list_statement(sql.OBJECTS, wanted, ListFilter(equal), at, dialect)
+    return lambda dialect: list_statement(OBJECTS, wanted, ListFilter(equal), at, dialect)
 
 
 def looked_up(statement: str, *values: str | int | None) -> Spoken:
-    return lambda dialect: sql.Clause(statement, values)
+    return lambda dialect: Clause(statement, values)
 
 
 ANN = Subject(TypeName("user"), ObjectId("id-5"))
@@ -72,13 +130,9 @@ LINKED = TypeName("type-3")
 IDS = tuple(ObjectId(f"id-{number}") for number in range(50))
 
 
-def templates(dialect: sql.Dialect) -> JoinTemplates:
-    return SqliteDatabase.templates if dialect.index_hint else PostgresDatabase.templates
-
-
 def read_together(at: int | None, *reads: AnyRead, with_expired: bool = False) -> Spoken:
     revision = None if at is None else Revision(at)
-    return lambda dialect: read_statement(reads, revision, 1_000, templates(dialect), with_expired)
+    return lambda dialect: read_statement(reads, revision, 1_000, dialect, with_expired)
 
 
 def read_ahead(at: int | None, ids: int) -> Spoken:
@@ -92,17 +146,17 @@ def read_ahead(at: int | None, ids: int) -> Spoken:
     ahead = ReadsAhead(ReadOutline(requests, {}, frozenset(), {}, (0, 1, 2), (), tuple(steps), (), 0), ANN)
     reads = [PlacedRead(place, IDS[:ids]) for place in range(len(requests))]
     revision = None if at is None else Revision(at)
-    return lambda dialect: ahead_statement(reads, ahead, revision, 200, templates(dialect))
+    return lambda dialect: ahead_statement(reads, ahead, revision, 200, dialect)
 
 
 def objects_found(*refs: ObjectRef) -> Spoken:
     [ids] = split_objects(refs)
-    return lambda dialect: objects_statement(ids, Revision(5), templates(dialect))
+    return lambda dialect: objects_statement(ids, Revision(5), dialect)
 
 
 def names_listed(equal: dict[str, str]) -> Spoken:
     wanted, only = Slice("objectType", 1_000, boundary=("type-3", "id-5")), ListFilter(equal)
-    return lambda dialect: list_statement(sql.OBJECT_NAMES, wanted, only, 5, dialect)
+    return lambda dialect: list_statement(OBJECT_NAMES, wanted, only, 5, dialect)
 
 
 BY_MEMBER = [
@@ -143,29 +197,29 @@ LISTS = [
     ],
 ]
 LOOKUPS = [
-    pytest.param(looked_up(sql.GET_OBJECT, "type-3", "id-100"), id="get"),
-    pytest.param(looked_up(sql.GET_OBJECT_AT, "type-3", "id-100", 5, 5), id="get-as-of"),
-    pytest.param(looked_up(sql.FIND_OBJECT, "type-3", "id-100"), id="find"),
+    pytest.param(looked_up(GET_OBJECT, "type-3", "id-100"), id="get"),
+    pytest.param(looked_up(GET_OBJECT_AT, "type-3", "id-100", 5, 5), id="get-as-of"),
+    pytest.param(looked_up(FIND_OBJECT, "type-3", "id-100"), id="find"),
     pytest.param(
-        looked_up(sql.FIND_OBJECTS + " (VALUES (?, ?), (?, ?))", "type-3", "id-3", "type-4", "id-4"), id="find-any"
+        looked_up(FIND_OBJECTS + " (VALUES (?, ?), (?, ?))", "type-3", "id-3", "type-4", "id-4"), id="find-any"
     ),
     pytest.param(objects_found(*(ObjectRef(TypeName("type-3"), id) for id in IDS)), id="find-objects"),
     pytest.param(objects_found(ObjectRef(TypeName("a"), IDS[0]), ObjectRef(TypeName("b"), IDS[0])), id="find-types"),
-    pytest.param(looked_up(sql.OBJECTS_CREATED, 100, 1), id="created"),
-    pytest.param(looked_up(sql.END_OBJECT, 9, "type-3", "id-100"), id="end"),
-    pytest.param(looked_up(sql_collecting.ENDED_OBJECTS, 5, 100), id="ended"),
-    pytest.param(looked_up(sql.LIST_WARRANT_CHANGES, 5, 5, 100), id="touches"),
+    pytest.param(looked_up(OBJECTS_CREATED, 100, 1), id="created"),
+    pytest.param(looked_up(END_OBJECT, 9, "type-3", "id-100"), id="end"),
+    pytest.param(looked_up(ENDED_OBJECTS, 5, 100), id="ended"),
+    pytest.param(looked_up(LIST_WARRANT_CHANGES, 5, 5, 100), id="touches"),
 ]
 
 
 def expired_listed(at: int | None) -> Spoken:
     wanted = Slice("createdAt", 25, boundary=(ROWS // 2, ROWS // 2))
-    return lambda dialect: list_statement(sql.ENDED_BY_EXPIRY, wanted, ListFilter(), at, dialect)
+    return lambda dialect: list_statement(ENDED_BY_EXPIRY, wanted, ListFilter(), at, dialect)
 
 
 def warrants_listed(only: ListFilter) -> Spoken:
     boundary = (ROWS // 2, ROWS // 2)
-    return lambda dialect: list_statement(sql.WARRANTS, Slice("createdAt", 25, boundary=boundary), only, None, dialect)
+    return lambda dialect: list_statement(WARRANTS, Slice("createdAt", 25, boundary=boundary), only, None, dialect)
 
 
 MATCHED: dict[str, dict[str, str]] = {
@@ -228,41 +282,41 @@ OF_WARRANTS = [
         pytest.param(read_ahead(at, ids), id=f"read-ahead-{at=}-{ids=}")
         for at, ids in itertools.product((None, 5), (1, 5))
     ],
-    pytest.param(looked_up(sql.FIND_WARRANT, *KEY), id="find-warrant"),
+    pytest.param(looked_up(FIND_WARRANT, *KEY), id="find-warrant"),
     pytest.param(
-        looked_up(f"{sql.FIND_WARRANTS} (VALUES {', '.join(['(?, ?, ?, ?, ?, ?, ?)'] * 2)})", *KEY, *KEY),
+        looked_up(f"{FIND_WARRANTS} (VALUES {', '.join(['(?, ?, ?, ?, ?, ?, ?)'] * 2)})", *KEY, *KEY),
         id="find-any-warrant",
     ),
-    pytest.param(looked_up(sql.END_WARRANT, 9, *KEY), id="end-warrant"),
-    pytest.param(looked_up(sql.END_WARRANT_THAT_DIFFERS, 9, *KEY, 5, 6, 7), id="end-warrant-that-differs"),
-    pytest.param(looked_up(sql.NEXT_EXPIRY), id="next-expiry"),
-    pytest.param(looked_up(sql.LIST_TIMED_WARRANTS, *(5, 9, 3, 4, 5, 9, 3) * 2, 4, 3, 100), id="list-timed-warrants"),
-    pytest.param(looked_up(sql.EXPIRED_WARRANTS, 5, 100), id="expired-warrants"),
-    pytest.param(looked_up(sql.END_EXPIRED_WARRANT, 9, 9, 100), id="end-expired-warrant"),
-    pytest.param(looked_up(sql.WARRANTS_ENDED, 9), id="warrants-ended"),
-    pytest.param(looked_up(sql.END_NUMBERED_WARRANT, 9, 100), id="end-numbered-warrant"),
-    pytest.param(looked_up(sql.NUMBERS_BETWEEN, 100, 200), id="numbers-between"),
-    pytest.param(looked_up(sql_collecting.ENDED_WARRANTS, 5, 100), id="ended-warrants"),
+    pytest.param(looked_up(END_WARRANT, 9, *KEY), id="end-warrant"),
+    pytest.param(looked_up(END_WARRANT_THAT_DIFFERS, 9, *KEY, 5, 6, 7), id="end-warrant-that-differs"),
+    pytest.param(looked_up(NEXT_EXPIRY), id="next-expiry"),
+    pytest.param(looked_up(LIST_TIMED_WARRANTS, *(5, 9, 3, 4, 5, 9, 3) * 2, 4, 3, 100), id="list-timed-warrants"),
+    pytest.param(looked_up(EXPIRED_WARRANTS, 5, 100), id="expired-warrants"),
+    pytest.param(looked_up(END_EXPIRED_WARRANT, 9, 9, 100), id="end-expired-warrant"),
+    pytest.param(looked_up(WARRANTS_ENDED, 9), id="warrants-ended"),
+    pytest.param(looked_up(END_NUMBERED_WARRANT, 9, 100), id="end-numbered-warrant"),
+    pytest.param(looked_up(NUMBERS_BETWEEN, 100, 200), id="numbers-between"),
+    pytest.param(looked_up(ENDED_WARRANTS, 5, 100), id="ended-warrants"),
     pytest.param(
-        looked_up(sql_models.WARRANTS_OF_PATTERN, "type-3#viewer", "", "user", 5, 11),
+        looked_up(WARRANTS_OF_PATTERN, "type-3#viewer", "", "user", 5, 11),
         id="of-pattern",
     ),
     pytest.param(
-        looked_up(sql_models.WARRANTS_OF_WILDCARD_PATTERN, "user", "", "type-3", "viewer", 5, 11),
+        looked_up(WARRANTS_OF_WILDCARD_PATTERN, "user", "", "type-3", "viewer", 5, 11),
         id="of-wildcard-pattern",
     ),
-    pytest.param(looked_up(sql.WARRANTS_OF_OBJECT, "id-100", "type-3", *AFTER, 100), id="of-object"),
-    pytest.param(looked_up(sql.WARRANTS_OF_SUBJECT, "id-100", "user", *AFTER, 100), id="of-subject"),
-    pytest.param(looked_up(sql.END_WARRANTS_OF_OBJECT, 9, "id-100", "type-3"), id="end-of-object"),
-    pytest.param(looked_up(sql.END_WARRANTS_OF_SUBJECT, 9, "id-100", "user"), id="end-of-subject"),
-    pytest.param(looked_up(sql.END_EXPIRED_OF_OBJECT, 9, 9, "id-100", "type-3", 5), id="end-expired-of-object"),
-    pytest.param(looked_up(sql.END_EXPIRED_OF_SUBJECT, 9, 9, "id-100", "user", 5), id="end-expired-of-subject"),
+    pytest.param(looked_up(WARRANTS_OF_OBJECT, "id-100", "type-3", *AFTER, 100), id="of-object"),
+    pytest.param(looked_up(WARRANTS_OF_SUBJECT, "id-100", "user", *AFTER, 100), id="of-subject"),
+    pytest.param(looked_up(END_WARRANTS_OF_OBJECT, 9, "id-100", "type-3"), id="end-of-object"),
+    pytest.param(looked_up(END_WARRANTS_OF_SUBJECT, 9, "id-100", "user"), id="end-of-subject"),
+    pytest.param(looked_up(END_EXPIRED_OF_OBJECT, 9, 9, "id-100", "type-3", 5), id="end-expired-of-object"),
+    pytest.param(looked_up(END_EXPIRED_OF_SUBJECT, 9, 9, "id-100", "user", 5), id="end-expired-of-subject"),
     pytest.param(warrants_listed(ListFilter()), id="list-warrants"),
     pytest.param(warrants_listed(ListFilter(unexpired_at=ROWS)), id="list-unexpired-warrants"),
     pytest.param(expired_listed(None), id="list-expired-warrants"),
     pytest.param(expired_listed(5), id="list-expired-warrants-as-of"),
     pytest.param(warrants_listed(ListFilter({"object_type": "type-3"})), id="list-warrants-of-type"),
-    pytest.param(looked_up(sql.NUMBERS_ENDED, 9), id="numbers-ended"),
+    pytest.param(looked_up(NUMBERS_ENDED, 9), id="numbers-ended"),
     *SORTED_LISTS,
     *MATCHES,
 ]
@@ -279,12 +333,12 @@ EVENT_KINDS = {
 def events_listed(kinds: str, bounded: bool, descending: bool, backwards: bool, in_span: bool) -> Spoken:
     wanted = Slice("createdAt", 25, descending, (ROWS // 2, 0, 1) if bounded else None, backwards)
     span = (ROWS // 4, 3 * ROWS // 4) if in_span else (None, None)
-    return lambda dialect: events_statement(wanted, EventFilter(EVENT_KINDS[kinds], *span), templates(dialect))
+    return lambda dialect: events_statement(wanted, EventFilter(EVENT_KINDS[kinds], *span), dialect)
 
 
 def events_followed(kinds: str, place: Place | None) -> Spoken:
     only, after = EventFilter(EVENT_KINDS[kinds]), None if place is None else EventPosition(place)
-    return lambda dialect: follow_statement(after, 25, only, templates(dialect))
+    return lambda dialect: follow_statement(after, 25, only, dialect)
 
 
 FOLLOWED = [
@@ -302,23 +356,23 @@ EVENTS = [
     ),
 ]
 OF_EVENTS = [
-    pytest.param(looked_up(sql_collecting.REVISIONS_FROM, 100, 101), id="revisions-from"),
-    pytest.param(looked_up(sql_collecting.OLDEST_CHANGES, 100, 100), id="oldest-changes"),
-    pytest.param(looked_up(sql_collecting.DELETE_CHANGES, 100, 1), id="forget-changes"),
-    pytest.param(looked_up(sql_collecting.DELETE_REVISIONS, 100), id="forget-revisions"),
-    pytest.param(looked_up(sql_collecting.OLDEST_DECISIONS, 100, 100), id="oldest-decisions"),
-    pytest.param(looked_up(sql.DELETE_DECISIONS, 100), id="forget-decisions"),
-    pytest.param(looked_up(sql.LAST_SURPLUS_DECISION, 100, 100), id="surplus"),
-    pytest.param(looked_up(sql.LAST_DECISION), id="last-decision"),
-    pytest.param(looked_up(sql.FIND_DECISION, 100, 100), id="find-decision"),
-    pytest.param(looked_up(sql.LIST_CHANGES, 5, 100, 5, 1, 100), id="list-changes"),
-    pytest.param(looked_up(sql.FIND_REVISION, 100), id="find-revision"),
-    pytest.param(looked_up(sql.FIND_REVISION_AT, 100), id="find-revision-at"),
-    pytest.param(looked_up(sql.FIND_BITS, 100), id="find-bits"),
-    pytest.param(looked_up(sql.LOCATE_REVISION, 100, 50), id="locate-revision"),
-    pytest.param(looked_up(sql.FIND_EXPECTED, 100), id="find-expected"),
-    pytest.param(looked_up(sql_credentials.READ_KEYS_VERSION, 100), id="read-keys-version"),
-    pytest.param(looked_up(sql.INSERT_REVISION, 1, ROWS, 7, ROWS, "key", "request"), id="insert-revision"),
+    pytest.param(looked_up(REVISIONS_FROM, 100, 101), id="revisions-from"),
+    pytest.param(looked_up(OLDEST_CHANGES, 100, 100), id="oldest-changes"),
+    pytest.param(looked_up(DELETE_CHANGES, 100, 1), id="forget-changes"),
+    pytest.param(looked_up(DELETE_REVISIONS, 100), id="forget-revisions"),
+    pytest.param(looked_up(OLDEST_DECISIONS, 100, 100), id="oldest-decisions"),
+    pytest.param(looked_up(DELETE_DECISIONS, 100), id="forget-decisions"),
+    pytest.param(looked_up(LAST_SURPLUS_DECISION, 100, 100), id="surplus"),
+    pytest.param(looked_up(LAST_DECISION), id="last-decision"),
+    pytest.param(looked_up(FIND_DECISION, 100, 100), id="find-decision"),
+    pytest.param(looked_up(LIST_CHANGES, 5, 100, 5, 1, 100), id="list-changes"),
+    pytest.param(looked_up(FIND_REVISION, 100), id="find-revision"),
+    pytest.param(looked_up(FIND_REVISION_AT, 100), id="find-revision-at"),
+    pytest.param(looked_up(FIND_BITS, 100), id="find-bits"),
+    pytest.param(looked_up(LOCATE_REVISION, 100, 50), id="locate-revision"),
+    pytest.param(looked_up(FIND_EXPECTED, 100), id="find-expected"),
+    pytest.param(looked_up(READ_KEYS_VERSION, 100), id="read-keys-version"),
+    pytest.param(looked_up(INSERT_REVISION, 1, ROWS, 7, ROWS, "key", "request"), id="insert-revision"),
 ]
 
 
@@ -382,7 +436,7 @@ def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.T
     assert isinstance(database, SqliteUrl)
     connection = apsw.Connection(database.path)
     with connection:  # one transaction
-        connection.executemany(sql.INSERT_OBJECT, rows())
+        connection.executemany(INSERT_OBJECT, rows())
         connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 14)})", warrant_rows())
         for table, log in log_rows().items():
             connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(log[0]))})", log)
@@ -550,7 +604,7 @@ def test_a_read_stops_at_its_limit_however_many_rows_there_are_on_sqlite(
     sqlite_connection: apsw.Connection, most: int
 ) -> None:
     ids = tuple(ObjectId(f"id-{number}") for number in range(ROWS))
-    statement = read_statement([WarrantRead(GROUPS, ids)], None, most, SqliteDatabase.templates)
+    statement = read_statement([WarrantRead(GROUPS, ids)], None, most, SqliteDatabase.dialect)
     instructions = 0
 
     def count_instruction() -> bool:
@@ -610,13 +664,13 @@ def test_no_statement_scans_the_table_on_postgresql(
     ("statement", "columns"),
     [
         *[(text, ("object_type", "object_id", "deleted_revision")) for text in OF_ONE_OBJECT],
-        (find_each(sql.FIND_OBJECT), ("object_type", "object_id", "deleted_revision")),
-        (find_each(sql.FIND_OBJECT_TYPE), ("type", "deleted_revision")),
-        (find_each(sql.FIND_PATTERN), ("object_type", "object_id", "relation", "subject_relation")),
-        (sql.OBJECTS_CREATED, ("created_at", "deleted_revision")),
-        (sql.NUMBERS_BETWEEN, ("number",)),
-        (sql.WARRANTS_ENDED, ("deleted_revision",)),
-        (sql.NUMBERS_ENDED, ("deleted_revision",)),
+        (find_each(FIND_OBJECT), ("object_type", "object_id", "deleted_revision")),
+        (find_each(FIND_OBJECT_TYPE), ("type", "deleted_revision")),
+        (find_each(FIND_PATTERN), ("object_type", "object_id", "relation", "subject_relation")),
+        (OBJECTS_CREATED, ("created_at", "deleted_revision")),
+        (NUMBERS_BETWEEN, ("number",)),
+        (WARRANTS_ENDED, ("deleted_revision",)),
+        (NUMBERS_ENDED, ("deleted_revision",)),
     ],
 )
 def test_a_lookup_prepared_on_an_empty_table_stays_a_lookup_on_postgresql(
@@ -642,7 +696,7 @@ def test_many_warrants_are_each_looked_up_on_postgresql(
     """As prepared with or without rows, and however many keys there are."""
     url = postgres.new_url()
     wiring.migrate_store(settings_for(url))
-    statement = find_each(sql.FIND_WARRANT).replace("?", "$1")
+    statement = find_each(FIND_WARRANT).replace("?", "$1")
 
     with psycopg.connect(url, autocommit=True) as empty:
         connection = empty if is_empty else postgres_connection

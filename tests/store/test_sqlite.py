@@ -18,7 +18,7 @@ from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.store import Store
 from magistrate.store.scripts.database import Script
 from magistrate.store.scripts.objects import put_objects
-from magistrate.store.sql.statements import MOVE_HEAD
+from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql_store import SqlStore
 from magistrate.store.sqlite.database import SqliteDatabase
 from tests.running import settings_for

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.store.scripts.database import Find
-from magistrate.store.sql import statements as sql
 from magistrate.store.sql.insertions import ROWS_AT_ONCE, join_insertions
+from magistrate.store.sql.objects import FIND_OBJECT, FIND_OBJECTS, INSERT_OBJECT
+from magistrate.store.sql.sqlite import KEYS_AT_ONCE, MANY_KEYS, build_lookups
+from magistrate.store.sql.warrants import FIND_WARRANT, FIND_WARRANTS, INSERT_WARRANT
 from magistrate.store.sqlite.files import migrate_sqlite, open_connection
-from magistrate.store.sqlite.writer import KEYS_AT_ONCE, MANY_KEYS, find_statements
 
 OBJECTS = [(of_type, f"id-{number}") for of_type in ("document", "folder") for number in range(2 * KEYS_AT_ONCE)]
 STORED = OBJECTS[::2]
@@ -29,14 +30,18 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connec
     migrate_sqlite(path, 1_000)
     with closing(open_connection(path, 1_000)) as connection:
         connection.execute("BEGIN")
-        connection.executemany(sql.INSERT_OBJECT, [(*key, None, 5, 1) for key in STORED])
-        connection.executemany(sql.INSERT_WARRANT, [(*key, place, 5, 1) for place, key in enumerate(WARRANTS[::2])])
+        connection.executemany(INSERT_OBJECT, [(*key, None, 5, 1) for key in STORED])
+        connection.executemany(INSERT_WARRANT, [(*key, place, 5, 1) for place, key in enumerate(WARRANTS[::2])])
         connection.execute("COMMIT")
         yield connection
 
 
 def find_keys(connection: apsw.Connection, find: Find, width: int) -> list[tuple[object, ...]]:
-    rows = [row for text, values in find_statements(find) for row in connection.execute(text, values)]
+    rows = [
+        row
+        for text, values in build_lookups(find.one, find.any_of, find.keys)
+        for row in connection.execute(text, values)
+    ]
     return sorted(row[:width] for row in rows)
 
 
@@ -51,7 +56,7 @@ def keys_among(keys: Sequence[tuple[str, ...]]) -> st.SearchStrategy[list[tuple[
 
 @given(keys_among(OBJECTS))
 def test_all_objects_that_are_stored_are_found(connection: apsw.Connection, keys: list[tuple[str, ...]]) -> None:
-    found = find_keys(connection, Find(sql.FIND_OBJECT, sql.FIND_OBJECTS, keys), 2)
+    found = find_keys(connection, Find(FIND_OBJECT, FIND_OBJECTS, keys), 2)
 
     assert found == sorted(set(keys) & set(STORED))
 
@@ -59,7 +64,7 @@ def test_all_objects_that_are_stored_are_found(connection: apsw.Connection, keys
 def test_objects_of_two_types_are_looked_up_by_type() -> None:
     keys = [(of_type, f"id-{number}") for number in range(500) for of_type in ("document", "user")]
 
-    looked_up = list(find_statements(Find(sql.FIND_OBJECT, sql.FIND_OBJECTS, keys)))
+    looked_up = list(build_lookups(FIND_OBJECT, FIND_OBJECTS, keys))
 
     assert [values[0] for _, values in looked_up] == ["document", "user"]
     assert [len(values) for _, values in looked_up] == [1 + 512, 1 + 512]
@@ -67,7 +72,7 @@ def test_objects_of_two_types_are_looked_up_by_type() -> None:
 
 @given(keys_among(WARRANTS))
 def test_all_warrants_that_are_stored_are_found(connection: apsw.Connection, keys: list[tuple[str, ...]]) -> None:
-    found = find_keys(connection, Find(sql.FIND_WARRANT, sql.FIND_WARRANTS, keys), 7)
+    found = find_keys(connection, Find(FIND_WARRANT, FIND_WARRANTS, keys), 7)
 
     assert found == sorted(set(keys) & set(WARRANTS[::2]))
 
@@ -75,10 +80,10 @@ def test_all_warrants_that_are_stored_are_found(connection: apsw.Connection, key
 @pytest.mark.parametrize("count", [1, 2, MANY_KEYS, KEYS_AT_ONCE])
 @pytest.mark.parametrize("stride", [1, 80])
 def test_keys_are_searched_in_the_index_of_the_whole_key(connection: apsw.Connection, count: int, stride: int) -> None:
-    find = Find(sql.FIND_WARRANT, sql.FIND_WARRANTS, [*WARRANTS[::stride]][:count])
+    find = Find(FIND_WARRANT, FIND_WARRANTS, [*WARRANTS[::stride]][:count])
     connection.execute("ANALYZE")
 
-    statements = list(find_statements(find))
+    statements = list(build_lookups(find.one, find.any_of, find.keys))
 
     assert 1 <= len(statements) <= 2  # one for each object type
     columns = ("object_type", "object_id", "relation", "subject_type", "subject_id", "subject_relation")
@@ -93,22 +98,20 @@ def test_keys_that_are_alike_in_columns_send_these_once(connection: apsw.Connect
     alike = [("document", f"id-{number}", "viewer", "user", "id-1", "", "") for number in range(MANY_KEYS)]
     unlike = [*WARRANTS[::80]][:MANY_KEYS]
 
-    sent = [
-        sum(len(values) for _, values in find_statements(Find("", sql.FIND_WARRANTS, keys))) for keys in (alike, unlike)
-    ]
+    sent = [sum(len(values) for _, values in build_lookups("", FIND_WARRANTS, keys)) for keys in (alike, unlike)]
 
     assert sent[0] == MANY_KEYS + 6
     assert sent[1] > 2 * MANY_KEYS
 
 
 def test_inserting_many_rows_leaves_other_statements_prepared(connection: apsw.Connection) -> None:
-    find = Find(sql.FIND_OBJECT, sql.FIND_OBJECTS, OBJECTS[: KEYS_AT_ONCE // 2])
+    find = Find(FIND_OBJECT, FIND_OBJECTS, OBJECTS[: KEYS_AT_ONCE // 2])
     rows = [("note", f"id-{number}", None, 5, 1) for number in range(1_000)]
     prepared = []
     for _ in range(3):
         connection.execute("BEGIN")
         find_keys(connection, find, 2)
-        for statement, values in join_insertions(sql.INSERT_OBJECT, rows):
+        for statement, values in join_insertions(INSERT_OBJECT, rows):
             connection.executemany(statement, values)
         connection.execute("ROLLBACK")
         prepared.append(connection.cache_stats()["misses"])
@@ -120,7 +123,7 @@ def test_inserting_many_rows_leaves_other_statements_prepared(connection: apsw.C
 def test_joined_insertions_insert_each_row_once(connection: apsw.Connection, count: int) -> None:
     rows = [("note", f"id-{number}", None, 5, 1) for number in range(count)]
     connection.execute("BEGIN")
-    for statement, values in join_insertions(sql.INSERT_OBJECT, rows):
+    for statement, values in join_insertions(INSERT_OBJECT, rows):
         connection.executemany(statement, values)
     stored = connection.execute("SELECT object_id FROM object WHERE object_type = 'note'").fetchall()
     connection.execute("ROLLBACK")

@@ -11,10 +11,6 @@ from importlib.resources import files
 
 from magistrate.errors import SchemaMismatch
 
-CREATE_TABLE = "CREATE TABLE IF NOT EXISTS migration (number BIGINT PRIMARY KEY, name TEXT NOT NULL)"
-READ_VERSION = "SELECT coalesce(max(number), 0) FROM migration"
-INSERT_MIGRATION = "INSERT INTO migration (number, name) VALUES (?, ?)"
-
 _FILE_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 
 
@@ -23,6 +19,18 @@ class Migration:
     number: int
     name: str
     sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoreReport:
+    """Holds what is known of a store. `version` is the number of its last migration, 0 if there is nothing in it yet;
+    `known` that of this version of Magistrate. Times are in microseconds since 1970 UTC: `written_at` is that of the
+    newest write, if there is one, and `now` that of the machine of the database, None if it is this one."""
+
+    version: int
+    known: int
+    written_at: int | None = None
+    now: int | None = None
 
 
 @cache

@@ -23,8 +23,10 @@ from magistrate.store.contract.revisions import (
 )
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.scripts.database import Database, Row, Rows
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.changes import LIST_CHANGES
 from magistrate.store.sql.reads import ahead_statement, read_statement, split_reads
+from magistrate.store.sql.revisions import FIND_BITS, FIND_REVISION, FIND_REVISION_AT, LOCATE_REVISION
+from magistrate.store.sql.warrants import LIST_TIMED_WARRANTS
 
 
 class SqlRevisions:
@@ -39,7 +41,7 @@ class SqlRevisions:
     async def identify(self, revision: Revision) -> RevisionId:
         if (known := self.known.find(revision)) is not None:
             return known
-        [row] = await self.database.read(sql.FIND_BITS, (revision,))
+        [row] = await self.database.read(FIND_BITS, (revision,))
         self.note_newest(row)
         found = RevisionId(revision, row[4])
         if row[3] is not None:
@@ -50,7 +52,7 @@ class SqlRevisions:
         if self.known.unlinked is None:
             return
         since = self.known.newest
-        [row] = await self.database.read(sql.LOCATE_REVISION, (since.revision, since.revision))
+        [row] = await self.database.read(LOCATE_REVISION, (since.revision, since.revision))
         self.link(RevisionId(row[0], row[2]), build_id(row[3:5]), since)
 
     def link(self, newest: RevisionId, before: RevisionId | None, since: RevisionId) -> bool:
@@ -65,7 +67,7 @@ class SqlRevisions:
         if id.revision >= ALIVE:  # anyone can make such a token, and databases have no larger integers
             return Presence.AHEAD
         since = self.known.newest
-        [row] = await self.database.read(sql.LOCATE_REVISION, (since.revision, id.revision))
+        [row] = await self.database.read(LOCATE_REVISION, (since.revision, id.revision))
         newest = RevisionId(Revision(row[0]), row[2])
         self.known.link(newest, build_id(row[3:5]), since)
         if id.revision > newest.revision:
@@ -141,7 +143,7 @@ class SqlWarrantReads(SqlRevisions):
     async def read_ahead(
         self, reads: Sequence[PlacedRead], ahead: ReadsAhead, at: Revision | None, most: int
     ) -> AheadResult:
-        statement = ahead_statement(reads, ahead, at, most, self.database.templates)
+        statement = ahead_statement(reads, ahead, at, most, self.database.dialect)
         rows = await self.database.read(statement.sql, statement.values)
         revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
         found = [] if rows[0][4] is None else [(row[4], Warrant(*row[5:])) for row in rows]
@@ -152,11 +154,11 @@ class SqlWarrantReads(SqlRevisions):
     ) -> ReadResult:
         is_long = any(read.ids is None for read in reads) or sum(len(read.ids or ()) for read in reads) > MANY_IDS
         left = most if is_long else min(most, FEW_ROWS)
-        statement = read_statement(reads, at, left, self.database.templates, with_expired)
+        statement = read_statement(reads, at, left, self.database.dialect, with_expired)
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
         revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
         if left <= len(rows) and left < most:
-            statement = read_statement(reads, revision, most, self.database.templates, with_expired)
+            statement = read_statement(reads, revision, most, self.database.dialect, with_expired)
             rows = await self.database.read(statement.sql, statement.values, long=True)
             self.check_revision(rows[0], revision)
         newest = Revision(rows[0][0])
@@ -173,10 +175,10 @@ class SqlHistory(SqlRevisions):
         self.database = database
 
     async def find_revision(self, revision: Revision) -> RevisionLookup:
-        return await self._find_revision(sql.FIND_REVISION, revision)
+        return await self._find_revision(FIND_REVISION, revision)
 
     async def find_revision_at(self, time: int) -> RevisionLookup:
-        return await self._find_revision(sql.FIND_REVISION_AT, time)
+        return await self._find_revision(FIND_REVISION_AT, time)
 
     async def _find_revision(self, statement: str, value: int) -> RevisionLookup:
         [row] = await self.database.read(statement, (value,))
@@ -193,7 +195,7 @@ class SqlHistory(SqlRevisions):
         self, first: Revision, last: Revision, behind: LogPlace | None, most: int
     ) -> Sequence[LoggedChange]:
         values = (first, last, *(behind or BEFORE_ALL), most)
-        rows = await self.database.read(sql.LIST_CHANGES, values, long=True)
+        rows = await self.database.read(LIST_CHANGES, values, long=True)
         newest, deleted = rows[0][:2]
         self.note_newest(rows[0])
         if first < deleted or last > newest:
@@ -206,7 +208,7 @@ class SqlHistory(SqlRevisions):
         times = (min(span.since, span.until), max(span.since, span.until))
         limits = (*times, span.first, span.last, *times, span.first)
         values = (*limits, *limits, span.last, span.first, most)
-        rows = await self.database.read(sql.LIST_TIMED_WARRANTS, values, long=True)
+        rows = await self.database.read(LIST_TIMED_WARRANTS, values, long=True)
         self.check_revision(rows[0], span.last)
         self.check_revision(rows[0], span.first)
         return [*{row[11]: Warrant(*row[3:]) for row in rows if row[3] is not None}.values()]

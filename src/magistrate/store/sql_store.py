@@ -38,26 +38,39 @@ from magistrate.store.contract.stored_rows import (
     StoredObjectType,
     StoredPolicy,
 )
-from magistrate.store.scripts import batches as atomic_writes
-from magistrate.store.scripts import batches as importing
-from magistrate.store.scripts import decisions, objects, warrants
-from magistrate.store.scripts import keys as caller_keys
-from magistrate.store.scripts import keys as key_digests
-from magistrate.store.scripts import keys as signing
-from magistrate.store.scripts import models as object_types
-from magistrate.store.scripts import models as policies
-from magistrate.store.scripts import models as whole_models
-from magistrate.store.scripts import objects as cascading
-from magistrate.store.scripts import retention as collecting
+from magistrate.store.scripts import batches, events, keys, models, objects, retention, warrants
 from magistrate.store.scripts.database import Database, Row, Rows
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
-from magistrate.store.sql import events as event_listing
-from magistrate.store.sql import keys as sql_credentials
-from magistrate.store.sql import policies as sql_models
-from magistrate.store.sql import statements as sql
-from magistrate.store.sql.lists import ListFilter, list_statement, match_statement
+from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
+from magistrate.store.sql.decisions import FIND_DECISION
+from magistrate.store.sql.dialect import Clause
+from magistrate.store.sql.events import events_statement, follow_statement
+from magistrate.store.sql.head import READ_HEAD
+from magistrate.store.sql.keys import LIST_KEY_DIGESTS, LIST_KEYS, LIST_SESSION_KEYS, READ_KEYS_VERSION
+from magistrate.store.sql.lists import (
+    ENDED_BY_EXPIRY,
+    OBJECT_NAMES,
+    OBJECT_TYPES,
+    OBJECTS,
+    POLICIES,
+    WARRANTS,
+    ListFilter,
+    TableListing,
+    list_statement,
+    match_statement,
+)
+from magistrate.store.sql.models import (
+    GET_OBJECT_TYPE,
+    GET_OBJECT_TYPE_AT,
+    GET_POLICY,
+    GET_POLICY_AT,
+    READ_MODEL,
+    READ_MODEL_AT,
+)
+from magistrate.store.sql.objects import GET_OBJECT, GET_OBJECT_AT
 from magistrate.store.sql.reads import objects_statement, split_objects
-from magistrate.store.sql.statements import Clause
+from magistrate.store.sql.requests import FIND_IMPORT
+from magistrate.store.sql.warrants import NEXT_EXPIRY
 from magistrate.store.sql_reads import FEW_ROWS, SqlHistory, SqlRevisions, SqlWarrantReads, build_id
 
 
@@ -70,50 +83,50 @@ class SqlKeys(SqlRevisions):
 
     async def keys_version(self) -> int:
         since = self.known.newest
-        [row] = await self.database.read(sql_credentials.READ_KEYS_VERSION, (since.revision,))
+        [row] = await self.database.read(READ_KEYS_VERSION, (since.revision,))
         self.known.link(RevisionId(row[0], row[2]), build_id(row[4:6]), since)
         return int(row[3])
 
     async def list_keys(self) -> StoredKeys:
-        rows = await self.database.read(sql_credentials.LIST_KEYS, (), long=True)
+        rows = await self.database.read(LIST_KEYS, (), long=True)
         self.note_newest(rows[0])
-        return await caller_keys.build_keys(rows)
+        return await keys.build_keys(rows)
 
     async def create_key(self, new: StoredKey, most: int) -> Revision:
-        return await self.database.transact(caller_keys.create_key(new, most), makes_revision=False)
+        return await self.database.transact(keys.create_key(new, most), makes_revision=False)
 
     async def rotate_key(self, id: str, new: NewSecret) -> Snapshot[StoredKey]:
-        return await self.database.transact(caller_keys.rotate_key(id, new), makes_revision=False)
+        return await self.database.transact(keys.rotate_key(id, new), makes_revision=False)
 
     async def delete_key(self, id: str) -> Revision:
-        return await self.database.transact(caller_keys.delete_key(id), makes_revision=False)
+        return await self.database.transact(keys.delete_key(id), makes_revision=False)
 
     async def note_key_uses(self, uses: Mapping[str, int], pause: int) -> None:
-        await self.database.transact(caller_keys.note_key_uses(uses, pause), makes_revision=False)
+        await self.database.transact(keys.note_key_uses(uses, pause), makes_revision=False)
 
     async def key_digests(self) -> Iterable[str]:
-        return [digest for (digest,) in await self.database.read(sql_credentials.LIST_KEY_DIGESTS, ())]
+        return [digest for (digest,) in await self.database.read(LIST_KEY_DIGESTS, ())]
 
     async def keep_key_digest(self, digest: str, at: int) -> bool:
-        return await self.database.transact(key_digests.keep_key_digest(digest, at), makes_revision=False)
+        return await self.database.transact(keys.keep_key_digest(digest, at), makes_revision=False)
 
     async def replace_key_digests(self, digest: str, at: int) -> int:
-        return await self.database.transact(key_digests.replace_key_digests(digest, at), makes_revision=False)
+        return await self.database.transact(keys.replace_key_digests(digest, at), makes_revision=False)
 
     async def session_keys(self) -> KeptKeys:
-        rows = await self.database.read(sql_credentials.LIST_SESSION_KEYS, ())
+        rows = await self.database.read(LIST_SESSION_KEYS, ())
         self.note_newest(rows[0])
-        return signing.open_kept_keys(rows, self._sealing)
+        return keys.open_kept_keys(rows, self._sealing)
 
     async def keep_session_key(self, new: SessionKey, unless_after: int, delete_by: int) -> KeptKeys:
-        script = signing.keep_session_key(new, unless_after, delete_by, self._sealing)
+        script = keys.keep_session_key(new, unless_after, delete_by, self._sealing)
         return await self.database.transact(script, makes_revision=False)
 
     async def seal_session_keys(self) -> int:
-        return await self.database.transact(signing.seal_session_keys(self._sealing), makes_revision=False)
+        return await self.database.transact(keys.seal_session_keys(self._sealing), makes_revision=False)
 
     async def delete_session_keys(self) -> int:
-        return await self.database.transact(signing.delete_session_keys, makes_revision=False)
+        return await self.database.transact(keys.delete_session_keys, makes_revision=False)
 
 
 T = TypeVar("T")
@@ -152,29 +165,29 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return await self._head()
 
     async def _head(self) -> Revision:
-        [row] = await self.database.read(sql.READ_HEAD, ())
+        [row] = await self.database.read(READ_HEAD, ())
         return self.check_revision(row, None)
 
     async def seed(self, types: Sequence[NewObjectType], stamp: Stamp) -> bool:
-        return await self.database.transact(object_types.seed(types, stamp))
+        return await self.database.transact(models.seed(types, stamp))
 
     async def get_object(self, ref: ObjectRef, at: Revision | None = None) -> Snapshot[StoredObject | None]:
         if at is None:
-            [row] = await self.database.read(sql.GET_OBJECT, (ref.type, ref.id))
+            [row] = await self.database.read(GET_OBJECT, (ref.type, ref.id))
         else:
-            [row] = await self.database.read(sql.GET_OBJECT_AT, (ref.type, ref.id, at, at))
+            [row] = await self.database.read(GET_OBJECT_AT, (ref.type, ref.id, at, at))
         return Snapshot(self.check_revision(row, at), None if row[3] is None else objects.build_object(row[3:]))
 
     async def list_objects(
         self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObject]]:
         equal = {} if only.of_type is None else {"object_type": only.of_type}
-        return await self._list(sql.OBJECTS, wanted, ListFilter(equal, text=only.text), at, objects.build_object)
+        return await self._list(OBJECTS, wanted, ListFilter(equal, text=only.text), at, objects.build_object)
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
         found: list[StoredObject] = []
         for ids in split_objects(refs):
-            statement = objects_statement(ids, at, self.database.templates)
+            statement = objects_statement(ids, at, self.database.dialect)
             rows = await self._read_page(statement, len(refs) > FEW_LARGE_ROWS, len(ids) * LARGE_ROW_BYTES)
             self.check_revision(rows[0], at)
             found += (objects.build_object(row[3:]) for row in rows if row[3] is not None)
@@ -185,7 +198,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     ) -> Snapshot[tuple[ObjectName, ...]]:
         wanted = Slice("objectType", limit, boundary=after)
         only = ListFilter({} if of_type is None else {"object_type": of_type})
-        listed = await self._list(sql.OBJECT_NAMES, wanted, only, at, _object_name)
+        listed = await self._list(OBJECT_NAMES, wanted, only, at, _object_name)
         return Snapshot(listed.revision, listed.value.rows)
 
     async def put_objects(self, new: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
@@ -195,7 +208,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return await self.database.transact(objects.replace_meta(ref, meta, stamp))
 
     async def delete_objects(self, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
-        return (await self.database.transact(cascading.delete_objects(refs, stamp))).revision
+        return (await self.database.transact(objects.delete_objects(refs, stamp))).revision
 
     async def put_warrants(
         self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp
@@ -203,7 +216,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return await self.database.transact(warrants.put_warrants(new, judge, stamp))
 
     async def write(self, wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Snapshot[WriteCounts]:
-        written = await self.database.transact(atomic_writes.write_atomically(wanted, judge, stamp))
+        written = await self.database.transact(batches.write_atomically(wanted, judge, stamp))
         return Snapshot(written.revision, written.value[0])
 
     async def import_batch(
@@ -214,11 +227,11 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         progress: ImportProgress | None = None,
         forbidden: FindForbidden | None = None,
     ) -> Snapshot[Imported]:
-        written = await self.database.transact(importing.import_batch(batch, judge, stamp, progress, forbidden))
+        written = await self.database.transact(batches.import_batch(batch, judge, stamp, progress, forbidden))
         return Snapshot(written.revision, written.value[0])
 
     async def import_progress(self, source: str) -> ImportProgress | None:
-        rows = await self.database.read(sql.FIND_IMPORT, (source,))
+        rows = await self.database.read(FIND_IMPORT, (source,))
         return ImportProgress(*rows[0]) if rows else None
 
     async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
@@ -242,18 +255,18 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[Warrant]]:
         conditions = ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at, patterns=only.patterns)
-        listing = sql.ENDED_BY_EXPIRY if only.is_expired else sql.WARRANTS
+        listing = ENDED_BY_EXPIRY if only.is_expired else WARRANTS
         return await self._list(listing, wanted, conditions, at, warrants.build_warrant_of_page)
 
     async def next_expiry(self) -> int | None:
-        rows = await self.database.read(sql.NEXT_EXPIRY, ())
+        rows = await self.database.read(NEXT_EXPIRY, ())
         return rows[0][0] if rows else None
 
     async def end_expired(self, stamp: Stamp, most: int) -> int:
         return await self.database.transact(warrants.end_expired(stamp, most))
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
-        statement = sql.READ_MODEL if at is None else sql.READ_MODEL_AT
+        statement = READ_MODEL if at is None else READ_MODEL_AT
         # A model may be large, and is read only when it has changed.
         rows = await self.database.read(statement, () if at is None else (at,) * 6, long=True)
         revision = self.check_revision(rows[0], at)
@@ -274,13 +287,13 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
 
     async def get_policy(self, name: PolicyName, at: Revision | None = None) -> Snapshot[StoredPolicy | None]:
         if at is None:
-            [row] = await self.database.read(sql_models.GET_POLICY, (name,))
+            [row] = await self.database.read(GET_POLICY, (name,))
         else:
-            [row] = await self.database.read(sql_models.GET_POLICY_AT, (name, at, at))
-        return Snapshot(self.check_revision(row, at), None if row[3] is None else policies.build_policy(row[3:]))
+            [row] = await self.database.read(GET_POLICY_AT, (name, at, at))
+        return Snapshot(self.check_revision(row, at), None if row[3] is None else models.build_policy(row[3:]))
 
     async def list_policies(self, wanted: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
-        return await self._list(sql_models.POLICIES, wanted, ListFilter(), at, policies.build_policy)
+        return await self._list(POLICIES, wanted, ListFilter(), at, models.build_policy)
 
     async def put_policies(
         self,
@@ -289,24 +302,24 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         must_exist: bool = False,
         is_whole_set: bool = False,
     ) -> Snapshot[tuple[StoredPolicy, ...]]:
-        return await self.database.transact(policies.put_policies(new, stamp, must_exist, is_whole_set))
+        return await self.database.transact(models.put_policies(new, stamp, must_exist, is_whole_set))
 
     async def delete_policy(self, name: PolicyName, stamp: Stamp) -> Revision:
-        return (await self.database.transact(policies.delete_policy(name, stamp))).revision
+        return (await self.database.transact(models.delete_policy(name, stamp))).revision
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
         if at is None:
-            [row] = await self.database.read(sql.GET_OBJECT_TYPE, (name,))
+            [row] = await self.database.read(GET_OBJECT_TYPE, (name,))
         else:
-            [row] = await self.database.read(sql.GET_OBJECT_TYPE_AT, (name, at, at))
-        found = None if row[3] is None else object_types.build_object_type(row[3:])
+            [row] = await self.database.read(GET_OBJECT_TYPE_AT, (name, at, at))
+        found = None if row[3] is None else models.build_object_type(row[3:])
         return Snapshot(self.check_revision(row, at), found)
 
     async def list_object_types(
         self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObjectType]]:
         only_named = ListFilter(text=only.text)
-        return await self._list(sql.OBJECT_TYPES, wanted, only_named, at, object_types.build_object_type)
+        return await self._list(OBJECT_TYPES, wanted, only_named, at, models.build_object_type)
 
     async def put_object_types(
         self,
@@ -317,16 +330,16 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         is_whole_model: bool = False,
         forbidden: FindForbidden | None = None,
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
-        script = object_types.put_object_types(types, judge, stamp, must_exist, is_whole_model, forbidden)
+        script = models.put_object_types(types, judge, stamp, must_exist, is_whole_model, forbidden)
         return await self.database.transact(script)
 
     async def put_model(
         self, new: NewModel, judge: Judge, stamp: Stamp, forbidden: FindForbidden | None = None
     ) -> Revision:
-        return (await self.database.transact(whole_models.put_model(new, judge, stamp, forbidden))).revision
+        return (await self.database.transact(models.put_model(new, judge, stamp, forbidden))).revision
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
-        return (await self.database.transact(object_types.delete_object_type(name, stamp))).revision
+        return (await self.database.transact(models.delete_object_type(name, stamp))).revision
 
     @property
     def statements(self) -> int:
@@ -346,7 +359,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
 
     async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
         values = (after.revision, after.revision, most + 1)
-        return self._build_changes(await self.database.read(sql.LIST_WARRANT_CHANGES, values), after, most)
+        return self._build_changes(await self.database.read(LIST_WARRANT_CHANGES, values), after, most)
 
     def find_warrant_changes(self, after: RevisionId, most: int) -> tuple[Mark, WarrantChanges] | None:
         found = self.database.find_changes(after, most + 1)
@@ -359,40 +372,40 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return found if is_same else replace(found, changes=None)
 
     async def collect(self, before: int, most: int) -> int:
-        return await self.database.transact(collecting.collect(before, most), makes_revision=False)
+        return await self.database.transact(retention.collect(before, most), makes_revision=False)
 
     async def list_events(self, wanted: Slice, only: EventFilter) -> Snapshot[PageSlice[Event]]:
         if not only.kinds:
             return Snapshot(await self._head(), PageSlice((), precedes=False, follows=False))
-        statement = event_listing.events_statement(wanted, only, self.database.templates)
+        statement = events_statement(wanted, only, self.database.dialect)
         # There may be many unwanted rows between the wanted ones.
         rows = await self._read_page(statement, True, (wanted.limit + 1) * SMALL_ROW_BYTES)
-        return _build_slice(rows, wanted, self.check_revision(rows[0], None), event_listing.build_event)
+        return _build_slice(rows, wanted, self.check_revision(rows[0], None), events.build_event)
 
     async def follow_events(
         self, after: EventPosition | None, limit: int, only: EventFilter
     ) -> Snapshot[FollowedEvents]:
-        statement = event_listing.follow_statement(after, limit, only, self.database.templates)
+        statement = follow_statement(after, limit, only, self.database.dialect)
         rows = await self.database.read(statement.sql, statement.values, long=True)
-        return Snapshot(self.check_revision(rows[0], None), event_listing.build_followed(rows, after, limit, only))
+        return Snapshot(self.check_revision(rows[0], None), events.build_followed(rows, after, limit, only))
 
     async def keep_decisions(self, new: Sequence[DecisionRecord], most: int) -> None:
-        await self.database.transact(decisions.keep_decisions(new, most), makes_revision=False)
+        await self.database.transact(events.keep_decisions(new, most), makes_revision=False)
 
     async def find_decision(self, number: int, stored_at: int) -> Snapshot[DecisionRecord | None]:
-        [row] = await self.database.read(sql.FIND_DECISION, (number, stored_at))
-        found = None if row[3] is None else decisions.build_decision(row[3:])
+        [row] = await self.database.read(FIND_DECISION, (number, stored_at))
+        found = None if row[3] is None else events.build_decision(row[3:])
         return Snapshot(self.check_revision(row, None), found)
 
     async def delete_events(self, before: int, most: int) -> int:
-        return await self.database.transact(collecting.delete_events(before, most), makes_revision=False)
+        return await self.database.transact(retention.delete_events(before, most), makes_revision=False)
 
     async def close(self) -> None:
         await self.database.close()
 
     async def _list(
         self,
-        listing: sql.TableListing,
+        listing: TableListing,
         wanted: Slice,
         only: ListFilter,
         at: Revision | None,

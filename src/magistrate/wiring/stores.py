@@ -11,7 +11,7 @@ from magistrate.store.scripts.database import Observer, observe_nothing
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing, read_sealing
 
 if TYPE_CHECKING:
-    from magistrate.store.inspection import StoreReport
+    from magistrate.store.schema import StoreReport
 
 # The functions in this file import their drivers when they are called: the driver of another store would cost memory
 # and time in every process.
@@ -117,13 +117,13 @@ def _reach_postgres(url: PostgresUrl, settings: Settings) -> None:
 
 
 def _inspect_sqlite(url: SqliteUrl, settings: Settings) -> "StoreReport":
-    from magistrate.store.inspection import inspect_sqlite
+    from magistrate.store.sqlite.files import inspect_sqlite
 
     return inspect_sqlite(url.path, settings.store_timeout_ms)
 
 
 def _inspect_postgres(url: PostgresUrl, settings: Settings) -> "StoreReport":
-    from magistrate.store.inspection import inspect_postgres
+    from magistrate.store.postgres.migration import inspect_postgres
 
     return inspect_postgres(_complete(url, settings), settings.store_timeout_ms)
 

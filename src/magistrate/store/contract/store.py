@@ -29,28 +29,20 @@ from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 from magistrate.store.contract.events import EventStore
 from magistrate.store.contract.keys import KeyStore, SessionKeyStore
-from magistrate.store.contract.lists import ObjectFilter as ObjectFilter
-from magistrate.store.contract.lists import ObjectTypeFilter as ObjectTypeFilter
-from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
-from magistrate.store.contract.lists import WarrantFilter as WarrantFilter
-from magistrate.store.contract.new_rows import DeletedChunk as DeletedChunk
-from magistrate.store.contract.new_rows import ImportBatch as ImportBatch
-from magistrate.store.contract.new_rows import Imported as Imported
-from magistrate.store.contract.new_rows import ImportProgress as ImportProgress
-from magistrate.store.contract.new_rows import NewModel as NewModel
-from magistrate.store.contract.new_rows import NewObject as NewObject
-from magistrate.store.contract.new_rows import NewObjectType as NewObjectType
-from magistrate.store.contract.new_rows import NewWarrant as NewWarrant
-from magistrate.store.contract.new_rows import Stamp
-from magistrate.store.contract.new_rows import write_outcome as write_outcome
-from magistrate.store.contract.revisions import HistoryStore, Mark, Staleness, WarrantChanges
-from magistrate.store.contract.revisions import RevisionId as RevisionId
-from magistrate.store.contract.revisions import RevisionStore as RevisionStore
-from magistrate.store.contract.stored_rows import ObjectName as ObjectName
-from magistrate.store.contract.stored_rows import StoredModel as StoredModel
-from magistrate.store.contract.stored_rows import StoredObject as StoredObject
-from magistrate.store.contract.stored_rows import StoredObjectType as StoredObjectType
-from magistrate.store.contract.stored_rows import StoredPolicy
+from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, PageSlice, Slice, Snapshot, WarrantFilter
+from magistrate.store.contract.new_rows import (
+    DeletedChunk,
+    ImportBatch,
+    Imported,
+    ImportProgress,
+    NewModel,
+    NewObject,
+    NewObjectType,
+    NewWarrant,
+    Stamp,
+)
+from magistrate.store.contract.revisions import HistoryStore, Mark, RevisionId, RevisionStore, Staleness, WarrantChanges
+from magistrate.store.contract.stored_rows import ObjectName, StoredModel, StoredObject, StoredObjectType, StoredPolicy
 
 
 class PolicyStore(Protocol):

@@ -18,6 +18,7 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 from magistrate.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
 from magistrate.store.postgres.migration import whole_seconds
 from magistrate.store.postgres.pipeline import Connection
+from magistrate.store.sql.postgres import CHECK_CLIENT
 
 T = TypeVar("T")
 
@@ -30,11 +31,6 @@ READ_ONLY_SECONDS = 1.0
 
 CHECK_INTERVAL_MS = 1_000
 """Limits how long a statement runs on at the server that nobody waits for any more."""
-
-# Does nothing on servers before PostgreSQL 14, which do not know the parameter, and leaves one alone that is set.
-CHECK_CLIENT = """
-SELECT set_config('client_connection_check_interval', $1, false)
-WHERE current_setting('client_connection_check_interval', true) = '0'"""
 
 _CONFLICTS = (errors.SerializationFailure, errors.DeadlockDetected)
 _ENDED = ("08", "57P")

@@ -13,17 +13,18 @@ from typing import Any, TypeVar
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.errors import StoreUnavailable
-from magistrate.store import schema as migrate
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stored_rows import Identity
 from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
-from magistrate.store.postgres.pipeline import Connection, number_placeholders
+from magistrate.store.postgres.pipeline import Connection
 from magistrate.store.postgres.writer import GroupWriter
+from magistrate.store.schema import migrations
 from magistrate.store.scripts.database import Observer, Rows, Script, observe_nothing
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
-from magistrate.store.sql import statements as sql
-from magistrate.store.sql.reads import JoinTemplates
-from magistrate.store.sql.statements import Parameter
+from magistrate.store.sql.dialect import Parameter
+from magistrate.store.sql.head import READ_IDENTITY
+from magistrate.store.sql.postgres import POSTGRES, READ_CLOCK, number_placeholders
+from magistrate.store.sql.schema import READ_VERSION
 from magistrate.store.sql_store import SqlStore
 
 
@@ -54,7 +55,6 @@ class DatabaseClock:
 
 T = TypeVar("T")
 
-READ_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 ROWS_AT_ONCE = 200
 """Limits the rows that are decoded before others may run: all of them have arrived by then, and take from two
@@ -78,36 +78,15 @@ async def open_postgres(
     database = PostgresDatabase(conninfo, connections, timeout_ms, observer)
     try:
         await database.open()
-        [row] = await database.read(sql.READ_IDENTITY, ())
+        [row] = await database.read(READ_IDENTITY, ())
     except BaseException:
         await database.close()
         raise
-    return SqlStore(database, Identity(*row), len(migrate.migrations("postgres")), sealing)
+    return SqlStore(database, Identity(*row), len(migrations("postgres")), sealing)
 
 
 class PostgresDatabase:
-    dialect = sql.Dialect(
-        index_hint="",
-        member_key=r"CASE WHEN strpos(replace(meta, '\\', ''), '\u0000') > 0 THEN '0' "
-        "WHEN json_typeof(meta::json -> '{0}') = 'string' THEN '1' || (meta::json ->> '{0}') "
-        "ELSE '0' END COLLATE \"C\"",
-    )
-    # OFFSET 0 keeps the subquery from being merged: it is looked up once for each id or revision, in their order.
-    templates = JoinTemplates(
-        many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
-        "(SELECT * FROM warrant w WHERE w.{column} = ids.id AND {holds} OFFSET 0) w",
-        many_objects="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
-        "(SELECT * FROM object o WHERE o.object_id = ids.id AND {holds} OFFSET 0) o",
-        indexed="warrant w WHERE {holds}",
-        texts="SELECT json_array_elements_text(?::json)",
-        changes="change c CROSS JOIN LATERAL "
-        "(SELECT * FROM revision r WHERE r.revision = c.revision AND ({holds}) OFFSET 0) r WHERE true",
-        decisions="decision r CROSS JOIN LATERAL (SELECT 1 AS is_wanted WHERE {holds} OFFSET 0) w WHERE true",
-        name="({row}.key::json ->> {place})",
-        following="SELECT {columns} FROM warrant w WHERE {holds}",
-        between=" UNION ALL ",
-        all_following="SELECT n.* FROM reached u CROSS JOIN LATERAL ({arms} OFFSET 0) n",
-    )
+    dialect = POSTGRES
 
     def __init__(self, conninfo: Conninfo, connections: int, timeout_ms: int, observer: Observer) -> None:
         self._timeout = timeout_ms / 1000
@@ -180,7 +159,7 @@ class PostgresDatabase:
         return False
 
     async def schema_version(self) -> int:
-        [(version,)] = await self.read(migrate.READ_VERSION, ())
+        [(version,)] = await self.read(READ_VERSION, ())
         return int(version)
 
     async def close(self) -> None:

@@ -8,22 +8,23 @@ from psycopg import errors
 from psycopg.rows import TupleRow
 
 from magistrate.errors import InvalidSetting, StoreUnavailable
-from magistrate.store import schema as migrate
-from magistrate.store.postgres.pipeline import number_placeholders
-from magistrate.store.sql import statements as sql
+from magistrate.store.schema import Migration, StoreReport, migrations, new_identity, pending
+from magistrate.store.sql.head import MAKE_HEAD, READ_HEAD
+from magistrate.store.sql.postgres import (
+    HAS_MIGRATIONS,
+    LIMIT_LOCK_WAIT,
+    LOCK_MIGRATIONS,
+    READ_CLOCK,
+    number_placeholders,
+)
+from magistrate.store.sql.revisions import NEWEST_REVISION
+from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, READ_VERSION
 
 ATTEMPTS = 4
 """Limits how often a migration is tried while others migrate the same database."""
 
 LOCK_TIMEOUT_MS = 1_000
 """Limits each wait of a migration for a lock: reads of the table queue behind it."""
-
-HAS_MIGRATIONS = "SELECT to_regclass(quote_ident(current_schema()) || '.migration') IS NOT NULL"
-"""Looks where the table would be created: IF NOT EXISTS alone demands the privilege to create it even if it exists.
-Another schema of the search path may have a table of that name that is not ours."""
-
-LOCK_MIGRATIONS = "LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE"
-"""Makes other processes that migrate wait until the end of the transaction. None that reads the table waits for it."""
 
 # Processes that create the table of migrations at the same time have no lock yet: all but one get one of the first
 # three errors.
@@ -104,31 +105,50 @@ def _migrate(connection: psycopg.Connection[TupleRow], lock_timeout_ms: int) -> 
     [has_migrations] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
     if has_migrations and _is_up_to_date(connection):
         return
-    connection.execute(f"SET LOCAL lock_timeout = {lock_timeout_ms}")
+    connection.execute(LIMIT_LOCK_WAIT.format(milliseconds=lock_timeout_ms))
     if not has_migrations:
-        connection.execute(migrate.CREATE_TABLE)
+        connection.execute(CREATE_TABLE)
     connection.execute(LOCK_MIGRATIONS)
     raw = psycopg.RawCursor(connection)
     for migration in _list_pending(connection):
         connection.execute(migration.sql)
-        raw.execute(number_placeholders(migrate.INSERT_MIGRATION), (migration.number, migration.name))
+        raw.execute(number_placeholders(INSERT_MIGRATION), (migration.number, migration.name))
     if not _has_head(connection):
-        raw.execute(number_placeholders(sql.MAKE_HEAD), migrate.new_identity())
+        raw.execute(number_placeholders(MAKE_HEAD), new_identity())
 
 
 def _is_up_to_date(connection: psycopg.Connection[TupleRow]) -> bool:
     return not _list_pending(connection) and _has_head(connection)
 
 
-def _list_pending(connection: psycopg.Connection[TupleRow]) -> tuple[migrate.Migration, ...]:
-    [applied] = connection.execute(migrate.READ_VERSION).fetchone() or (0,)
-    return migrate.pending("postgres", applied)
+def _list_pending(connection: psycopg.Connection[TupleRow]) -> tuple[Migration, ...]:
+    [applied] = connection.execute(READ_VERSION).fetchone() or (0,)
+    return pending("postgres", applied)
 
 
 def _has_head(connection: psycopg.Connection[TupleRow]) -> bool:
-    return connection.execute(sql.READ_HEAD).fetchone() is not None
+    return connection.execute(READ_HEAD).fetchone() is not None
 
 
 def whole_seconds(milliseconds: int) -> int:
     """Returns whole seconds, rounded up, which is all that libpq's connect_timeout accepts."""
     return -(-milliseconds // 1000)
+
+
+def inspect_postgres(conninfo: str, timeout_ms: int) -> StoreReport:
+    """Returns what a PostgreSQL database is at. Raises StoreUnavailable, or InvalidSetting for a URL that libpq
+    refuses."""
+    check_conninfo(conninfo)
+    known = len(migrations("postgres"))
+    try:
+        with psycopg.connect(conninfo, connect_timeout=whole_seconds(timeout_ms)) as connection:
+            connection.read_only = True
+            [now] = connection.execute(READ_CLOCK).fetchone() or (None,)
+            [is_there] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
+            if not is_there:
+                return StoreReport(0, known, now=now)
+            [version] = connection.execute(READ_VERSION).fetchone() or (0,)
+            [written_at] = connection.execute(NEWEST_REVISION).fetchone() or (None,)
+    except psycopg.Error as error:
+        raise StoreUnavailable(f"PostgreSQL cannot be read: {error}") from error
+    return StoreReport(version, known, written_at, now)

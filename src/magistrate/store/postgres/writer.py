@@ -24,7 +24,6 @@ from magistrate.store.postgres.pipeline import (
     Connection,
     Statement,
     StatementPipeline,
-    find_each,
     pipeline_of,
 )
 from magistrate.store.postgres.recent_changes import MOST_ROWS, GroupChanges, RecentChanges
@@ -41,14 +40,18 @@ from magistrate.store.scripts.database import (
     Step,
 )
 from magistrate.store.scripts.runs import LookupMemo, ScriptRun, finds_of
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, READ_HEAD
 from magistrate.store.sql.insertions import join_insertions
-
-# Said with each BEGIN: a stricter default of the database would make writers that wait for the head fail.
-BEGIN_TRANSACTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
-
-SAVEPOINT, ROLL_BACK, RELEASE = "SAVEPOINT one_write", "ROLLBACK TO SAVEPOINT one_write", "RELEASE SAVEPOINT one_write"
-
+from magistrate.store.sql.postgres import (
+    BEGIN_WRITE,
+    COMMIT,
+    CONTROL,
+    RELEASE,
+    ROLL_BACK,
+    ROLL_BACK_TO_SAVEPOINT,
+    SAVEPOINT,
+    find_each,
+)
 
 KEYS_AT_ONCE = 2_000
 """Limits the keys that the writes of a group look up first: one that exceeds it is the last, so that writes of many
@@ -56,8 +59,6 @@ elements do not make others wait long."""
 
 SECONDS_AT_ONCE = 0.002
 """Limits how long scripts run before other requests may."""
-
-_CONTROL = frozenset((BEGIN_TRANSACTION, sql.LOCK_HEAD, SAVEPOINT, ROLL_BACK, RELEASE, "COMMIT"))
 
 
 @dataclass(slots=True, eq=False)
@@ -113,9 +114,7 @@ class GroupTransaction:
         """Begins the transaction, and looks up in the same round trip what these writes look up first. `expected` is
         likely to be the newest revision."""
         await self._run_ahead(writes, expected)
-        _, [(head, _, bits, model)] = await self._look_up(
-            self._ahead.values(), [(BEGIN_TRANSACTION, ()), (sql.LOCK_HEAD, ())]
-        )
+        _, [(head, _, bits, model)] = await self._look_up(self._ahead.values(), [(BEGIN_WRITE, ()), (LOCK_HEAD, ())])
         self.head = self._sent_head = self.head_before = RevisionId(Revision(head), bits)
         self._model_revision = Revision(model)
 
@@ -133,7 +132,7 @@ class GroupTransaction:
         return results
 
     async def commit(self) -> None:
-        await self._send([("COMMIT", ())])
+        await self._send([(COMMIT, ())])
 
     def list_changes(self, mark: Mark) -> GroupChanges:
         """Returns what the transaction changes, given a mark that was taken while it was open."""
@@ -141,7 +140,7 @@ class GroupTransaction:
         return GroupChanges(self.head_before, self.head, self._model_revision, logged, mark)
 
     async def roll_back(self) -> None:
-        await self._pipeline.run([("ROLLBACK", ())])
+        await self._pipeline.run([(ROLL_BACK, ())])
 
     async def _run_ahead(self, writes: Iterable[QueuedWrite], head: Revision) -> None:
         """Runs scripts as far as they come, each as if all before it had run, until they look up enough."""
@@ -200,7 +199,7 @@ class GroupTransaction:
             self._logged = [*self._logged, *run.logged] if is_all else None
         if run.may_change_all:
             self._memo.invalidate_all()
-            [[(head, _, bits)]] = await self._send([(sql.READ_HEAD, ())])
+            [[(head, _, bits)]] = await self._send([(READ_HEAD, ())])
             self.head = self._sent_head = RevisionId(Revision(head), bits)
 
     async def _finish(self, run: ScriptRun[Any], needs_savepoint: bool) -> None:
@@ -217,7 +216,7 @@ class GroupTransaction:
             self._unsent += _statements_of(run.take_executes())
             run.answer(await self._perform(run.step))
         if has_savepoint:
-            self._unsent += [(ROLL_BACK, ())] * (run.error is not None) + [(RELEASE, ())]
+            self._unsent += [(ROLL_BACK_TO_SAVEPOINT, ())] * (run.error is not None) + [(RELEASE, ())]
 
     async def _perform(self, step: Step) -> list[Rows]:
         """Runs what is unsent, and then a step that takes the database."""
@@ -234,7 +233,7 @@ class GroupTransaction:
 
     def _queue_head(self) -> None:
         if self.head != self._sent_head:
-            self._unsent.append((sql.MOVE_HEAD, (*self.head, self.head.revision)))
+            self._unsent.append((MOVE_HEAD, (*self.head, self.head.revision)))
             self._sent_head = self.head
 
     async def _send(self, statements: Sequence[Statement]) -> list[Rows]:
@@ -242,7 +241,7 @@ class GroupTransaction:
         self._queue_head()
         unsent, self._unsent = self._unsent, []
         everything = [*unsent, *statements]
-        self.statements += sum(text not in _CONTROL for text, _ in everything)
+        self.statements += sum(text not in CONTROL for text, _ in everything)
         found = await self._pipeline.run(everything)
         self._yielded_at = time.monotonic()
         return found[len(unsent) :]
@@ -393,7 +392,7 @@ class GroupWriter:
         if any(write.was_refused for write in self._group) or all(result.error for result in results):
             await transaction.roll_back()
             return None if any(write.was_refused for write in self._group) else results
-        self._observer("COMMIT")
+        self._observer(COMMIT)
         self._is_committing = True
         changes = transaction.list_changes((time.monotonic(), self.revisions + 1))
         await transaction.commit()

@@ -50,7 +50,11 @@ from magistrate.store.scripts.warrants import (
     render_key,
     warrant_key,
 )
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.head import MOVE_MODEL
+from magistrate.store.sql.models import LIST_DEFINITIONS
+from magistrate.store.sql.objects import INSERT_MISSING_OBJECT, OBJECTS_CREATED
+from magistrate.store.sql.requests import DELETE_IMPORT, KEEP_IMPORT
+from magistrate.store.sql.warrants import END_WARRANT_THAT_DIFFERS, NUMBERS_BETWEEN, WARRANTS_ENDED
 
 ImportWritten = Script[Snapshot[tuple[Imported, ...]]]
 
@@ -70,9 +74,9 @@ def import_batch(
         warrants, missing = yield from _insert_warrants(batch.warrants, stamp, revision)
         objects += yield from _insert_objects({key: None for key in missing if key not in wanted}, stamp, revision)
         if progress is not None:
-            yield Execute(sql.DELETE_IMPORT, [(progress.source,)])
+            yield Execute(DELETE_IMPORT, [(progress.source,)])
             row = (progress.source, progress.lines, progress.size_bytes, progress.mark)
-            yield Execute(sql.KEEP_IMPORT, [] if progress.is_done else [row])
+            yield Execute(KEEP_IMPORT, [] if progress.is_done else [row])
         written = sum(effect.action != "deleted" for effect in warrants)
         imported = Imported(len(types), len(objects), written, len(policies))
         return WriteOutcome((imported,), [*types, *policies, *objects, *warrants])
@@ -87,7 +91,7 @@ def _put_types(
     stamp: Stamp,
     revision: Revision,
 ) -> Script[list[Effect]]:
-    [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
+    [defined] = yield Select(LIST_DEFINITIONS, [()])
     before: dict[TypeName, str] = dict(defined)
     after = before | {new.name: new.definition for new in types}
     yield Compute(partial(judge, after))
@@ -95,14 +99,14 @@ def _put_types(
         yield from refuse_stranding(before, after, forbidden, stamp.at)
     wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
     _, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
-    yield Execute(sql.MOVE_MODEL, [(revision,)] if effects else [], NOTHING)
+    yield Execute(MOVE_MODEL, [(revision,)] if effects else [], NOTHING)
     return effects
 
 
 def _put_policies(new: Sequence[tuple[PolicyName, str]], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
     wanted: dict[Key, str | None] = {(name,): definition for name, definition in new}
     _, effects = yield from put(NAMED_POLICIES, wanted, stamp, revision)
-    yield Execute(sql.MOVE_MODEL, [(revision,)] if effects else [])
+    yield Execute(MOVE_MODEL, [(revision,)] if effects else [])
     return effects
 
 
@@ -118,8 +122,8 @@ def _insert_objects(wanted: Mapping[Key, str | None], stamp: Stamp, revision: Re
     """Inserts those of the objects that do not exist yet. None of them may have been written by this write already."""
     if not wanted:
         return []
-    yield Execute(sql.INSERT_MISSING_OBJECT, [(*key, meta, stamp.at, revision) for key, meta in wanted.items()])
-    [found] = yield Select(sql.OBJECTS_CREATED, [(stamp.at, revision)])
+    yield Execute(INSERT_MISSING_OBJECT, [(*key, meta, stamp.at, revision) for key, meta in wanted.items()])
+    [found] = yield Select(OBJECTS_CREATED, [(stamp.at, revision)])
     inserted = set(found)
     return [Effect("created", "object", key, None, meta) for key, meta in wanted.items() if key in inserted]
 
@@ -144,7 +148,7 @@ def _insert_warrants(
     for number, (key, new_warrant) in enumerate(wanted.items(), first):
         rows[key] = (*key, number, new_warrant.created_at, new_warrant.starts_at, new_warrant.expires_at)
     yield from insert_warrants(rows.values(), stamp.at, revision, only_missing=True)
-    [found] = yield Select(sql.NUMBERS_BETWEEN, [(first, first + len(rows))])
+    [found] = yield Select(NUMBERS_BETWEEN, [(first, first + len(rows))])
     inserted = {number for (number,) in found}
     keys = [key for number, key in enumerate(wanted, first) if number in inserted]
     policies = {key[6]: wanted[key].policy for key in keys if key[6]}
@@ -167,8 +171,8 @@ def _replace_warrants(rows: Sequence[Row], at: int, revision: Revision) -> Scrip
     Returns these rows, and whether the creation time differs; a row without one keeps that of the stored warrant."""
     if not rows:
         return []
-    yield Execute(sql.END_WARRANT_THAT_DIFFERS, [(revision, *row[:7], *row[8:]) for row in rows])
-    [found] = yield Select(sql.WARRANTS_ENDED, [(revision,)])
+    yield Execute(END_WARRANT_THAT_DIFFERS, [(revision, *row[:7], *row[8:]) for row in rows])
+    [found] = yield Select(WARRANTS_ENDED, [(revision,)])
     created_at = {row[:7]: row[7] for row in found}
     ended = [row for row in rows if row[:7] in created_at]
     replacing = [(*row[:8], created_at[row[:7]] if row[8] is None else row[8], *row[9:]) for row in ended]

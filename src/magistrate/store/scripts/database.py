@@ -12,8 +12,7 @@ import msgspec
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
-from magistrate.store.sql.reads import JoinTemplates
-from magistrate.store.sql.statements import Dialect, Parameter
+from magistrate.store.sql.dialect import Dialect, Parameter
 
 T = TypeVar("T")
 
@@ -83,7 +82,6 @@ def observe_nothing(sql: str) -> None:
 
 class Database(Protocol):
     dialect: Dialect
-    templates: JoinTemplates
     known: KnownRevisions
     """Is told of all revisions that this process writes."""
 

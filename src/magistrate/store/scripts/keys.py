@@ -11,7 +11,22 @@ from magistrate.store.contract.keys import KeptKeys, NewSecret, SessionKey, Stor
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.scripts.database import Execute, Row, Rows, Script, Select
 from magistrate.store.scripts.key_encryption import Sealing
-from magistrate.store.sql import keys as sql_credentials
+from magistrate.store.sql.keys import (
+    DELETE_KEY,
+    DELETE_KEY_DIGESTS,
+    DELETE_SESSION_KEYS,
+    FIND_KEY,
+    INSERT_KEY,
+    KEEP_KEY_DIGEST,
+    KEEP_SESSION_KEY,
+    LIST_KEY_DIGESTS,
+    LIST_KEY_NAMES,
+    LIST_SESSION_KEYS,
+    MOVE_KEYS_VERSION,
+    NOTE_KEY_USE,
+    REPLACE_SESSION_SECRET,
+    ROTATE_KEY,
+)
 
 KEYS_AT_ONCE = 100
 """Limits the keys that are built before others may run: a millisecond or two, if each has many object types."""
@@ -31,15 +46,15 @@ async def build_keys(rows: Rows) -> StoredKeys:
 
 def create_key(new: StoredKey, most: int) -> Callable[[Revision], Script[Revision]]:
     def script(head: Revision) -> Script[Revision]:
-        [stored] = yield Select(sql_credentials.LIST_KEY_NAMES, [()])
+        [stored] = yield Select(LIST_KEY_NAMES, [()])
         if (new.name,) in stored:
             raise Conflict(f"there is a key with the name {new.name} already: choose another, or rotate that one")
         if len(stored) >= most:
             raise Conflict(f"there are {len(stored)} keys, which is the most: delete one that nobody uses")
         object_types = None if new.object_types is None else _encode(new.object_types)
         row = (new.id, new.name, new.prefix, new.digest, _encode(new.scopes), object_types)
-        yield Execute(sql_credentials.INSERT_KEY, [(*row, new.created_at, new.created_by, new.expires_at)])
-        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
+        yield Execute(INSERT_KEY, [(*row, new.created_at, new.created_by, new.expires_at)])
+        yield Execute(MOVE_KEYS_VERSION, [()])
         return head
 
     return script
@@ -48,8 +63,8 @@ def create_key(new: StoredKey, most: int) -> Callable[[Revision], Script[Revisio
 def rotate_key(id: str, new: NewSecret) -> Callable[[Revision], Script[Snapshot[StoredKey]]]:
     def script(head: Revision) -> Script[Snapshot[StoredKey]]:
         yield from _find(id)
-        yield Execute(sql_credentials.ROTATE_KEY, [(new.previous_until, new.prefix, new.digest, id)])
-        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
+        yield Execute(ROTATE_KEY, [(new.previous_until, new.prefix, new.digest, id)])
+        yield Execute(MOVE_KEYS_VERSION, [()])
         return Snapshot(head, (yield from _find(id)))
 
     return script
@@ -58,8 +73,8 @@ def rotate_key(id: str, new: NewSecret) -> Callable[[Revision], Script[Snapshot[
 def delete_key(id: str) -> Callable[[Revision], Script[Revision]]:
     def script(head: Revision) -> Script[Revision]:
         yield from _find(id)
-        yield Execute(sql_credentials.DELETE_KEY, [(id,)])
-        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
+        yield Execute(DELETE_KEY, [(id,)])
+        yield Execute(MOVE_KEYS_VERSION, [()])
         return head
 
     return script
@@ -67,13 +82,13 @@ def delete_key(id: str) -> Callable[[Revision], Script[Revision]]:
 
 def note_key_uses(uses: Mapping[str, int], pause: int) -> Callable[[Revision], Script[None]]:
     def script(head: Revision) -> Script[None]:
-        yield Execute(sql_credentials.NOTE_KEY_USE, [(at, id, at - pause) for id, at in uses.items()])
+        yield Execute(NOTE_KEY_USE, [(at, id, at - pause) for id, at in uses.items()])
 
     return script
 
 
 def _find(id: str) -> Script[StoredKey]:
-    [rows] = yield Select(sql_credentials.FIND_KEY, [(id,)])
+    [rows] = yield Select(FIND_KEY, [(id,)])
     if not rows:
         raise NotFound("Key", id)
     return _build_key(rows[0])
@@ -95,10 +110,10 @@ def _decode(text: str) -> tuple[str, ...]:
 
 def keep_key_digest(digest: str, at: int) -> Callable[[Revision], Script[bool]]:
     def script(head: Revision) -> Script[bool]:
-        [kept] = yield Select(sql_credentials.LIST_KEY_DIGESTS, [()])
+        [kept] = yield Select(LIST_KEY_DIGESTS, [()])
         if not kept:
-            yield Execute(sql_credentials.KEEP_KEY_DIGEST, [(digest, at)])
-            yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
+            yield Execute(KEEP_KEY_DIGEST, [(digest, at)])
+            yield Execute(MOVE_KEYS_VERSION, [()])
         return not kept
 
     return script
@@ -106,10 +121,10 @@ def keep_key_digest(digest: str, at: int) -> Callable[[Revision], Script[bool]]:
 
 def replace_key_digests(digest: str, at: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
-        [replaced] = yield Select(sql_credentials.LIST_KEY_DIGESTS, [()])
-        yield Execute(sql_credentials.DELETE_KEY_DIGESTS, [()])
-        yield Execute(sql_credentials.KEEP_KEY_DIGEST, [(digest, at)])
-        yield Execute(sql_credentials.MOVE_KEYS_VERSION, [()])
+        [replaced] = yield Select(LIST_KEY_DIGESTS, [()])
+        yield Execute(DELETE_KEY_DIGESTS, [()])
+        yield Execute(KEEP_KEY_DIGEST, [(digest, at)])
+        yield Execute(MOVE_KEYS_VERSION, [()])
         return len(replaced)
 
     return script
@@ -119,14 +134,14 @@ def keep_session_key(
     new: SessionKey, unless_after: int, delete_by: int, sealing: Sealing
 ) -> Callable[[Revision], Script[KeptKeys]]:
     def script(head: Revision) -> Script[KeptKeys]:
-        [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
+        [rows] = yield Select(LIST_SESSION_KEYS, [()])
         kept = open_kept_keys(rows, sealing)
         if any(key.created_at > unless_after for key in kept.keys):
             return kept
-        yield Execute(sql_credentials.DELETE_SESSION_KEYS, [(delete_by,)])
+        yield Execute(DELETE_SESSION_KEYS, [(delete_by,)])
         sealed = sealing.seal(new.secret, _binding(new.id, new.created_at))
-        yield Execute(sql_credentials.KEEP_SESSION_KEY, [(new.id, sealed, new.created_at)])
-        [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
+        yield Execute(KEEP_SESSION_KEY, [(new.id, sealed, new.created_at)])
+        [rows] = yield Select(LIST_SESSION_KEYS, [()])
         return open_kept_keys(rows, sealing)
 
     return script
@@ -134,23 +149,23 @@ def keep_session_key(
 
 def seal_session_keys(sealing: Sealing) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
-        [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
+        [rows] = yield Select(LIST_SESSION_KEYS, [()])
         changed = []
         for id, kept, created_at in _keys_in(rows):
             binding = _binding(id, created_at)
             secret = sealing.unseal(kept, binding)
             if not sealing.is_current(kept, binding):
                 changed.append((sealing.seal(secret, binding), id))
-        yield Execute(sql_credentials.REPLACE_SESSION_SECRET, changed)
+        yield Execute(REPLACE_SESSION_SECRET, changed)
         return len(changed)
 
     return script
 
 
 def delete_session_keys(head: Revision) -> Script[int]:
-    [rows] = yield Select(sql_credentials.LIST_SESSION_KEYS, [()])
+    [rows] = yield Select(LIST_SESSION_KEYS, [()])
     times = [created_at for *_, created_at in _keys_in(rows)]
-    yield Execute(sql_credentials.DELETE_SESSION_KEYS, [(max(times),)] if times else [])
+    yield Execute(DELETE_SESSION_KEYS, [(max(times),)] if times else [])
     return len(times)
 
 

@@ -13,8 +13,22 @@ from magistrate.store.contract.store import FindForbidden, Judge
 from magistrate.store.contract.stored_rows import StoredObjectType, StoredPolicy
 from magistrate.store.scripts.database import NOTHING, Compute, Execute, Row, Script, Select
 from magistrate.store.scripts.versions import Key, Versioned, WriteOutcome, end, find_called_revision, put, write
-from magistrate.store.sql import policies as sql_models
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.head import MOVE_MODEL
+from magistrate.store.sql.models import (
+    END_OBJECT_TYPE,
+    END_POLICY,
+    FIND_OBJECT_TYPE,
+    FIND_OBJECT_TYPES,
+    FIND_POLICIES,
+    FIND_POLICY,
+    INSERT_OBJECT_TYPE,
+    INSERT_POLICY,
+    LIST_DEFINITIONS,
+    LIST_PATTERNS,
+    LIST_POLICY_NAMES,
+    MODEL_CHANGED,
+)
+from magistrate.store.sql.warrants import WARRANTS_OF_PATTERN, WARRANTS_OF_WILDCARD_PATTERN
 
 MOST_NAMED = 10
 """Limits the warrants that the error names."""
@@ -25,7 +39,7 @@ def refuse_stranding(
 ) -> Script[None]:
     """Raises StrandedWarrants if a stored warrant that has not expired by the time `at` counts with the definitions
     before and does not with those after. Takes one lookup of an index for each pattern that is concerned."""
-    [rows] = yield Select(sql_models.LIST_PATTERNS, [()])
+    [rows] = yield Select(LIST_PATTERNS, [()])
     patterns = [WarrantPattern(warrant_names(*row)) for row in rows]
     concerned: list[WarrantPattern] = []
     yield Compute(lambda: concerned.extend(forbidden(before, after, patterns)))
@@ -47,10 +61,10 @@ def _find_warrants(pattern: WarrantPattern, at: int) -> Script[Sequence[str]]:
     limits = (at, MOST_NAMED + 1)
     if subject_id == WILDCARD:
         names = (subject_type, subject_relation, of_type, relation)
-        [rows] = yield Select(sql_models.WARRANTS_OF_WILDCARD_PATTERN, [(*names, *limits)])
+        [rows] = yield Select(WARRANTS_OF_WILDCARD_PATTERN, [(*names, *limits)])
     else:
         names_of_type = (f"{of_type}#{relation}", subject_relation, subject_type)
-        [rows] = yield Select(sql_models.WARRANTS_OF_PATTERN, [(*names_of_type, *limits)])
+        [rows] = yield Select(WARRANTS_OF_PATTERN, [(*names_of_type, *limits)])
     return [warrant_names(*row).render() for row in rows]
 
 
@@ -61,10 +75,10 @@ def build_object_type(row: Row) -> StoredObjectType:
 OBJECT_TYPES: Versioned[StoredObjectType] = Versioned(
     kind="object-type",
     key_length=1,
-    find=sql.FIND_OBJECT_TYPE,
-    find_any=sql.FIND_OBJECT_TYPES,
-    end=sql.END_OBJECT_TYPE,
-    insert=sql.INSERT_OBJECT_TYPE,
+    find=FIND_OBJECT_TYPE,
+    find_any=FIND_OBJECT_TYPES,
+    end=END_OBJECT_TYPE,
+    insert=INSERT_OBJECT_TYPE,
     stored=build_object_type,
     missing=lambda key: NotFound("ObjectType", *key),
 )
@@ -96,7 +110,7 @@ def put_all_types(
     forbidden: FindForbidden | None = None,
 ) -> Script[WriteOutcome[StoredObjectType]]:
     """Writes object types as a part of this revision; see Store.put_object_types."""
-    [defined] = yield Select(sql.LIST_DEFINITIONS, [()])
+    [defined] = yield Select(LIST_DEFINITIONS, [()])
     model: dict[TypeName, str] = dict(defined)
     unknown = next((new.name for new in types if new.name not in model), None)
     if must_exist and unknown is not None:
@@ -112,7 +126,7 @@ def put_all_types(
     stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
     if surplus:
         effects += yield from end(OBJECT_TYPES, surplus, revision)
-    yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
+    yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
     return WriteOutcome(tuple(stored[(new.name,)] for new in types), effects)
 
 
@@ -128,7 +142,7 @@ def seed(types: Sequence[NewObjectType], stamp: Stamp) -> Callable[[Revision], S
 def delete_object_type(name: TypeName, stamp: Stamp) -> Callable[[Revision], TypesWritten]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
         effects = yield from end(OBJECT_TYPES, [(name,)], revision)
-        yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
+        yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
         return WriteOutcome((), effects)
 
     return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)
@@ -141,10 +155,10 @@ def build_policy(row: Row) -> StoredPolicy:
 NAMED_POLICIES: Versioned[StoredPolicy] = Versioned(
     kind="policy",
     key_length=1,
-    find=sql_models.FIND_POLICY,
-    find_any=sql_models.FIND_POLICIES,
-    end=sql_models.END_POLICY,
-    insert=sql_models.INSERT_POLICY,
+    find=FIND_POLICY,
+    find_any=FIND_POLICIES,
+    end=END_POLICY,
+    insert=INSERT_POLICY,
     stored=build_policy,
     missing=lambda key: NotFound("Policy", *key),
 )
@@ -169,7 +183,7 @@ def put_all_policies(
     is_whole_set: bool = False,
 ) -> Script[WriteOutcome[StoredPolicy]]:
     """Writes named policies as a part of this revision; see PolicyStore.put_policies."""
-    [rows] = yield Select(sql_models.LIST_POLICY_NAMES, [()])
+    [rows] = yield Select(LIST_POLICY_NAMES, [()])
     names = [name for (name,) in rows]
     wanted: dict[Key, str | None] = {(name,): definition for name, definition in new}
     unknown = next((key for key in wanted if key[0] not in names), None)
@@ -179,14 +193,14 @@ def put_all_policies(
     surplus = [(name,) for name in names if (name,) not in wanted] if is_whole_set else []
     if surplus:
         effects += yield from end(NAMED_POLICIES, surplus, revision)
-    yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
+    yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
     return WriteOutcome(tuple(stored[(name,)] for name, _ in new), effects)
 
 
 def delete_policy(name: PolicyName, stamp: Stamp) -> Callable[[Revision], PoliciesWritten]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredPolicy]]:
         effects = yield from end(NAMED_POLICIES, [(name,)], revision)
-        yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
+        yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
         return WriteOutcome((), effects)
 
     return lambda head: write(head, stamp, tuple[StoredPolicy, ...], work)
@@ -212,7 +226,7 @@ def _require_unchanged(expected: RevisionId, newest: Revision) -> Script[None]:
     """Raises RevisionLost if the expected revision is not in the store, and ModelChanged if the model has changed since
     then, or if that cannot be known."""
     yield from find_called_revision([expected], newest)
-    [rows] = yield Select(sql_models.MODEL_CHANGED, [()])
+    [rows] = yield Select(MODEL_CHANGED, [()])
     horizon, changed = rows[0]
     if not max(horizon, changed or 0) <= expected.revision:
         raise ModelChanged

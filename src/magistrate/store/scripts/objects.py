@@ -24,7 +24,16 @@ from magistrate.store.scripts.versions import (
     put,
     write,
 )
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.objects import END_OBJECT, FIND_OBJECT, FIND_OBJECTS, INSERT_OBJECT
+from magistrate.store.sql.warrants import (
+    END_EXPIRED_OF_OBJECT,
+    END_EXPIRED_OF_SUBJECT,
+    END_WARRANTS_OF_OBJECT,
+    END_WARRANTS_OF_SUBJECT,
+    FIND_WARRANT,
+    WARRANTS_OF_OBJECT,
+    WARRANTS_OF_SUBJECT,
+)
 
 
 def build_object(row: Row) -> StoredObject:
@@ -34,10 +43,10 @@ def build_object(row: Row) -> StoredObject:
 OBJECTS: Versioned[StoredObject] = Versioned(
     kind="object",
     key_length=2,
-    find=sql.FIND_OBJECT,
-    find_any=sql.FIND_OBJECTS,
-    end=sql.END_OBJECT,
-    insert=sql.INSERT_OBJECT,
+    find=FIND_OBJECT,
+    find_any=FIND_OBJECTS,
+    end=END_OBJECT,
+    insert=INSERT_OBJECT,
     stored=build_object,
     missing=lambda key: NotFound(*key),
 )
@@ -89,10 +98,8 @@ class _Cascade(NamedTuple):
 
 
 _CASCADES = (
-    _Cascade(sql.WARRANTS_OF_OBJECT, sql.END_WARRANTS_OF_OBJECT, sql.END_EXPIRED_OF_OBJECT, itemgetter(2, 5, 3, 4, 6)),
-    _Cascade(
-        sql.WARRANTS_OF_SUBJECT, sql.END_WARRANTS_OF_SUBJECT, sql.END_EXPIRED_OF_SUBJECT, itemgetter(5, 0, 2, 1, 6)
-    ),
+    _Cascade(WARRANTS_OF_OBJECT, END_WARRANTS_OF_OBJECT, END_EXPIRED_OF_OBJECT, itemgetter(2, 5, 3, 4, 6)),
+    _Cascade(WARRANTS_OF_SUBJECT, END_WARRANTS_OF_SUBJECT, END_EXPIRED_OF_SUBJECT, itemgetter(5, 0, 2, 1, 6)),
 )
 _NUMBER = itemgetter(7)
 
@@ -131,7 +138,7 @@ def _end_warrants(cascade: _Cascade, ref: ObjectRef, at: int, revision: Revision
         has_any_expired = has_any_expired or any(has_expired(row, at) for row in found)
     if not effects:
         return effects
-    changes = {sql.FIND_WARRANT: [effect.key for effect in effects]} if len(effects) <= READ_AT_ONCE else None
+    changes = {FIND_WARRANT: [effect.key for effect in effects]} if len(effects) <= READ_AT_ONCE else None
     if has_any_expired:
         yield Execute(cascade.end_expired, [(revision, revision, ref.id, ref.type, at)], changes)
     yield Execute(cascade.end, [(revision, ref.id, ref.type)], changes)

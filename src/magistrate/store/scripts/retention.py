@@ -11,36 +11,46 @@ from itertools import takewhile
 from magistrate.engine.names import Revision
 from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS
 from magistrate.store.scripts.database import Execute, Row, Script, Select
-from magistrate.store.scripts.decisions import delete_decisions
+from magistrate.store.scripts.events import delete_decisions
 from magistrate.store.scripts.versions import MICROSECONDS_PER_HOUR
-from magistrate.store.sql import policies as sql_models
-from magistrate.store.sql import statements as sql
-from magistrate.store.sql import statements as sql_collecting
+from magistrate.store.sql.changes import DELETE_CHANGES, OLDEST_CHANGES
+from magistrate.store.sql.decisions import OLDEST_DECISIONS
+from magistrate.store.sql.head import MOVE_DELETED_CHANGES, MOVE_HORIZON, READ_HEAD
+from magistrate.store.sql.models import (
+    DELETE_ENDED_OBJECT_TYPE,
+    DELETE_ENDED_POLICY,
+    ENDED_OBJECT_TYPES,
+    ENDED_POLICIES,
+)
+from magistrate.store.sql.objects import DELETE_ENDED_OBJECT, ENDED_OBJECTS
+from magistrate.store.sql.requests import DELETE_ONCE, EXPIRED_ONCE
+from magistrate.store.sql.revisions import DELETE_REVISIONS, REVISIONS_FROM
+from magistrate.store.sql.warrants import DELETE_ENDED_WARRANT, ENDED_WARRANTS
 
 
 def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
-        [[(_, horizon, _)]] = yield Select(sql.READ_HEAD, [()])
-        [revisions] = yield Select(sql_collecting.REVISIONS_FROM, [(horizon, most + 1)])
+        [[(_, horizon, _)]] = yield Select(READ_HEAD, [()])
+        [revisions] = yield Select(REVISIONS_FROM, [(horizon, most + 1)])
         past = _past(revisions, before)
         ended_by = past[-1] if past else 0
-        [objects] = yield Select(sql_collecting.ENDED_OBJECTS, [(ended_by, most)])
-        [types] = yield Select(sql_collecting.ENDED_OBJECT_TYPES, [(ended_by, most)])
-        [policies] = yield Select(sql_models.ENDED_POLICIES, [(ended_by, most)])
-        [warrants] = yield Select(sql_collecting.ENDED_WARRANTS, [(ended_by, most)])
-        [keys] = yield Select(sql_collecting.EXPIRED_ONCE, [(before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR, most)])
-        yield Execute(sql_collecting.DELETE_ENDED_OBJECT, objects)
-        yield Execute(sql_collecting.DELETE_ENDED_OBJECT_TYPE, types)
-        yield Execute(sql_models.DELETE_ENDED_POLICY, policies)
-        yield Execute(sql_collecting.DELETE_ENDED_WARRANT, warrants)
-        yield Execute(sql.DELETE_ONCE, keys)
+        [objects] = yield Select(ENDED_OBJECTS, [(ended_by, most)])
+        [types] = yield Select(ENDED_OBJECT_TYPES, [(ended_by, most)])
+        [policies] = yield Select(ENDED_POLICIES, [(ended_by, most)])
+        [warrants] = yield Select(ENDED_WARRANTS, [(ended_by, most)])
+        [keys] = yield Select(EXPIRED_ONCE, [(before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR, most)])
+        yield Execute(DELETE_ENDED_OBJECT, objects)
+        yield Execute(DELETE_ENDED_OBJECT_TYPE, types)
+        yield Execute(DELETE_ENDED_POLICY, policies)
+        yield Execute(DELETE_ENDED_WARRANT, warrants)
+        yield Execute(DELETE_ONCE, keys)
         if ended := [*objects, *types, *policies, *warrants]:
             # A revision is readable while all rows that ended after it are there.
             horizon = max(row[-1] for row in ended)
-            yield Execute(sql.MOVE_HORIZON, [(horizon, horizon)])
+            yield Execute(MOVE_HORIZON, [(horizon, horizon)])
         elif len(past) > most:
             # No row ended in these revisions; only moving the horizon reaches the ones behind them.
-            yield Execute(sql.MOVE_HORIZON, [(ended_by, ended_by)])
+            yield Execute(MOVE_HORIZON, [(ended_by, ended_by)])
             return len(past)
         return len(ended) + len(keys)
 
@@ -49,17 +59,17 @@ def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
 
 def delete_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
-        [oldest] = yield Select(sql_collecting.REVISIONS_FROM, [(0, most + 1)])
+        [oldest] = yield Select(REVISIONS_FROM, [(0, most + 1)])
         past = _past(oldest, before)
         newest = past[-1] if past else 0
-        [changes] = yield Select(sql_collecting.OLDEST_CHANGES, [(newest, most)])
+        [changes] = yield Select(OLDEST_CHANGES, [(newest, most)])
         # Revisions of changes that are still there stay.
         stays = changes[-1][0] if len(changes) == most else newest
         revisions = [(revision,) for revision in past if revision < stays]
-        [decisions] = yield Select(sql_collecting.OLDEST_DECISIONS, [(before, most)])
-        yield Execute(sql_collecting.DELETE_CHANGES, changes[-1:])
-        yield Execute(sql_collecting.MOVE_DELETED_CHANGES, [(revision, revision) for revision, _ in changes[-1:]])
-        yield Execute(sql_collecting.DELETE_REVISIONS, revisions[-1:])
+        [decisions] = yield Select(OLDEST_DECISIONS, [(before, most)])
+        yield Execute(DELETE_CHANGES, changes[-1:])
+        yield Execute(MOVE_DELETED_CHANGES, [(revision, revision) for revision, _ in changes[-1:]])
+        yield Execute(DELETE_REVISIONS, revisions[-1:])
         yield from delete_decisions(decisions[-1:])
         return len(changes) + len(revisions) + len(decisions)
 

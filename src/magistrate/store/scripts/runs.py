@@ -23,7 +23,8 @@ from magistrate.store.scripts.database import (
     Step,
     observe_nothing,
 )
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.changes import INSERT_CHANGE, INSERT_LIMITED_CHANGE
+from magistrate.store.sql.head import MOVE_HEAD, MOVE_MODEL
 
 T = TypeVar("T")
 
@@ -165,14 +166,14 @@ class ScriptRun(Generic[T]):
         return [self._memo.take(find) for find in finds_of(step)]
 
     def _note(self, step: Execute) -> None:
-        if step.sql == sql.MOVE_HEAD:
+        if step.sql == MOVE_HEAD:
             self.written = read_moved_head(step)
             return
         self.executes.append(step)
         self._unsent_values += len(step.values) * len(step.values[0])
-        if step.sql in (sql.INSERT_CHANGE, sql.INSERT_LIMITED_CHANGE):
+        if step.sql in (INSERT_CHANGE, INSERT_LIMITED_CHANGE):
             self.logged += [row for row in step.values if row[3] == "warrant"]
-        self.moves_model |= step.sql == sql.MOVE_MODEL
+        self.moves_model |= step.sql == MOVE_MODEL
         if step.changes is None:
             self.may_change_all = True
         else:

@@ -17,8 +17,11 @@ from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS, Once, Stamp
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.scripts.database import NOTHING, Execute, Find, Row, Script, Select
-from magistrate.store.sql import statements as sql
-from magistrate.store.sql.statements import Parameter
+from magistrate.store.sql.changes import INSERT_CHANGE, INSERT_LIMITED_CHANGE
+from magistrate.store.sql.dialect import Parameter
+from magistrate.store.sql.head import MOVE_HEAD
+from magistrate.store.sql.requests import DELETE_ONCE, FIND_ANY_ONCE, FIND_ONCE, KEEP_ONCE
+from magistrate.store.sql.revisions import FIND_EXPECTED, INSERT_REVISION
 
 T = TypeVar("T")
 
@@ -88,29 +91,27 @@ def write(
     revision = Revision(head + 1)
     outcome = yield from work(revision)
     bits = secrets.randbits(BITS)
-    yield Execute(sql.MOVE_HEAD, [(revision, bits, revision)], NOTHING)
-    yield Execute(
-        sql.INSERT_REVISION, [(int(is_called), revision, bits, stamp.at, stamp.actor, stamp.request_id)], NOTHING
-    )
+    yield Execute(MOVE_HEAD, [(revision, bits, revision)], NOTHING)
+    yield Execute(INSERT_REVISION, [(int(is_called), revision, bits, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
     for start in range(0, len(outcome.effects), EFFECTS_AT_ONCE):
         ordinary, limited = _build_log_rows(revision, start, outcome.effects[start : start + EFFECTS_AT_ONCE])
         if ordinary:
-            yield Execute(sql.INSERT_CHANGE, ordinary, NOTHING)
+            yield Execute(INSERT_CHANGE, ordinary, NOTHING)
         if limited:
-            yield Execute(sql.INSERT_LIMITED_CHANGE, limited, NOTHING)
+            yield Execute(INSERT_LIMITED_CHANGE, limited, NOTHING)
     if stamp.once is not None:
         key = (stamp.once.owner, stamp.once.key)
         rows = msgspec.json.encode(outcome.rows).decode()
-        yield Execute(sql.DELETE_ONCE, [key], {sql.FIND_ONCE: [key]})
+        yield Execute(DELETE_ONCE, [key], {FIND_ONCE: [key]})
         kept = (*key, stamp.once.fingerprint, revision, rows, stamp.at)
-        yield Execute(sql.KEEP_ONCE, [kept], {sql.FIND_ONCE: [key]})
+        yield Execute(KEEP_ONCE, [kept], {FIND_ONCE: [key]})
     return Snapshot(revision, outcome.rows)
 
 
 def _find_earlier(stamp: Stamp, once: Once) -> Script[Row | None]:
     """Returns the row of the earlier write with this idempotency key, or None. Raises KeyReused if that was another
     write."""
-    [found] = yield Find(sql.FIND_ONCE, sql.FIND_ANY_ONCE, [(once.owner, once.key)])
+    [found] = yield Find(FIND_ONCE, FIND_ANY_ONCE, [(once.owner, once.key)])
     if not found or found[0][5] <= stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR:
         return None
     if found[0][2] != once.fingerprint:
@@ -125,7 +126,7 @@ def find_called_revision(expected: Sequence[RevisionId], newest: Revision) -> Sc
     for one in expected:
         if one.revision > newest:
             raise RevisionLost
-        [[(found, bits, called)]] = yield Select(sql.FIND_EXPECTED, [(one.revision,)])
+        [[(found, bits, called)]] = yield Select(FIND_EXPECTED, [(one.revision,)])
         if found is not None and one.bits is not None and bits != one.bits:
             raise RevisionLost
     return called

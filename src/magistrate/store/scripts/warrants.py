@@ -34,7 +34,24 @@ from magistrate.store.scripts.versions import (
     put,
     write,
 )
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.head import MOVE_MODEL
+from magistrate.store.sql.models import FIND_OBJECT_TYPE, FIND_OBJECT_TYPES, FIND_PATTERN, FIND_PATTERNS, INSERT_PATTERN
+from magistrate.store.sql.objects import FIND_OBJECT, FIND_OBJECTS
+from magistrate.store.sql.warrants import (
+    END_EXPIRED_WARRANT,
+    END_MATCHED_WARRANT,
+    END_NUMBERED_WARRANT,
+    END_WARRANT,
+    EXPIRED_WARRANTS,
+    FIND_WARRANT,
+    FIND_WARRANTS,
+    INSERT_LIMITED_WARRANT,
+    INSERT_MISSING_LIMITED_WARRANT,
+    INSERT_MISSING_WARRANT,
+    INSERT_WARRANT,
+    KEEP_POLICY,
+    NUMBERS_ENDED,
+)
 
 
 def build_warrant(row: Row) -> Warrant:
@@ -75,10 +92,10 @@ _NAMES = 6
 WARRANTS: Versioned[Warrant] = Versioned(
     kind="warrant",
     key_length=7,
-    find=sql.FIND_WARRANT,
-    find_any=sql.FIND_WARRANTS,
-    end=sql.END_WARRANT,
-    insert=sql.INSERT_WARRANT,
+    find=FIND_WARRANT,
+    find_any=FIND_WARRANTS,
+    end=END_WARRANT,
+    insert=INSERT_WARRANT,
     stored=build_warrant,
     missing=lambda key: NotFound("Warrant", render_key(key)),
 )
@@ -106,10 +123,10 @@ def insert_all(
     # What is looked up for warrants that turn out to be stored already is rarely much, and one round trip is saved.
     types, warrants, known_patterns, known_objects = yield FindTogether(
         (
-            Find(sql.FIND_OBJECT_TYPE, sql.FIND_OBJECT_TYPES, [*{(warrant.object.type,): None for warrant in new}]),
-            Find(sql.FIND_WARRANT, sql.FIND_WARRANTS, [*wanted]),
-            Find(sql.FIND_PATTERN, sql.FIND_PATTERNS, patterns),
-            Find(sql.FIND_OBJECT, sql.FIND_OBJECTS, objects),
+            Find(FIND_OBJECT_TYPE, FIND_OBJECT_TYPES, [*{(warrant.object.type,): None for warrant in new}]),
+            Find(FIND_WARRANT, FIND_WARRANTS, [*wanted]),
+            Find(FIND_PATTERN, FIND_PATTERNS, patterns),
+            Find(FIND_OBJECT, FIND_OBJECTS, objects),
         )
     )
     judge({name: definition for name, definition, _ in types})
@@ -121,9 +138,9 @@ def insert_all(
         yield from keep_policies({row[6]: row[10] for row in plan.inserted.values() if row[10]})
     yield from insert_patterns(patterns, known_patterns, revision)
     if plan.replaced:
-        yield _end_rows(sql.END_NUMBERED_WARRANT, (revision,), plan.replaced)
+        yield _end_rows(END_NUMBERED_WARRANT, (revision,), plan.replaced)
     if plan.expired:
-        yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), plan.expired)
+        yield _end_rows(END_EXPIRED_WARRANT, (revision, revision), plan.expired)
     yield from _insert_rows(plan.ordinary, plan.limited)
     existing = set(map(itemgetter(slice(OBJECTS.key_length)), known_objects))
     missing: dict[Key, str | None] = dict.fromkeys(filterfalse(existing.__contains__, objects))
@@ -137,7 +154,7 @@ def insert_all(
 def _end_rows(statement: str, values: Row, rows: Iterable[Row]) -> Execute:
     """Returns a step that ends warrants, given as rows with the columns of `build_warrant`, by their numbers."""
     ended = list(rows)
-    return Execute(statement, [(*values, row[7]) for row in ended], {sql.FIND_WARRANT: [row[:7] for row in ended]})
+    return Execute(statement, [(*values, row[7]) for row in ended], {FIND_WARRANT: [row[:7] for row in ended]})
 
 
 @dataclass(slots=True)
@@ -217,17 +234,17 @@ def _insert_rows(ordinary: Sequence[Row], limited: Sequence[Row], only_missing: 
     """Inserts warrants, given as rows (*key, number, created_at, created_revision), and as rows that also have
     starts_at and expires_at."""
     for rows, statement, missing in (
-        (ordinary, sql.INSERT_WARRANT, sql.INSERT_MISSING_WARRANT),
-        (limited, sql.INSERT_LIMITED_WARRANT, sql.INSERT_MISSING_LIMITED_WARRANT),
+        (ordinary, INSERT_WARRANT, INSERT_MISSING_WARRANT),
+        (limited, INSERT_LIMITED_WARRANT, INSERT_MISSING_LIMITED_WARRANT),
     ):
         if rows:
-            changes = {sql.FIND_WARRANT: [row[:7] for row in rows]}
+            changes = {FIND_WARRANT: [row[:7] for row in rows]}
             yield Execute(missing if only_missing else statement, rows, changes)
 
 
 def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
     def script(head: Revision) -> Script[int]:
-        [expired] = yield Select(sql.EXPIRED_WARRANTS, [(stamp.at, most)])
+        [expired] = yield Select(EXPIRED_WARRANTS, [(stamp.at, most)])
         if expired:
             yield from write(head, stamp, tuple[Warrant, ...], partial(_end_expired, expired), is_called=False)
         return len(expired)
@@ -236,7 +253,7 @@ def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
 
 
 def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[WriteOutcome[Warrant]]:
-    yield _end_rows(sql.END_EXPIRED_WARRANT, (revision, revision), expired)
+    yield _end_rows(END_EXPIRED_WARRANT, (revision, revision), expired)
     return WriteOutcome((), [describe_expiry(row) for row in expired])
 
 
@@ -272,8 +289,8 @@ def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision
 def _end_matches(found: Sequence[Warrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
     keys = [(*warrant.names, policy_digest(warrant.policy)) for warrant in found]
     matched = [(revision, warrant.number, stamp.at) for warrant in found]
-    yield Execute(sql.END_MATCHED_WARRANT, matched, {sql.FIND_WARRANT: keys})
-    [rows] = yield Select(sql.NUMBERS_ENDED, [(revision,)])
+    yield Execute(END_MATCHED_WARRANT, matched, {FIND_WARRANT: keys})
+    [rows] = yield Select(NUMBERS_ENDED, [(revision,)])
     ended = {number for (number,) in rows}
     return [
         Effect("deleted", "warrant", key, warrant.policy or None, None)
@@ -285,7 +302,7 @@ def _end_matches(found: Sequence[Warrant], stamp: Stamp, revision: Revision) -> 
 def keep_policies(texts: Mapping[str, str]) -> Script[None]:
     """Stores the texts of policies by their digest."""
     rows = [(digest, text, int(may_read_clock(text))) for digest, text in texts.items()]
-    yield Execute(sql.KEEP_POLICY, rows, NOTHING)
+    yield Execute(KEEP_POLICY, rows, NOTHING)
 
 
 # A write may have a thousand warrants, so these take their keys by columns, in C.
@@ -320,7 +337,7 @@ def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
     """Stores the warrant patterns of these rows; a pattern that no warrant had before changes the model."""
     patterns = patterns_of(rows)
     if patterns:
-        [known] = yield Find(sql.FIND_PATTERN, sql.FIND_PATTERNS, patterns)
+        [known] = yield Find(FIND_PATTERN, FIND_PATTERNS, patterns)
         yield from insert_patterns(patterns, known, revision)
 
 
@@ -328,8 +345,8 @@ def insert_patterns(patterns: Iterable[Key], known: Rows, revision: Revision) ->
     """Stores those of the patterns that are not known."""
     new = [pattern for pattern in patterns if pattern not in known]
     if new:
-        yield Execute(sql.INSERT_PATTERN, new, {sql.FIND_PATTERN: new})
-        yield Execute(sql.MOVE_MODEL, [(revision,)], NOTHING)
+        yield Execute(INSERT_PATTERN, new, {FIND_PATTERN: new})
+        yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
 
 
 def warrant_key(warrant: NewWarrant) -> Key:

@@ -7,24 +7,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-import msgspec
-
-from magistrate.errors import EventsNotKept
 from magistrate.store.contract.events import (
     CHANGES,
     DECISIONS,
     END_OF_PLACES,
-    Event,
     EventFilter,
     EventPosition,
     EventsOfKind,
-    FollowedEvents,
     Place,
 )
 from magistrate.store.contract.lists import Slice
-from magistrate.store.scripts.database import Row, Rows
-from magistrate.store.sql.reads import JoinTemplates
-from magistrate.store.sql.statements import NEWEST, Clause
+from magistrate.store.sql.dialect import Clause, Dialect
+from magistrate.store.sql.head import NEWEST
 
 _CHANGE = (
     "SELECT c.revision AS revision, 0 AS source, c.position AS number, r.reached_at AS happened_at, "
@@ -78,21 +72,21 @@ class _Reach:
         return "ASC" if self.ascending else "DESC"
 
 
-def events_statement(wanted: Slice, only: EventFilter, templates: JoinTemplates) -> Clause:
+def events_statement(wanted: Slice, only: EventFilter, dialect: Dialect) -> Clause:
     """Returns a statement that selects (*NEWEST, behind, *place, at, made_at, action, kind, key, content, starts_at,
     expires_at, actor, request_id, bits) for `limit + 1` rows, or twice as many, nearest to the boundary first, like
-    `sql_lists.list_statement`. The filter must have a kind."""
+    `list_statement`. The filter must have a kind."""
     ahead, beyond = _reaches(wanted)
-    rows = _merge_events(ahead, only, templates)
+    rows = _merge_events(ahead, only, dialect)
     page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
     if beyond is None:
         return Clause(f"SELECT {NEWEST}, false, {page}", rows.values)
-    others = _merge_events(beyond, only, templates)
+    others = _merge_events(beyond, only, dialect)
     probe = f"(SELECT count(*) FROM ({others.sql}) q) > 0"
     return Clause(f"SELECT {NEWEST}, {probe}, {page}", others.values + rows.values)
 
 
-def follow_statement(after: EventPosition | None, limit: int, only: EventFilter, templates: JoinTemplates) -> Clause:
+def follow_statement(after: EventPosition | None, limit: int, only: EventFilter, dialect: Dialect) -> Clause:
     """Returns a statement that selects (*NEWEST, changes_forgotten, decisions_deleted,
     decisions_deleted_at, number of the last decision), and the columns of `events_statement` from `place` on, for
     `limit + 1` rows, or twice as many, in the order of their places."""
@@ -103,38 +97,10 @@ def follow_statement(after: EventPosition | None, limit: int, only: EventFilter,
     if not only.kinds:
         return Clause(f"{head}, NULL FROM head h")
     reach = _Reach(None if after is None else after.place, None, True, limit + 1)
-    rows = _merge_events(reach, only, templates)
+    rows = _merge_events(reach, only, dialect)
     return Clause(
         f"{head}, p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, reach)}", rows.values
     )
-
-
-def build_event(row: Row) -> Event:
-    """Builds an event from the columns (*place, at, made_at, action, kind, key, content, starts_at, expires_at, actor,
-    request_id, bits)."""
-    revision, source, number, at, made_at, action, kind, key, content, *others = row
-    names = msgspec.json.decode(key, type=tuple[str, ...])
-    return Event(action, kind, names, content, (revision, source, number), at, made_at, *others)
-
-
-def build_followed(rows: Rows, after: EventPosition | None, limit: int, only: EventFilter) -> FollowedEvents:
-    """Builds the result from rows of `follow_statement`. Raises EventsNotKept."""
-    newest, _, _, changes, decisions, decisions_at, last_decision, *_ = rows[0]
-    if after is None:
-        after = EventPosition((-1, CHANGES, -1), changes, decisions)
-    _require_kept(after, only, (changes, CHANGES, END_OF_PLACES), (decisions_at, DECISIONS, decisions))
-    found = tuple(build_event(row[7:]) for row in rows if row[7] is not None)
-    place = found[limit - 1].place if len(found) > limit else (newest, DECISIONS, last_decision)
-    return FollowedEvents(found[:limit], after._replace(place=place))
-
-
-def _require_kept(after: EventPosition, only: EventFilter, last_change: Place, last_decision: Place) -> None:
-    """Raises EventsNotKept unless all events behind a position are kept, given the places of the last that are not."""
-    kinds = {one.kind == "decision" for one in only.kinds}
-    lacks_changes = last_change[0] > after.changes_deleted and last_change > after.place
-    lacks_decisions = last_decision[2] > after.decisions_deleted and last_decision > after.place
-    if (lacks_changes and False in kinds) or (lacks_decisions and True in kinds):
-        raise EventsNotKept
 
 
 def _reaches(wanted: Slice) -> tuple[_Reach, _Reach | None]:
@@ -151,15 +117,15 @@ def _reaches(wanted: Slice) -> tuple[_Reach, _Reach | None]:
     return _Reach(None, boundary, False, most), _Reach((revision, source, number - 1), None, True, 1)
 
 
-def _merge_events(reach: _Reach, only: EventFilter, templates: JoinTemplates) -> Clause:
+def _merge_events(reach: _Reach, only: EventFilter, dialect: Dialect) -> Clause:
     parts = []
     for source, text, joined, row in (
-        (CHANGES, _CHANGE, templates.changes, "c"),
-        (DECISIONS, _DECISION, templates.decisions, "r"),
+        (CHANGES, _CHANGE, dialect.changes, "c"),
+        (DECISIONS, _DECISION, dialect.decisions, "r"),
     ):
         kinds = [one for one in only.kinds if (one.kind == "decision") == (source == DECISIONS)]
         if kinds:
-            holds = _any(kinds, templates, row)
+            holds = _any(kinds, dialect, row)
             selected = Clause(text.format(joined=joined.format(holds=holds.sql)), holds.values)
             bounds = [*_limit_places(reach, source), *_limit_times(only, source)]
             parts.append(_part(source, selected, bounds, reach))
@@ -207,14 +173,14 @@ def _order(source: int | None, reach: _Reach) -> str:
     return _ORDERS[source].format(reach.sign)
 
 
-def _any(kinds: Sequence[EventsOfKind], templates: JoinTemplates, row: str) -> Clause:
+def _any(kinds: Sequence[EventsOfKind], dialect: Dialect, row: str) -> Clause:
     """Returns a condition that the row is of one of the kinds."""
-    alternatives = [_holds(one, templates, row) for one in kinds]
+    alternatives = [_holds(one, dialect, row) for one in kinds]
     text = " OR ".join(f"({one.sql})" for one in alternatives)
     return Clause(text, tuple(chain.from_iterable(one.values for one in alternatives)))
 
 
-def _holds(wanted: EventsOfKind, templates: JoinTemplates, row: str) -> Clause:
+def _holds(wanted: EventsOfKind, dialect: Dialect, row: str) -> Clause:
     terms: list[str] = []
     values: list[str] = []
     if wanted.kind != "decision":
@@ -223,7 +189,7 @@ def _holds(wanted: EventsOfKind, templates: JoinTemplates, row: str) -> Clause:
         terms.append(f"{row}.action = ?")
         values.append(wanted.action)
     for place, name in wanted.names.items():
-        terms.append(f"{templates.name.format(row=row, place=place)} = ?")
+        terms.append(f"{dialect.name.format(row=row, place=place)} = ?")
         values.append(name)
     if wanted.kind == "warrant":
         terms.append(_NOT_WITH_ITS_OBJECT)

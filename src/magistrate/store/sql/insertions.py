@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
-from magistrate.store.sql.statements import Parameter
+from magistrate.store.sql.dialect import Parameter
 
 ROWS_AT_ONCE = 32
 """Sets how many rows a statement inserts, if there are as many. On SQLite, more are not faster, and one at a time would

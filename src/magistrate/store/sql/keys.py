@@ -1,6 +1,6 @@
-"""Holds the statements about credentials: the keys of callers, and the secrets that sign session tokens. See sql.py."""
+"""Holds the statements on credentials: the keys of callers, and the secrets that sign session tokens."""
 
-from magistrate.store.sql.statements import NEWEST
+from magistrate.store.sql.head import NEWEST
 
 LIST_KEY_DIGESTS = "SELECT digest FROM api_key"
 DELETE_KEY_DIGESTS = "DELETE FROM api_key"

@@ -6,7 +6,6 @@ separately, because a planner may reverse a join and then read the whole table."
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain, islice
 from typing import Literal
@@ -18,7 +17,8 @@ from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.read_ahead import NOBODY, PlacedRead, ReadOutline, ReadsAhead
 from magistrate.engine.warrants.reader import AnyRead, WarrantRead, WarrantsByObject, WarrantsBySubject
 from magistrate.store.contract.stored_rows import ALIVE
-from magistrate.store.sql.statements import NEWEST, Clause, Parameter
+from magistrate.store.sql.dialect import Clause, Dialect, Parameter
+from magistrate.store.sql.head import NEWEST
 
 FEW_IDS = 2
 """Limits how many ids get an arm each, which is faster than sending them as one JSON array."""
@@ -75,30 +75,6 @@ _EXISTING = {
 values are the revision, as often as it occurs."""
 
 
-@dataclass(frozen=True, slots=True)
-class JoinTemplates:
-    """Holds the pieces of SQL with which a database joins tables and reads JSON.
-
-    They say how the database reads `warrant w` by an index, how it joins `warrant w` or `object o` to a JSON array of
-    ids, and how it extracts the texts of a JSON array; and how it reads `change c` with its `revision r`, or
-    `decision r`, in the order of their keys, and extracts a text of a `key`. `{holds}`, `{index}`, `{column}`, `{row}`
-    and `{place}` are filled in.
-
-    `following` reads `warrant w` beside `reached u`, the rows that a recursion has found before, and `{columns}` of
-    them; several of these are joined by `between`, and the recursion reads them by `all_following`."""
-
-    indexed: str
-    many_ids: str
-    many_objects: str
-    texts: str
-    changes: str
-    decisions: str
-    name: str
-    following: str
-    between: str
-    all_following: str
-
-
 _Arm = tuple[int, int | None, str, str, _Ids, bool]
 """Holds everything that the text of an arm depends on: the number of the read request, the number of its relations
 (None for many), the column of the ids, the condition on subjects, how many ids there are, and whether only a row beyond
@@ -121,18 +97,18 @@ def split_reads(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
 
 
 def read_statement(
-    reads: Sequence[AnyRead], at: Revision | None, most: int, templates: JoinTemplates, with_expired: bool = False
+    reads: Sequence[AnyRead], at: Revision | None, most: int, dialect: Dialect, with_expired: bool = False
 ) -> Clause:
     """Returns a statement that selects (*NEWEST, model_revision, number of the read request, *columns of
     Warrant) for up to `most` rows, or one row whose columns are NULL if there is none."""
     existing = _EXISTING[at is None, with_expired]
     arms, values = _build_arms(enumerate(reads), existing, () if at is None else (at,) * existing.count("?"))
     values += (most, most)
-    return Clause(_text(arms, existing, templates), tuple(values))
+    return Clause(_text(arms, existing, dialect), tuple(values))
 
 
 def ahead_statement(
-    reads: Sequence[PlacedRead], ahead: ReadsAhead, at: Revision | None, most: int, templates: JoinTemplates
+    reads: Sequence[PlacedRead], ahead: ReadsAhead, at: Revision | None, most: int, dialect: Dialect
 ) -> Clause:
     """Returns a statement that selects the columns of `read_statement` for what the reads find, and for what follows
     from that; the number of a read request is the place of its request."""
@@ -142,29 +118,29 @@ def ahead_statement(
     if len(named) == 1:
         [given[SOME_OBJECT]] = named
         of_some = tuple((place, tuple([id if id == WILDCARD else SOME_OBJECT for id in ids])) for place, ids in reads)
-        text, values = _ahead_of_one(ahead.outline, of_some, existing, templates)
+        text, values = _ahead_of_one(ahead.outline, of_some, existing, dialect)
     else:
-        text, values = _ahead(ahead.outline, reads, existing, templates)
+        text, values = _ahead(ahead.outline, reads, existing, dialect)
     return Clause(text, (*[given.get(value, value) for value in values], most))
 
 
 @lru_cache(maxsize=1_024)
 def _ahead_of_one(
-    outline: ReadOutline, reads: tuple[tuple[int, tuple[ObjectId, ...]], ...], existing: str, templates: JoinTemplates
+    outline: ReadOutline, reads: tuple[tuple[int, tuple[ObjectId, ...]], ...], existing: str, dialect: Dialect
 ) -> tuple[str, Sequence[Parameter]]:
     """Returns what `_ahead` does for reads of one object, in whose place the reads and the values have SOME_OBJECT."""
-    return _ahead(outline, reads, existing, templates)
+    return _ahead(outline, reads, existing, dialect)
 
 
 def _ahead(
-    outline: ReadOutline, reads: Iterable[tuple[int, tuple[ObjectId, ...]]], existing: str, templates: JoinTemplates
+    outline: ReadOutline, reads: Iterable[tuple[int, tuple[ObjectId, ...]]], existing: str, dialect: Dialect
 ) -> tuple[str, Sequence[Parameter]]:
     """Returns the text of a statement that reads ahead, and the values of its parameters but the last: NOBODY stands
     for the id of the subject, None for the revision."""
     placed = ((place, WarrantRead(outline.requests[place], ids)) for place, ids in reads)
     arms, values = _build_arms(placed, existing, (None,) * existing.count("?"))
-    text, following = _following(outline, existing, templates)
-    return _ahead_text(arms, text, existing, templates), (*values, *following)
+    text, following = _following(outline, existing, dialect)
+    return _ahead_text(arms, text, existing, dialect), (*values, *following)
 
 
 def _build_arms(
@@ -193,12 +169,12 @@ def split_objects(refs: Iterable[ObjectRef]) -> Iterator[Mapping[str, Sequence[s
         yield some
 
 
-def objects_statement(ids: Mapping[str, Sequence[str]], at: Revision, templates: JoinTemplates) -> Clause:
+def objects_statement(ids: Mapping[str, Sequence[str]], at: Revision, dialect: Dialect) -> Clause:
     """Returns a statement that selects (*NEWEST, *columns of StoredObject) for those of the objects that
     exist, given their ids by type, or one row whose columns are NULL if none does."""
     alive = "o.object_type = ? AND o.created_revision <= ? AND o.deleted_revision > ?"
     columns = "o.object_type, o.object_id, o.meta, o.created_at"
-    arm = f"SELECT {columns} FROM {templates.many_objects.format(holds=alive)}"
+    arm = f"SELECT {columns} FROM {dialect.many_objects.format(holds=alive)}"
     found = " UNION ALL ".join([arm] * len(ids))
     values = [(msgspec.json.encode(of_type).decode(), name, at, at) for name, of_type in ids.items()]
     statement = f"SELECT {NEWEST}, found.* FROM head h LEFT JOIN ({found}) found ON true"
@@ -262,8 +238,8 @@ def _subjects(request: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter,
 
 
 @lru_cache(maxsize=1_024)
-def _text(arms: tuple[_Arm, ...], existing: str, templates: JoinTemplates) -> str:
-    found = " UNION ALL ".join(_arm_text(arm, existing, templates) for arm in arms) or _NO_ROW
+def _text(arms: tuple[_Arm, ...], existing: str, dialect: Dialect) -> str:
+    found = " UNION ALL ".join(_arm_text(arm, existing, dialect) for arm in arms) or _NO_ROW
     # Limited twice: SQLite may materialize the inner rows, all of them, before it reads the outer limit.
     return (
         f"SELECT {NEWEST}, h.model_revision, {_ANSWERED} "
@@ -273,7 +249,7 @@ def _text(arms: tuple[_Arm, ...], existing: str, templates: JoinTemplates) -> st
 
 
 @lru_cache(maxsize=256)
-def _following(outline: ReadOutline, existing: str, templates: JoinTemplates) -> tuple[str, tuple[Parameter, ...]]:
+def _following(outline: ReadOutline, existing: str, dialect: Dialect) -> tuple[str, tuple[Parameter, ...]]:
     """Returns the text of what follows from the rows of a recursion, and the values of its parameters, among which
     NOBODY stands for the id of the subject, None for the revision."""
     texts: list[str] = []
@@ -286,16 +262,16 @@ def _following(outline: ReadOutline, existing: str, templates: JoinTemplates) ->
         names = () if step.subject_relation is None else (step.subject_relation,)
         found = f"u.read_number IN ({sources}) AND u.subject_type = ?{' AND u.subject_relation = ?' if names else ''}"
         for subjects, subject_values in _subjects(request):
-            holds = f"{found} AND w.object_id = u.subject_id AND {_of_object(places, subjects, existing, templates)}"
+            holds = f"{found} AND w.object_id = u.subject_id AND {_of_object(places, subjects, existing, dialect)}"
             columns = f"{step.request} AS read_number, {_COLUMNS}"
-            texts.append(templates.following.format(columns=columns, holds=holds))
+            texts.append(dialect.following.format(columns=columns, holds=holds))
             values += (step.type, *names, request.type, *_texts(request.relations), *subject_values, *revisions)
-    return templates.all_following.format(arms=templates.between.join(texts)) if texts else "", tuple(values)
+    return dialect.all_following.format(arms=dialect.between.join(texts)) if texts else "", tuple(values)
 
 
 @lru_cache(maxsize=1_024)
-def _ahead_text(arms: tuple[_Arm, ...], following: str, existing: str, templates: JoinTemplates) -> str:
-    found = " UNION ALL ".join(_arm_text(arm, existing, templates) for arm in arms) or _NO_ROW
+def _ahead_text(arms: tuple[_Arm, ...], following: str, existing: str, dialect: Dialect) -> str:
+    found = " UNION ALL ".join(_arm_text(arm, existing, dialect) for arm in arms) or _NO_ROW
     recursion = f" UNION {following}" if following else ""
     return (
         f"WITH RECURSIVE reached ({_REACHED}) AS (SELECT * FROM ({found}) b{recursion}) "
@@ -305,24 +281,24 @@ def _ahead_text(arms: tuple[_Arm, ...], following: str, existing: str, templates
     )
 
 
-def _of_object(places: int | None, subjects: str, existing: str, templates: JoinTemplates) -> str:
-    relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else templates.texts})"
+def _of_object(places: int | None, subjects: str, existing: str, dialect: Dialect) -> str:
+    relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else dialect.texts})"
     return f"w.object_type = ? AND w.relation {relations} AND {subjects} AND {existing}"
 
 
-def _arm_text(arm: _Arm, existing: str, templates: JoinTemplates) -> str:
+def _arm_text(arm: _Arm, existing: str, dialect: Dialect) -> str:
     read, places, column, subjects, ids, is_beyond = arm
     index = "warrant_by_object" if column == "object_id" else "warrant_by_subject"
-    relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else templates.texts})"
-    of_object = _of_object(places, subjects, existing, templates)
+    relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else dialect.texts})"
+    of_object = _of_object(places, subjects, existing, dialect)
     if ids == "one":
-        warrants = templates.indexed.format(index=index, holds=f"w.{column} = ? AND {of_object}")
+        warrants = dialect.indexed.format(index=index, holds=f"w.{column} = ? AND {of_object}")
     elif ids == "many":
-        warrants = templates.many_ids.format(index=index, column=column, holds=of_object)
+        warrants = dialect.many_ids.format(index=index, column=column, holds=of_object)
     elif subjects == _EXACTLY:
-        warrants = templates.indexed.format(index="warrant_by_subject", holds=of_object)
+        warrants = dialect.indexed.format(index="warrant_by_subject", holds=of_object)
     else:
         of_type = f"w.object_type || '#' || w.relation {relations} AND {subjects} AND {existing}"
-        warrants = templates.indexed.format(index="warrant_by_type", holds=of_type)
+        warrants = dialect.indexed.format(index="warrant_by_type", holds=of_type)
     text = f"SELECT {read} AS read_number, {_COLUMNS} FROM {warrants}"
     return f"SELECT * FROM ({text} LIMIT 1 OFFSET ?) b" if is_beyond else text

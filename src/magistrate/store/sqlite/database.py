@@ -4,7 +4,7 @@ loop.
 A read takes some microseconds, less than handing it to a thread would; only long reads go to threads. Any number of
 processes may have the same file open: SQLite's write-ahead log isolates readers from the one writer.
 
-`sqlite_writing.py` has the writer."""
+`writer.py` has the writer."""
 
 import asyncio
 import os
@@ -22,53 +22,64 @@ import apsw
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.errors import MagistrateError, StoreUnavailable
-from magistrate.store import schema as migrate
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stored_rows import Identity
+from magistrate.store.schema import migrations
 from magistrate.store.scripts.database import Observer, Rows, Script, observe_nothing
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
-from magistrate.store.sql import statements as sql
-from magistrate.store.sql.reads import JoinTemplates
-from magistrate.store.sql.statements import Parameter
+from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
+from magistrate.store.sql.dialect import Parameter
+from magistrate.store.sql.head import READ_HEAD, READ_IDENTITY
+from magistrate.store.sql.schema import READ_VERSION
+from magistrate.store.sql.sqlite import (
+    OVERWRITE_DELETED,
+    PROBE_BY_OBJECT,
+    PROBE_BY_SUBJECT,
+    PROBE_COLUMNS,
+    PROBE_INDEX,
+    PROBE_INDEXES,
+    PROBE_NEWEST_WARRANT,
+    PROBE_OBJECT,
+    PROBE_TABLE,
+    PROBE_TABLES,
+    PROBE_WARRANT,
+    READ_DATA_VERSION,
+    READ_ONLY,
+    SQLITE,
+)
 from magistrate.store.sql_store import SqlStore
 from magistrate.store.sqlite.files import DAMAGED, DAMAGED_FILE, open_connection, raise_translated
 from magistrate.store.sqlite.writer import FileWriter
 
 TIMEOUT_MS = 250
 
-_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
-_INDEXES = "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND rootpage > 0"
-_NEWEST_WARRANT = "SELECT coalesce(max(number), 0) FROM warrant"
-_WARRANT = """
-SELECT object_id, object_type, subject_id, subject_type FROM warrant WHERE number >= ? ORDER BY number LIMIT 1"""
-_BY_OBJECT = "SELECT policy FROM warrant INDEXED BY warrant_by_object WHERE object_id = ? AND object_type = ? LIMIT 1"
-_BY_SUBJECT = (
-    "SELECT policy FROM warrant INDEXED BY warrant_by_subject WHERE subject_id = ? AND subject_type = ? LIMIT 1"
-)
-_OBJECT = "SELECT meta FROM object WHERE object_id = ? AND object_type = ? LIMIT 1"
-
 
 def probe_file(path: str) -> None:
     """Reads the schema, the first row of each table, the first entry of each index, and every row and index entry
     that belongs to a randomly chosen warrant. A new connection sees what is in the file now. Raises apsw.Error."""
-    with closing(open_connection(path, TIMEOUT_MS, "PRAGMA query_only = ON")) as connection:
+    with closing(open_connection(path, TIMEOUT_MS, READ_ONLY)) as connection:
         for statement in _first_rows(connection):
             connection.execute(statement).fetchall()
-        [(newest,)] = connection.execute(_NEWEST_WARRANT).fetchall()
+        [(newest,)] = connection.execute(PROBE_NEWEST_WARRANT).fetchall()
         number = random.randint(0, int(str(newest)))
-        for *obj, subject_id, subject_type in connection.execute(_WARRANT, (number,)).fetchall():
+        for *obj, subject_id, subject_type in connection.execute(PROBE_WARRANT, (number,)).fetchall():
             subject = (subject_id, subject_type)
-            for statement, names in ((_BY_OBJECT, obj), (_OBJECT, obj), (_BY_SUBJECT, subject), (_OBJECT, subject)):
+            for statement, names in (
+                (PROBE_BY_OBJECT, obj),
+                (PROBE_OBJECT, obj),
+                (PROBE_BY_SUBJECT, subject),
+                (PROBE_OBJECT, subject),
+            ):
                 connection.execute(statement, names).fetchall()
 
 
 def _first_rows(connection: apsw.Connection) -> Iterator[str]:
-    for (table,) in connection.execute(_TABLES).fetchall():
-        yield f"SELECT * FROM {table} LIMIT 1"
-    for index, table, statement in connection.execute(_INDEXES).fetchall():
-        columns = [name for _, _, name in connection.execute(f"PRAGMA index_info({index})").fetchall() if name]
-        partial = str(statement or "").partition(" WHERE ")[2] or "true"
-        yield f"SELECT {columns[0]} FROM {table} INDEXED BY {index} WHERE {partial} LIMIT 1"
+    for (table,) in connection.execute(PROBE_TABLES).fetchall():
+        yield PROBE_TABLE.format(table=table)
+    for index, table, statement in connection.execute(PROBE_INDEXES).fetchall():
+        columns = [name for _, _, name in connection.execute(PROBE_COLUMNS.format(index=index)).fetchall() if name]
+        condition = str(statement or "").partition(" WHERE ")[2] or "true"
+        yield PROBE_INDEX.format(column=columns[0], table=table, index=index, condition=condition)
 
 
 T = TypeVar("T")
@@ -97,32 +108,15 @@ async def open_sqlite(
         raise StoreUnavailable(f"there is no SQLite database {path}")
     database = SqliteDatabase(path, timeout_ms, observer)
     try:
-        [row] = await database.read(sql.READ_IDENTITY, ())
+        [row] = await database.read(READ_IDENTITY, ())
     except MagistrateError:
         await database.close()
         raise
-    return SqlStore(database, Identity(*row), len(migrate.migrations("sqlite")), sealing)
+    return SqlStore(database, Identity(*row), len(migrations("sqlite")), sealing)
 
 
 class SqliteDatabase:
-    dialect = sql.Dialect(
-        # The planner ignores LIMIT: given statistics, it may sort a table instead of reading an index in order.
-        index_hint=" INDEXED BY {}",
-        member_key=r"CASE WHEN instr(replace(meta, '\\', ''), '\u0000') > 0 THEN '0' "
-        "WHEN json_type(meta, '$.{0}') = 'text' THEN '1' || (meta ->> '$.{0}') ELSE '0' END",
-    )
-    templates = JoinTemplates(
-        many_ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY {index} ON w.{column} = ids.value AND {holds}",
-        many_objects="json_each(?) ids CROSS JOIN object o ON o.object_id = ids.value AND {holds}",
-        indexed="warrant w INDEXED BY {index} WHERE {holds}",
-        texts="SELECT value FROM json_each(?)",
-        changes="change c CROSS JOIN revision r ON r.revision = c.revision WHERE ({holds})",
-        decisions="decision r NOT INDEXED WHERE ({holds})",
-        name="json_extract({row}.key, '$[{place}]')",
-        following="SELECT {columns} FROM reached u CROSS JOIN warrant w INDEXED BY warrant_by_object ON {holds}",
-        between=" UNION ",
-        all_following="{arms}",
-    )
+    dialect = SQLITE
 
     def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:
         self._reads = 0
@@ -138,13 +132,12 @@ class SqliteDatabase:
         self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
         self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
         with self._translate_errors():
-            # Deleted content is overwritten with zeros: a key that was stored unencrypted must not stay in a page.
-            writing = open_connection(path, timeout_ms, "PRAGMA secure_delete = FAST")
+            writing = open_connection(path, timeout_ms, OVERWRITE_DELETED)
             self._writer = FileWriter(writing, observer, self._check_file, self._raise_translated, self.known)
-            self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), "PRAGMA query_only = ON")
+            self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), READ_ONLY)
             self._reader.set_progress_handler(self._is_too_long, STEPS_BETWEEN_LOOKS)
             for _ in range(LONG_READERS):
-                self._long_readers.put(open_connection(path, timeout_ms, "PRAGMA query_only = ON"))
+                self._long_readers.put(open_connection(path, timeout_ms, READ_ONLY))
             self._file = os.stat(path)
         self._writer.start()
 
@@ -182,7 +175,7 @@ class SqliteDatabase:
     def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
         mark = self.mark()
         self._reads += 1
-        rows = self._look_up(sql.LIST_WARRANT_CHANGES, (after.revision, after.revision, most))
+        rows = self._look_up(LIST_WARRANT_CHANGES, (after.revision, after.revision, most))
         return None if rows is None else (mark, rows)
 
     def _read_newest(self) -> int:
@@ -190,9 +183,9 @@ class SqliteDatabase:
         committed since the last call. That is detected by `data_version`, which is cheaper to read and changes after
         each commit of another connection, in any process."""
         try:
-            version: int = self._reader.execute("PRAGMA data_version").get
+            version: int = self._reader.execute(READ_DATA_VERSION).get
             if self._seen_version != version:
-                [(revision, _, bits)] = self._reader.execute(sql.READ_HEAD).fetchall()
+                [(revision, _, bits)] = self._reader.execute(READ_HEAD).fetchall()
                 self._seen_version, self._seen_newest = version, cast(int, revision) << 32 | cast(int, bits or 0)
         except apsw.Error as error:
             self._raise_translated(error)
@@ -209,7 +202,7 @@ class SqliteDatabase:
         if self._damage is not None:
             raise StoreUnavailable(DAMAGED_FILE) from self._damage
         await self._probe()
-        [(version,)] = await self.read(migrate.READ_VERSION, ())
+        [(version,)] = await self.read(READ_VERSION, ())
         return int(version)
 
     async def close(self) -> None:

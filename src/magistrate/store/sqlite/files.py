@@ -7,14 +7,25 @@ import stat
 from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn, cast
 
 import apsw
 import structlog
 
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
-from magistrate.store import schema as migrate
-from magistrate.store.sql import statements as sql
+from magistrate.store.schema import StoreReport, migrations, new_identity, pending
+from magistrate.store.sql.head import MAKE_HEAD, READ_HEAD
+from magistrate.store.sql.revisions import NEWEST_REVISION
+from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, READ_VERSION
+from magistrate.store.sql.sqlite import (
+    BEGIN_WRITE,
+    COMMIT,
+    HAS_MIGRATIONS,
+    OF_EACH_CONNECTION,
+    READ_ENCODING,
+    USE_WRITE_AHEAD_LOG,
+)
 
 STATEMENTS_KEPT = 512
 """Sets the number of prepared statements that each connection keeps: the most that APSW allows. Those of a check are
@@ -43,10 +54,7 @@ def open_connection(path: str, timeout_ms: int, *pragmas: str) -> apsw.Connectio
     connection.set_busy_timeout(timeout_ms)
     # Plans depend on the text alone: otherwise, SQLite also looks at bound values, and prepares joins anew each time.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-    # FULL: with NORMAL, a write-ahead log may lose acknowledged transactions when the machine loses power.
-    connection.execute("PRAGMA synchronous = FULL")
-    # The cache size is in KiB; what savepoints may have to restore is kept in memory instead of a file.
-    for pragma in ("PRAGMA cache_size = -16384", "PRAGMA temp_store = MEMORY", *pragmas):
+    for pragma in (*OF_EACH_CONNECTION, *pragmas):
         connection.execute(pragma)
     return connection
 
@@ -87,11 +95,28 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
     try:
         _create_file(path)
         with closing(open_connection(path, timeout_ms)) as connection:
-            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute(USE_WRITE_AHEAD_LOG)
             _migrate(connection)
     except (apsw.Error, OSError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise StoreUnavailable(f"the SQLite database {path} cannot be migrated: {reason}") from error
+
+
+def inspect_sqlite(path: str, timeout_ms: int) -> StoreReport:
+    """Returns what a SQLite file is at; one that does not exist is at 0. Raises StoreUnavailable."""
+    known = len(migrations("sqlite"))
+    if not Path(path).exists():
+        return StoreReport(0, known)
+    try:
+        with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+            connection.set_busy_timeout(timeout_ms)
+            if not connection.execute(HAS_MIGRATIONS).fetchall():
+                return StoreReport(0, known)
+            [(version,)] = connection.execute(READ_VERSION).fetchall()
+            newest = connection.execute(NEWEST_REVISION).fetchall()
+    except apsw.Error as error:
+        raise StoreUnavailable(f"the SQLite database {path} cannot be read: {error}") from error
+    return StoreReport(cast(int, version), known, cast(int, newest[0][0]) if newest else None)
 
 
 def find_exposed_files(path: str) -> list[ExposedFile]:
@@ -141,15 +166,15 @@ def _files_of(path: str) -> Iterator[tuple[str, int]]:
 
 
 def _migrate(connection: apsw.Connection) -> None:
-    [(encoding,)] = connection.execute("PRAGMA encoding").fetchall()
+    [(encoding,)] = connection.execute(READ_ENCODING).fetchall()
     if encoding != "UTF-8":  # texts in another one have another order
         raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF-8")
-    connection.execute("BEGIN IMMEDIATE")  # after any failure from here on, closing the connection rolls back
-    connection.execute(migrate.CREATE_TABLE)
-    [(applied,)] = connection.execute(migrate.READ_VERSION).fetchall()
-    for migration in migrate.pending("sqlite", cast(int, applied)):
+    connection.execute(BEGIN_WRITE)  # after any failure from here on, closing the connection rolls back
+    connection.execute(CREATE_TABLE)
+    [(applied,)] = connection.execute(READ_VERSION).fetchall()
+    for migration in pending("sqlite", cast(int, applied)):
         connection.execute(migration.sql)
-        connection.execute(migrate.INSERT_MIGRATION, (migration.number, migration.name))
-    if not connection.execute(sql.READ_HEAD).fetchall():
-        connection.execute(sql.MAKE_HEAD, migrate.new_identity())
-    connection.execute("COMMIT")
+        connection.execute(INSERT_MIGRATION, (migration.number, migration.name))
+    if not connection.execute(READ_HEAD).fetchall():
+        connection.execute(MAKE_HEAD, new_identity())
+    connection.execute(COMMIT)

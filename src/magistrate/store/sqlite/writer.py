@@ -7,15 +7,12 @@ docs/decisions/0010-sqlite-commits-writes-in-groups.md."""
 
 import asyncio
 import queue
-import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
-from itertools import chain, compress
-from operator import itemgetter
+from functools import partial
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
 import apsw
@@ -25,79 +22,17 @@ from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions, RevisionId, note_writes
 from magistrate.store.scripts.database import Execute, Find, FindTogether, Observer, Rows, Script, Select, Step
 from magistrate.store.scripts.runs import read_moved_head
-from magistrate.store.sql import statements as sql
+from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql.insertions import join_insertions
-from magistrate.store.sql.statements import Parameter
-
-KEYS_AT_ONCE = 512
-"""Limits the keys that one statement looks up. A statement has at most 32,766 values, and a key up to seven; longer
-statements are not faster, and are too long to be kept prepared."""
-
-MANY_KEYS = 32
-"""Sets the number of keys from which on columns that are alike in all of them are bound once."""
-
-MOST_GROUPS = 4
-"""Limits the groups of keys that are alike in their first column and looked up apart from the others."""
-
-_COLUMNS = re.compile(r"\(([^()]*)\) IN$")
-
-Lookup = tuple[str, Sequence[Parameter]]
-"""Holds a statement and its values."""
-
-
-def find_statements(find: Find) -> Iterator[Lookup]:
-    """Yields statements that together find the rows of all keys, four times as fast as one statement per key. The keys
-    of a large write are often alike in all columns but one or two, which halves the time."""
-    if len(find.keys) == 1:
-        yield find.one, find.keys[0]
-        return
-    for group in _group_keys(find.keys):
-        for start in range(0, len(group), KEYS_AT_ONCE):
-            yield _find_together(find.any_of, _pad_keys(group[start : start + KEYS_AT_ONCE]))
-
-
-def _group_keys(keys: Sequence[tuple[str, ...]]) -> Sequence[Sequence[tuple[str, ...]]]:
-    """Returns the keys with the same first column together, if these are many and there are few such columns: a write
-    has objects and subjects of two types, for example."""
-    columns = list(map(itemgetter(0), keys)) if len(keys) >= MANY_KEYS else []
-    names = dict.fromkeys(columns)
-    if not 1 < len(names) <= MOST_GROUPS:
-        return [keys]
-    return [list(compress(keys, map(name.__eq__, columns))) for name in names]
-
-
-def _find_together(any_of: str, keys: Sequence[tuple[str, ...]]) -> Lookup:
-    columns = list(zip(*keys, strict=True)) if len(keys) >= MANY_KEYS else ()
-    alike = tuple(place for place, column in enumerate(columns) if column.count(column[0]) == len(column))
-    values: Iterable[Parameter]
-    if 0 < len(alike) < len(columns):
-        differing = zip(*(column for place, column in enumerate(columns) if place not in alike), strict=True)
-        values = chain((columns[place][0] for place in alike), chain.from_iterable(differing))
-    else:
-        alike, values = (), chain.from_iterable(keys)
-    return _write_statement(any_of, alike, len(keys[0]), len(keys)), list(values)
-
-
-@lru_cache(maxsize=256)
-def _write_statement(any_of: str, alike: Sequence[int], width: int, keys: int) -> str:
-    """Returns the statement that looks up `keys` keys of `width` columns. The columns at the places of `alike` are
-    equal in all keys; they are bound first, and once."""
-    places = ", ".join(["(" + ", ".join("?" * (width - len(alike))) + ")"] * keys)
-    if not alike:
-        return f"{any_of} (VALUES {places})"
-    found = _COLUMNS.search(any_of)
-    assert found is not None
-    names = found[1].split(", ")
-    equal = " AND ".join(f"{names[place]} = ?" for place in alike)
-    differing = ", ".join(name for place, name in enumerate(names) if place not in alike)
-    return f"{any_of[: found.start()]}{equal} AND ({differing}) IN (VALUES {places})"
-
-
-def _pad_keys(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Returns the keys, the last of them repeated until their number is a power of two, so that there are few
-    different statements."""
-    return [*keys, *[keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))]
-
+from magistrate.store.sql.sqlite import (
+    BEGIN_GROUP,
+    COMMIT,
+    RELEASE,
+    ROLL_BACK,
+    ROLL_BACK_TO_SAVEPOINT,
+    SAVEPOINT,
+    build_lookups,
+)
 
 PAGES_BETWEEN_CHECKPOINTS = 1_000
 """Sets how long the log becomes before it is copied, in pages: SQLite's own default."""
@@ -128,8 +63,6 @@ T = TypeVar("T")
 
 WRITES_AT_ONCE = 64
 """Limits the writes that are committed together, so that the first of them need not wait long for the last."""
-
-BEGIN_TRANSACTION = f"BEGIN IMMEDIATE; {sql.READ_HEAD}"
 
 
 @dataclass(slots=True, eq=False)
@@ -224,8 +157,8 @@ class FileWriter:
                 outcomes = [self._run_apart(write) for write in self._begin_group(group)]
             if outcomes:
                 self._store_head()
-                self._observer("COMMIT")
-                self.connection.execute("COMMIT")
+                self._observer(COMMIT)
+                self.connection.execute(COMMIT)
         except apsw.Error as error:
             self._roll_back()
             self._translate(error)
@@ -236,7 +169,7 @@ class FileWriter:
 
     def _roll_back(self) -> None:
         if self.connection.in_transaction:
-            self.connection.execute("ROLLBACK")
+            self.connection.execute(ROLL_BACK)
 
     def _begin_group(self, group: Group) -> Group:
         """Begins a transaction and returns the writes that are still in time by then. The others are refused, each at
@@ -247,7 +180,7 @@ class FileWriter:
             earliest = min(write.deadline for write in group)
             self.connection.set_busy_timeout(max(1, int((earliest - time.monotonic()) * 1000)))
             try:
-                [(head, _, bits)] = self.connection.execute(BEGIN_TRANSACTION).fetchall()
+                [(head, _, bits)] = self.connection.execute(BEGIN_GROUP).fetchall()
                 self._head = self._stored_head = RevisionId(Revision(cast(int, head)), cast("int | None", bits))
                 self._head_before, self._written = self._head, []
                 break
@@ -279,7 +212,7 @@ class FileWriter:
         rest of the group."""
         self._store_head()
         head, written = self._head, len(self._written)
-        self.connection.execute("SAVEPOINT one_write")
+        self.connection.execute(SAVEPOINT)
         try:
             try:
                 return write, self._drive(write.begin(head.revision)), None
@@ -288,13 +221,13 @@ class FileWriter:
         except Exception as error:
             if not self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
                 raise
-            self.connection.execute("ROLLBACK TO one_write")
+            self.connection.execute(ROLL_BACK_TO_SAVEPOINT)
             self._head = self._stored_head = head
             del self._written[written:]
             return write, None, error
         finally:
             if self.connection.in_transaction:
-                self.connection.execute("RELEASE one_write")
+                self.connection.execute(RELEASE)
 
     def _drive(self, script: Script[T]) -> T:
         try:
@@ -311,9 +244,9 @@ class FileWriter:
                 self._execute(step)
             return []
         if isinstance(step, FindTogether):
-            return [self._find_rows(find) for find in step.finds]
+            return [self._build_lookups(find) for find in step.finds]
         if isinstance(step, Find):
-            return [self._find_rows(step)]
+            return [self._build_lookups(step)]
         if isinstance(step, Select):
             return self._select(step)
         step.run()
@@ -321,7 +254,7 @@ class FileWriter:
 
     def _execute(self, step: Execute) -> None:
         self._has_changed = True
-        if step.sql == sql.MOVE_HEAD:  # once for the group, before anything may read it
+        if step.sql == MOVE_HEAD:  # once for the group, before anything may read it
             self._head = read_moved_head(step)
             self._written.append(self._head)
             return
@@ -344,18 +277,18 @@ class FileWriter:
 
     def _store_head(self) -> None:
         if self._head != self._stored_head:
-            self._observer(sql.MOVE_HEAD)
+            self._observer(MOVE_HEAD)
             self.statements += 1
-            self.connection.execute(sql.MOVE_HEAD, (*self._head, self._head.revision))
+            self.connection.execute(MOVE_HEAD, (*self._head, self._head.revision))
             self._stored_head = self._head
 
-    def _find_rows(self, step: Find) -> Rows:
+    def _build_lookups(self, step: Find) -> Rows:
         if not step.keys:
             return []
         self._observer(step.one)
         self.statements += 1
         rows: Rows = []
-        for statement, values in find_statements(step):
+        for statement, values in build_lookups(step.one, step.any_of, step.keys):
             rows += self.connection.execute(statement, values)
         return rows
 

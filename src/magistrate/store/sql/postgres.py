@@ -1,0 +1,71 @@
+"""Holds what is said to PostgreSQL alone: its dialect, how transactions begin and end, its schema and
+its clock, and how statements are written for it."""
+
+import re
+from functools import lru_cache
+from itertools import count
+
+from magistrate.store.sql.dialect import Dialect
+from magistrate.store.sql.head import LOCK_HEAD
+
+# OFFSET 0 keeps a subquery from being merged: it is looked up once for each id or revision, in their order.
+POSTGRES = Dialect(
+    index_hint="",
+    member_key=r"CASE WHEN strpos(replace(meta, '\\', ''), '\u0000') > 0 THEN '0' "
+    "WHEN json_typeof(meta::json -> '{0}') = 'string' THEN '1' || (meta::json ->> '{0}') "
+    "ELSE '0' END COLLATE \"C\"",
+    many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
+    "(SELECT * FROM warrant w WHERE w.{column} = ids.id AND {holds} OFFSET 0) w",
+    many_objects="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
+    "(SELECT * FROM object o WHERE o.object_id = ids.id AND {holds} OFFSET 0) o",
+    indexed="warrant w WHERE {holds}",
+    texts="SELECT json_array_elements_text(?::json)",
+    changes="change c CROSS JOIN LATERAL "
+    "(SELECT * FROM revision r WHERE r.revision = c.revision AND ({holds}) OFFSET 0) r WHERE true",
+    decisions="decision r CROSS JOIN LATERAL (SELECT 1 AS is_wanted WHERE {holds} OFFSET 0) w WHERE true",
+    name="({row}.key::json ->> {place})",
+    following="SELECT {columns} FROM warrant w WHERE {holds}",
+    between=" UNION ALL ",
+    all_following="SELECT n.* FROM reached u CROSS JOIN LATERAL ({arms} OFFSET 0) n",
+)
+
+# The level is said with each BEGIN: a stricter default of the database would make writers that wait for the head fail.
+BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+COMMIT, ROLL_BACK = "COMMIT", "ROLLBACK"
+SAVEPOINT, ROLL_BACK_TO_SAVEPOINT, RELEASE = (
+    "SAVEPOINT one_write", "ROLLBACK TO SAVEPOINT one_write", "RELEASE SAVEPOINT one_write"
+)  # fmt: skip
+CONTROL = frozenset((BEGIN_WRITE, LOCK_HEAD, SAVEPOINT, ROLL_BACK_TO_SAVEPOINT, RELEASE, COMMIT))
+"""Holds the statements of a write's transaction that are none of its script."""
+
+READ_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+HAS_MIGRATIONS = "SELECT to_regclass(quote_ident(current_schema()) || '.migration') IS NOT NULL"
+"""Looks where the table would be created: IF NOT EXISTS alone demands the privilege to create it even if it exists.
+Another schema of the search path may have a table of that name that is not ours."""
+
+LOCK_MIGRATIONS = "LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE"
+"""Makes other processes that migrate wait until the end of the transaction. None that reads the table waits for it."""
+# Does nothing on servers before PostgreSQL 14, which do not know the parameter, and leaves one alone that is set.
+CHECK_CLIENT = """
+SELECT set_config('client_connection_check_interval', $1, false)
+WHERE current_setting('client_connection_check_interval', true) = '0'"""
+LIMIT_LOCK_WAIT = "SET LOCAL lock_timeout = {milliseconds}"
+
+
+@lru_cache(maxsize=64)
+def find_each(one: str) -> str:
+    """Returns a statement that finds the rows of all keys in a JSON array, given the one for a single key. Each key is
+    looked up by itself: OFFSET 0 keeps the planner from joining them with the whole table."""
+    numbers = count()
+    found = re.sub(r"\?", lambda _: f"k.key_{next(numbers)}", one)
+    columns = ", ".join(f"key ->> {number} AS key_{number}" for number in range(one.count("?")))
+    keys = f"SELECT {columns} FROM json_array_elements(?::json) k (key) OFFSET 0"
+    return f"SELECT f.* FROM ({keys}) k CROSS JOIN LATERAL ({found} OFFSET 0) f"
+
+
+@lru_cache(maxsize=1024)
+def number_placeholders(statement: str) -> str:
+    """Returns a statement with PostgreSQL's placeholders, `$1` for the first `?`; none of our statements has a
+    question mark elsewhere."""
+    places = count(1)
+    return re.sub(r"\?", lambda _: f"${next(places)}", statement)

@@ -1,0 +1,96 @@
+"""Holds the statements on warrants, and on the texts of their policies."""
+
+from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.sql.head import NEWEST
+
+_NAMES = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
+_WARRANT_KEY = f"{_NAMES}, policy"
+_FIND_WARRANTS = f"""
+SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text, created_at
+FROM warrant LEFT JOIN policy ON digest = policy WHERE deleted_revision = {ALIVE} AND ({_WARRANT_KEY})"""
+FIND_WARRANT = f"{_FIND_WARRANTS} = (?, ?, ?, ?, ?, ?, ?)"
+FIND_WARRANTS = f"{_FIND_WARRANTS} IN"
+END_WARRANT = f"""
+UPDATE warrant SET deleted_revision = ?
+WHERE ({_WARRANT_KEY}) = (?, ?, ?, ?, ?, ?, ?) AND deleted_revision = {ALIVE}"""
+# A NULL for created_at stands for any.
+END_WARRANT_THAT_DIFFERS = f"""{END_WARRANT} AND (created_at <> coalesce(?, created_at)
+OR starts_at IS DISTINCT FROM ? OR expires_at IS DISTINCT FROM ?)"""
+WARRANTS_ENDED = f"SELECT {_WARRANT_KEY}, created_at FROM warrant WHERE deleted_revision = ?"
+INSERT_WARRANT = f"""
+INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE})"""
+INSERT_MISSING_WARRANT = f"{INSERT_WARRANT} ON CONFLICT DO NOTHING"
+INSERT_LIMITED_WARRANT = f"""
+INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision, starts_at, expires_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE}, ?, ?)"""
+INSERT_MISSING_LIMITED_WARRANT = f"{INSERT_LIMITED_WARRANT} ON CONFLICT DO NOTHING"
+NUMBERS_BETWEEN = "SELECT number FROM warrant WHERE number BETWEEN ? AND ?"
+
+KEEP_POLICY = "INSERT INTO policy (digest, text, reads_clock) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING"
+
+_OF_OBJECT = f"object_id = ? AND object_type = ? AND deleted_revision = {ALIVE}"
+_OF_SUBJECT = f"subject_id = ? AND subject_type = ? AND deleted_revision = {ALIVE}"
+_WARRANTS_OF = f"""
+SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text FROM warrant LEFT JOIN policy ON digest = policy
+WHERE {{of}} AND ({{order}}) > (?, ?, ?, ?, ?) ORDER BY {{order}} LIMIT ?"""
+WARRANTS_OF_OBJECT = _WARRANTS_OF.format(
+    of=_OF_OBJECT, order="relation, subject_relation, subject_type, subject_id, policy"
+)
+WARRANTS_OF_SUBJECT = _WARRANTS_OF.format(
+    of=_OF_SUBJECT, order="subject_relation, object_type, relation, object_id, policy"
+)
+END_WARRANTS_OF_OBJECT = f"UPDATE warrant SET deleted_revision = ? WHERE {_OF_OBJECT}"
+END_WARRANTS_OF_SUBJECT = f"UPDATE warrant SET deleted_revision = ? WHERE {_OF_SUBJECT}"
+_END_EXPIRED_OF = "UPDATE warrant SET deleted_revision = ?, expired_revision = ? WHERE {of} AND expires_at <= ?"
+END_EXPIRED_OF_OBJECT = _END_EXPIRED_OF.format(of=_OF_OBJECT)
+END_EXPIRED_OF_SUBJECT = _END_EXPIRED_OF.format(of=_OF_SUBJECT)
+
+NEXT_EXPIRY = f"""
+SELECT expires_at FROM warrant WHERE deleted_revision = {ALIVE} AND expires_at IS NOT NULL
+ORDER BY expires_at LIMIT 1"""
+EXPIRED_WARRANTS = f"""
+SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text
+FROM warrant LEFT JOIN policy ON digest = policy
+WHERE deleted_revision = {ALIVE} AND expires_at <= ? ORDER BY expires_at, number LIMIT ?"""
+# Not coalesce(expires_at, ...) > ?: PostgreSQL would expect two of three rows to have expired, and read more instead.
+UNEXPIRED = "(expires_at <= ?) IS NOT TRUE"
+END_EXPIRED_WARRANT = "UPDATE warrant SET deleted_revision = ?, expired_revision = ? WHERE number = ?"
+END_NUMBERED_WARRANT = f"UPDATE warrant SET deleted_revision = ? WHERE number = ? AND deleted_revision = {ALIVE}"
+END_MATCHED_WARRANT = f"{END_NUMBERED_WARRANT} AND {UNEXPIRED}"
+NUMBERS_ENDED = "SELECT number FROM warrant WHERE deleted_revision = ?"
+
+# The order makes PostgreSQL read warrant_by_type, instead of the table where it expects to find the few rows at once.
+WARRANTS_OF_PATTERN = f"""
+SELECT {_NAMES} FROM warrant
+WHERE object_type || '#' || relation = ? AND subject_relation = ? AND subject_type = ? AND subject_id <> '*'
+AND deleted_revision >= {ALIVE} AND {UNEXPIRED} ORDER BY deleted_revision LIMIT ?"""
+WARRANTS_OF_WILDCARD_PATTERN = f"""
+SELECT {_NAMES} FROM warrant
+WHERE subject_id = '*' AND subject_type = ? AND subject_relation = ? AND object_type = ? AND relation = ?
+AND deleted_revision = {ALIVE} AND {UNEXPIRED} LIMIT ?"""
+
+ENDED_WARRANTS = """
+SELECT number, deleted_revision FROM warrant WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
+DELETE_ENDED_WARRANT = "DELETE FROM warrant WHERE number = ? AND deleted_revision = ?"
+
+_TIMED_WARRANT = (
+    "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
+    "w.created_at, w.number, w.starts_at, w.expires_at"
+)
+# Each arm reads a range of a partial index, whose condition has to be repeated. CROSS JOIN keeps SQLite from beginning
+# with the warrants.
+_LIMIT_REACHED = """
+SELECT {columns} FROM warrant w WHERE w.deleted_revision = {alive}
+    AND w.{limit} IS NOT NULL AND w.{limit} > ? AND w.{limit} <= ? AND w.created_revision <= ?
+UNION ALL SELECT {columns} FROM warrant w WHERE w.deleted_revision > ? AND w.deleted_revision < {alive}
+    AND w.{limit} IS NOT NULL AND w.{limit} > ? AND w.{limit} <= ? AND w.created_revision <= ?"""
+LIST_TIMED_WARRANTS = f"""
+SELECT {NEWEST}, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation,
+    coalesce(p.text, ''), u.created_at, u.number, u.starts_at, u.expires_at
+FROM head h LEFT JOIN (SELECT * FROM (
+    {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="starts_at")}
+    UNION {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="expires_at")}
+    UNION SELECT {_TIMED_WARRANT} FROM policy c CROSS JOIN warrant w WHERE c.reads_clock = 1
+        AND w.policy = c.digest AND w.policy <> '' AND w.deleted_revision > ? AND w.created_revision <= ?
+) v LIMIT ?) u ON true LEFT JOIN policy p ON p.digest = u.policy"""
