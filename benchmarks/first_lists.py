@@ -11,12 +11,12 @@ from benchmarks.datasets.dataset import Dataset
 from magistrate import wiring
 from magistrate.config import read_settings
 from magistrate.engine.lists.language import ObjectsQuery, read_query
-from magistrate.operations.checks.evaluating import finish_releases
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.lists.paging import read_wanted
 from magistrate.operations.lists.query import QUERY_LIST, QueryRequest, list_page
+from magistrate.operations.runs import finish_releases
 
 ROUNDS = 9
 TARGET = 1.0

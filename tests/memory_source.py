@@ -11,13 +11,13 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
+from magistrate.engine.evaluation.steps import Run
 from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.explanation import Explanation, ExplanationSearch
 from magistrate.engine.lists.language import Query
 from magistrate.engine.lists.query_search import check_each, find, find_row_types
 from magistrate.engine.lists.results import Findings, QueryRow
-from magistrate.engine.lists.search import Search
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import TypeAdditions, read_object_type
 from magistrate.engine.names import WILDCARD, ObjectId, Revision, TypeName, split_subject_type
@@ -235,9 +235,7 @@ def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -
     return sorted(rows, key=lambda row: row[:3])
 
 
-def searched(
-    search: Search[Findings], warrants: Sequence[Warrant], overlay: Overlay = NO_CHANGES
-) -> tuple[Findings, int]:
+def searched(search: Run[Findings], warrants: Sequence[Warrant], overlay: Overlay = NO_CHANGES) -> tuple[Findings, int]:
     levels = 0
     while (findings := search.outcome()) is None:
         if reads := search.advance():

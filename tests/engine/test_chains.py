@@ -8,12 +8,12 @@ import pytest
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode
+from magistrate.engine.evaluation.steps import Run
 from magistrate.engine.evaluation.truth import FALSE, TRUE
 from magistrate.engine.evaluation.work import WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.query_search import find
 from magistrate.engine.lists.results import Findings
-from magistrate.engine.lists.search import Search
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation
 from magistrate.engine.names import ObjectId, RelationName, TypeName
@@ -34,7 +34,7 @@ WIDE = Chain(lambda name, place: combined("anyOf", same(name), on_parent(name)))
 """Each relation has the links of all that come after it."""
 
 
-class Run(Protocol):
+class TurnRunner(Protocol):
     """How a turn is run."""
 
     def __call__(self, turn: Callable[[], T]) -> T: ...
@@ -70,7 +70,7 @@ def question(relation: str, user: str) -> Check:
     return Check(ObjectRef(TypeName("doc"), ObjectId("d")), RelationName(relation), subject)
 
 
-def decided(model: Model, asked: Check, warrants: list[Warrant], run: Run = plainly) -> CheckNode:
+def decided(model: Model, asked: Check, warrants: list[Warrant], run: TurnRunner = plainly) -> CheckNode:
     work = Work(PLENTY)
     evaluation = Evaluation(model, 0, work)
     node = None
@@ -83,8 +83,8 @@ def decided(model: Model, asked: Check, warrants: list[Warrant], run: Run = plai
     return node
 
 
-def searched(model: Model, text: str, warrants: list[Warrant], run: Run = plainly) -> Findings:
-    search: Search[Findings] = find(model, read_query(text), {}, 0, Work(10 * PLENTY))
+def searched(model: Model, text: str, warrants: list[Warrant], run: TurnRunner = plainly) -> Findings:
+    search: Run[Findings] = find(model, read_query(text), {}, 0, Work(10 * PLENTY))
     while (findings := search.outcome()) is None:
         if reads := run(search.advance):
             search.take([rows_of(warrants, read) for read in reads])

@@ -14,11 +14,11 @@ from magistrate.engine.cache.adjacency_reads import AdjacencyFetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.steps import Steps, WarrantLists
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.query_search import find_targets
 from magistrate.engine.lists.results import QueryRow
-from magistrate.engine.lists.search import Steps, WarrantLists
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.terms import ObjectRef

@@ -4,12 +4,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from magistrate.operations.checks.decision_log import DecisionLog
-from magistrate.operations.checks.evaluating import release_runs
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.checks.shared_reads import SharedReads
 from magistrate.operations.lists.bitmap_listings import ObjectLists, SubjectLists
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.models.cache import Models
+from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.store.contract.new_rows import Once, Stamp
 from magistrate.store.contract.store import Store

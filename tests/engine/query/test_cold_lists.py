@@ -12,10 +12,10 @@ from magistrate.engine.bitmaps.subject_sets import search_subjects
 from magistrate.engine.cache.adjacency_reads import AdjacencyFetch, SubjectFetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.steps import Run, Steps
 from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.lists.language import ObjectsQuery, SubjectsQuery, read_query
 from magistrate.engine.lists.query_search import find_targets, list_relations, list_subject_types
-from magistrate.engine.lists.search import Search, Steps
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import Warrant
 from tests.calls import count_calls
@@ -67,7 +67,7 @@ def test_a_turn_frees_few_warrants_and_does_little(name: str) -> None:
     assert max(calls) < 14_000
 
 
-def begin(stored: Sequence[Warrant], text: str) -> Search[object]:
+def begin(stored: Sequence[Warrant], text: str) -> Run[object]:
     """A search whose time is up at each look at the clock."""
     query, work = read_query(text), Work(PLENTY, always)
     model = model_of(TYPES, stored)
@@ -76,7 +76,7 @@ def begin(stored: Sequence[Warrant], text: str) -> Search[object]:
     if isinstance(query, SubjectsQuery):
         root = (query.object, list_relations(model, query))
         types = list_subject_types(model, query)
-        return Search(model, work, search_subjects(model, {}, SubjectFetch(graph), types, conditions, work, root))
+        return Run(work, search_subjects(model, {}, SubjectFetch(graph), types, conditions, work, root))
     assert isinstance(query, ObjectsQuery)
 
     def steps() -> Steps[object]:
@@ -84,4 +84,4 @@ def begin(stored: Sequence[Warrant], text: str) -> Search[object]:
         assert connected is not None
         return (yield from search_sets(connected, AdjacencyFetch(graph), query.subject, conditions, work))
 
-    return Search(model, work, steps())
+    return Run(work, steps())

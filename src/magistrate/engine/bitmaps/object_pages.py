@@ -15,11 +15,11 @@ from magistrate.engine.bitmaps.connected_graph import SetEdge, SetNode, UnknownA
 from magistrate.engine.bitmaps.object_sets import ObjectSet, ObjectSets
 from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_bitmap
 from magistrate.engine.cache.ids import IdTable
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.evaluation.truth import FALSE, TRUE
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.results import EXPLICIT, ListValue, QueryRow
 from magistrate.engine.lists.reverse_graph import PlacedWarrant, Target, find_report, note_reports
-from magistrate.engine.lists.search import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.terms import Subject

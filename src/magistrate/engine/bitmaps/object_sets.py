@@ -23,11 +23,11 @@ from magistrate.engine.cache.ids import WILDCARD_NUMBER, IdTable
 from magistrate.engine.cache.object_entries import ReadEntries
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.evaluation.facts import WARRANTS_FOR_A_NODE
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, empty_list, fetch_warrants
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.results import EXPLICIT, ListValue
 from magistrate.engine.lists.reverse_graph import IDS_AT_ONCE
-from magistrate.engine.lists.search import Checkpoints, Steps, empty_list, fetch_warrants
 from magistrate.engine.model.plans import Operation
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule_operator import RuleOperator

@@ -27,9 +27,9 @@ from magistrate.engine.cache.adjacency_reads import SubjectFetch
 from magistrate.engine.cache.ids import WILDCARD_NUMBER
 from magistrate.engine.cache.subject_adjacency import SubjectIndex
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, discard
 from magistrate.engine.evaluation.truth import UNKNOWN, Truth
 from magistrate.engine.evaluation.work import Container, Work
-from magistrate.engine.lists.search import Checkpoints, Steps, discard
 from magistrate.engine.lists.subjects import Root
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan

@@ -26,10 +26,10 @@ from magistrate.engine.cache.subject_adjacency import (
     select_in_order,
     select_subjects,
 )
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.evaluation.truth import FALSE, TRUE
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.results import QueryRow
-from magistrate.engine.lists.search import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.terms import Subject

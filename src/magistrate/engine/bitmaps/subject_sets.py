@@ -36,10 +36,10 @@ from magistrate.engine.cache.adjacency_reads import SubjectFetch
 from magistrate.engine.cache.ids import WILDCARD_NUMBER
 from magistrate.engine.cache.subject_adjacency import AdjacentSubjects, ReachedSubjects, SubjectIndex
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans
 from magistrate.engine.evaluation.truth import Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.reverse_graph import IDS_AT_ONCE
-from magistrate.engine.lists.search import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans
 from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan

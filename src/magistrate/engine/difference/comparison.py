@@ -22,12 +22,12 @@ from magistrate.engine.difference.reverse_expansion import (
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT
 from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, add_check, decide_added
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.candidates import NOBODY
 from magistrate.engine.lists.results import EXPLICIT, ListValue, ResultSet, truth_of
 from magistrate.engine.lists.reverse_graph import Target
-from magistrate.engine.lists.search import Checkpoints, Steps
 from magistrate.engine.lists.subjects import Root, SubjectSearch
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
@@ -113,16 +113,9 @@ def decide_checks(evaluation: Evaluation, checks: Sequence[Check]) -> Steps[list
 def _decide(evaluation: Evaluation, checks: Sequence[Check]) -> Steps[list[Truth]]:
     nodes = []
     for check in checks:
-        while (node := evaluation.add_check(check)) is None:
-            yield None
-        nodes.append(node)
         evaluation.work.spend(1)
-        if evaluation.work.needs_checkpoint:
-            yield None
-    while (reads := evaluation.advance()) != []:
-        warrants = yield reads
-        if reads and warrants is not None:
-            evaluation.take(warrants)
+        nodes.append((yield from add_check(evaluation, check)))
+    yield from decide_added(evaluation)
     return [FALSE if node.value is None else node.value for node in nodes]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.nodes import WITH_ALL_RULES, CheckNode
 from magistrate.engine.evaluation.paths import PathSearch
+from magistrate.engine.evaluation.steps import Run, Steps
 from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import Suggestion
@@ -22,7 +23,6 @@ from magistrate.engine.explanation.tree import (
     find_supports,
     follow_path,
 )
-from magistrate.engine.lists.search import Search, Steps
 from magistrate.engine.model.model import Model
 from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay
 from magistrate.engine.warrants.warrant import Warrant
@@ -47,7 +47,7 @@ class Explanation:
     is_complete: bool = True
 
 
-class ExplanationSearch(Search[Explanation]):
+class ExplanationSearch(Run[Explanation]):
     """Explains a check at `now`, in microseconds since 1970 UTC, with the warrants that the request brings
     (`contextual`). Raises BudgetExceeded when the decision or the tree needs more work; a search for suggestions that
     does is ended. `is_for_people` is false for a tree that is as whole as possible, without suggestions."""
@@ -61,10 +61,11 @@ class ExplanationSearch(Search[Explanation]):
         contextual: Overlay = NO_CHANGES,
         is_for_people: bool = True,
     ) -> None:
+        self.model = model
         self._trials: list[Trial] = []
         self._contextual = contextual
         self._is_for_people = is_for_people
-        super().__init__(model, work, self._explain(check, now))
+        super().__init__(work, self._explain(check, now))
 
     def release(self) -> Iterator[int]:
         yield from super().release()

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import DECISION_ALONE, CheckNode, EvaluationScope
+from magistrate.engine.evaluation.steps import Steps, WarrantLists, add_check, fetch_warrants
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import NO_CHANGE, ChangeSet, change_context, overlay_changes
-from magistrate.engine.lists.search import Steps, WarrantLists, fetch_warrants
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.terms import Subject
@@ -115,8 +115,7 @@ class Trial:
 
     def run(self, known: KnownWarrants) -> Steps[CheckNode]:
         """Returns the decided node of the check. Raises BudgetExceeded."""
-        while (root := self.evaluation.add_check(self.check)) is None:
-            yield None
+        root = yield from add_check(self.evaluation, self.check)
         while (reads := self.evaluation.advance()) != []:
             if reads is None:
                 yield None

@@ -18,6 +18,7 @@ from magistrate.engine.difference.influences import list_references
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
+from magistrate.engine.evaluation.steps import Checkpoints
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import (
@@ -31,7 +32,6 @@ from magistrate.engine.explanation.changes import (
     is_consistent,
 )
 from magistrate.engine.explanation.policy_values import find_assignments
-from magistrate.engine.lists.search import Checkpoints
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName, WarrantNames

@@ -16,6 +16,7 @@ from typing import Any
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.evaluation.nodes import DECISION_ALONE, WITH_ALL_RULES, CheckNode, EvaluationScope
+from magistrate.engine.evaluation.steps import Run, Steps, WarrantLists
 from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import (
@@ -42,7 +43,6 @@ from magistrate.engine.explanation.repairs import (
 from magistrate.engine.lists.objects import find_objects
 from magistrate.engine.lists.results import Findings
 from magistrate.engine.lists.reverse_graph import ReverseGraph
-from magistrate.engine.lists.search import Search, Steps, WarrantLists
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.terms import ObjectRef
@@ -223,7 +223,7 @@ MOST_OTHERS = 3
 """Limits the other objects that a link is tried to, of each type."""
 
 
-class LinkSearch(Search[Sequence[Suggestion]]):
+class LinkSearch(Run[Sequence[Suggestion]]):
     """Returns suggestions that create links. `links` must have prepared every type that links lead to, and
     `existing` has the first objects of these types.
 
@@ -239,6 +239,7 @@ class LinkSearch(Search[Sequence[Suggestion]]):
         links: FollowedLinks,
         existing: Mapping[TypeName, Sequence[ObjectId]],
     ) -> None:
+        self.model = model
         self._suggestions: Sequence[Suggestion] = ()
         self.is_complete = True
         self._check = check
@@ -247,7 +248,7 @@ class LinkSearch(Search[Sequence[Suggestion]]):
         self._links = links
         self._existing = existing
         self._trials: list[Trial] = []
-        super().__init__(model, work, self._complete())
+        super().__init__(work, self._complete())
 
     def release(self) -> Iterator[int]:
         yield from super().release()

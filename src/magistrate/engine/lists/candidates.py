@@ -9,10 +9,10 @@ from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import EdgePositions
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, add_check, decide_added, take_steps
 from magistrate.engine.evaluation.truth import FALSE, TRUE
 from magistrate.engine.evaluation.work import Work, sort_in_steps
 from magistrate.engine.lists.results import EXPLICIT, Findings, ListValue, RelationResult, Reports, ResultSet
-from magistrate.engine.lists.search import Checkpoints, Steps, take_steps
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
@@ -152,15 +152,8 @@ def _decide_candidates(
     for one in candidates:
         found: dict[ObjectId, CheckNode] = {}
         for id in one.ids:
-            while (node := evaluation.add_check(one.check(id))) is None:
-                yield None
-            found[id] = node
             evaluation.work.spend(1)
-            if evaluation.work.needs_checkpoint:
-                yield None
+            found[id] = yield from add_check(evaluation, one.check(id))
         nodes.append(found)
-    while (reads := evaluation.advance()) != []:
-        warrants = yield reads
-        if reads and warrants is not None:
-            evaluation.take(warrants)
+    yield from decide_added(evaluation)
     return nodes, evaluation.valid_until

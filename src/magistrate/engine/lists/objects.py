@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.evaluation.facts import WARRANTS_FOR_A_NODE
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.results import (
@@ -42,7 +43,6 @@ from magistrate.engine.lists.reverse_graph import (
     find_report,
     note_reports,
 )
-from magistrate.engine.lists.search import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import ArrowBranch, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName

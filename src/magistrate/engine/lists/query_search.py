@@ -6,6 +6,7 @@ from typing import Any
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.steps import Checkpoints, Run, Steps, discard
 from magistrate.engine.evaluation.truth import FALSE, TRUE
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.candidates import NOBODY, Candidates, check_candidates
@@ -20,7 +21,6 @@ from magistrate.engine.lists.results import (
     collect_ids,
 )
 from magistrate.engine.lists.reverse_graph import ReverseGraph, Target
-from magistrate.engine.lists.search import Checkpoints, Search, Steps, discard
 from magistrate.engine.lists.subjects import SubjectSearch
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, split_subject_type
@@ -79,14 +79,14 @@ def _restrict_set(
         result_set.default = FALSE
 
 
-def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work: Work) -> Search[Findings]:
+def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work: Work) -> Run[Findings]:
     """Returns the search for a query. Raises NotFound for the first type in the query that is not defined; the type of
     a `where` subject need not be."""
     demand_types(model, query)
     conditions = PolicyEvaluator(context, now, work, model.policies)
     examined = model.without_rules() if query.is_explicit else model
     if isinstance(query, ObjectsQuery) and query.subject_relation:
-        return Search(model, work, _compute_nothing())
+        return Run(work, _compute_nothing())
     if isinstance(query, ObjectsQuery):
         queries = [query, *query.list_further()]
         graphs = [ReverseGraph(examined, one.subject.type, work) for one in queries]
@@ -95,10 +95,10 @@ def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work:
             for graph, one in zip(graphs, queries, strict=True)
         ]
         remains = [container for graph in graphs for container in graph.remains]
-        return Search(model, work, meet_conditions(query, searches, work), remains)
+        return Run(work, meet_conditions(query, searches, work), remains)
     types, relations = list_subject_types(model, query), list_relations(model, query)
     search = SubjectSearch(examined, types, query.types is None, conditions, work)
-    return Search(model, work, search.steps(query.object, relations), search.remains)
+    return Run(work, search.steps(query.object, relations), search.remains)
 
 
 def _compute_nothing() -> Steps[Findings]:
@@ -114,7 +114,7 @@ def check_each(
     context: Mapping[str, Any],
     now: int,
     work: Work,
-) -> Search[Findings]:
+) -> Run[Findings]:
     """Returns a search that checks every existing object of `find_row_types`, by type, for Findings that have no listed
     rows."""
     if isinstance(query, ObjectsQuery):
@@ -122,13 +122,13 @@ def check_each(
             check_candidates(model, _list_object_candidates(model, one, existing, context), False, now, work)
             for one in (query, *query.list_further())
         ]
-        return Search(model, work, meet_conditions(query, searches, work))
+        return Run(work, meet_conditions(query, searches, work))
     candidates = [
         _subject_candidates(query, of_type, relation, existing.get(of_type, ()), context)
         for of_type in dict.fromkeys([*list_subject_types(model, query), *existing])
         for relation in list_relations(model, query)
     ]
-    return Search(model, work, check_candidates(model, candidates, True, now, work))
+    return Run(work, check_candidates(model, candidates, True, now, work))
 
 
 def find_row_types(model: Model, query: Query) -> set[TypeName | None]:

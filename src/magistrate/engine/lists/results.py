@@ -8,9 +8,9 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from magistrate.engine.evaluation.conditions import ALWAYS
+from magistrate.engine.evaluation.steps import Checkpoints
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.evaluation.work import Container, Linked, Work
-from magistrate.engine.lists.search import Checkpoints
 from magistrate.engine.model.plans import Expansion, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, split_subject_type
 from magistrate.engine.rules.rule import Combined, Quantifier

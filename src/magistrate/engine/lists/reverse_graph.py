@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar, cast
 
+from magistrate.engine.evaluation.steps import Checkpoints, prepare_plans
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.evaluation.work import Container, Linked, Work
 from magistrate.engine.lists.results import EXPLICIT, ListValue, combine_by_id, limit_of, truth_of
-from magistrate.engine.lists.search import Checkpoints, prepare_plans
 from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan

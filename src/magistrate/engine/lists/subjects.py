@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.evaluation.facts import Facts
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, discard, fetch_warrants, prepare_plans, take_steps
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED
 from magistrate.engine.evaluation.work import Container, Linked, Work, sort_in_steps
 from magistrate.engine.lists.results import (
@@ -28,7 +29,6 @@ from magistrate.engine.lists.results import (
     restrict_each,
     weigh_result_set,
 )
-from magistrate.engine.lists.search import Checkpoints, Steps, discard, fetch_warrants, prepare_plans, take_steps
 from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Branch, Expansion, Operation, Plan

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.steps import complete
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import ObjectsQuery
 from magistrate.engine.model.object_types import ObjectType
@@ -19,7 +20,7 @@ from magistrate.engine.rules.rule import Rule
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.testing.suite_run import SuiteRun
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite
-from magistrate.engine.testing.warrants_in_memory import MOST_WORK, WarrantsInMemory, complete, is_allowed
+from magistrate.engine.testing.warrants_in_memory import MOST_WORK, WarrantsInMemory, is_allowed
 from magistrate.errors import BudgetExceeded, NotFound
 
 MOST_CHECKS = 200_000

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.steps import ITEMS_FREED_FOR_A_NODE, Checkpoints, complete
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import Suggestion
@@ -13,12 +14,11 @@ from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.tree import ExplanationNode, PolicyTrace
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow
-from magistrate.engine.lists.search import ITEMS_FREED_FOR_A_NODE, Checkpoints
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames, join_subject_type, suggest_name
 from magistrate.engine.nesting import fold
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite, QueryAssertion
-from magistrate.engine.testing.warrants_in_memory import MOST_WORK, WarrantsInMemory, complete, is_allowed
+from magistrate.engine.testing.warrants_in_memory import MOST_WORK, WarrantsInMemory, is_allowed
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded, InvalidRequest, NotFound
 

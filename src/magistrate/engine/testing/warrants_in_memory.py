@@ -11,6 +11,15 @@ from typing import Any, Protocol, TypeVar
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode
+from magistrate.engine.evaluation.steps import (
+    Checkpoints,
+    Run,
+    Steps,
+    add_check,
+    answer_reads,
+    decide_added,
+    take_steps,
+)
 from magistrate.engine.evaluation.truth import TRUE, Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.explanation import Explanation, ExplanationSearch
@@ -18,7 +27,6 @@ from magistrate.engine.explanation.tree import ExplanationNode
 from magistrate.engine.lists.language import Query
 from magistrate.engine.lists.query_search import check_each, find, find_row_types
 from magistrate.engine.lists.results import Findings, QueryRow
-from magistrate.engine.lists.search import Checkpoints, Search, take_steps
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, split_subject_type
@@ -26,6 +34,7 @@ from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.notation import read_written
 from magistrate.engine.warrants.overlay import Overlay, warrant_key
+from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import Warrant
 
 T = TypeVar("T")
@@ -34,16 +43,6 @@ MOST_WORK = 1_000_000
 """Limits the nodes and warrants that one check or query may look at, as the service does by default for queries."""
 COST_OF_ROW = 50
 """Sets what a row of a query is charged as. Rows are sorted and compared in one step, so there must not be many."""
-
-
-def complete(steps: Checkpoints[T]) -> T:
-    """Returns what the steps return, after taking all of them without a pause. Raises what they raise."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            returned: T = stop.value
-            return returned
 
 
 class _Releasable(Protocol):
@@ -89,20 +88,13 @@ class WarrantsInMemory:
         evaluation = Evaluation(self.model, self.now, work)
         self._remains.append(evaluation)
         nodes: list[CheckNode] = []
-        work.pass_checkpoint()
-        while len(nodes) < len(checks):
-            node = evaluation.add_check(checks[len(nodes)])
-            nodes += [node] if node is not None else []
-            if node is None or work.needs_checkpoint:
-                yield None
-                work.pass_checkpoint()
-        while any(node.value is None for node in nodes):
-            reads = evaluation.advance()
-            if reads:
-                evaluation.take([self.overlay.merge(read, ()) for read in reads])
-            if reads is None or work.needs_checkpoint:
-                yield None
-                work.pass_checkpoint()
+
+        def decide() -> Steps[None]:
+            for check in checks:
+                nodes.append((yield from add_check(evaluation, check)))
+            yield from decide_added(evaluation)
+
+        yield from answer_reads(Run(work, decide()), self._answer)
         return [node.value for node in nodes if node.value is not None]
 
     def explain_check(self, check: Check, work: Work) -> Checkpoints[Explanation]:
@@ -155,13 +147,12 @@ class WarrantsInMemory:
         wanted = self.overlay.objects if None in named else {name for name in named if name is not None}
         return {name: self.overlay.merge_objects(split_subject_type(name)[0], ()) for name in wanted}
 
-    def _complete(self, search: Search[T]) -> Checkpoints[T]:
-        self._remains.append(search)
-        while (outcome := search.outcome()) is None:
-            if reads := search.advance():
-                search.take([self.overlay.merge(read, ()) for read in reads])
-            yield None
-        return outcome
+    def _complete(self, run: Run[T]) -> Checkpoints[T]:
+        self._remains.append(run)
+        return answer_reads(run, self._answer)
+
+    def _answer(self, read: AnyRead) -> Sequence[Warrant]:
+        return self.overlay.merge(read, ())
 
 
 def is_allowed(value: Truth) -> bool:

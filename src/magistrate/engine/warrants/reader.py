@@ -75,15 +75,14 @@ class ReadResult:
     """Holds the result of a batch of reads.
 
     `warrants` has one list for each read, in the order of the reads; the rows of one read have no order. `newest` is
-    the newest revision there is, and `model_revision` the one that last changed the model, as of `newest`; with
-    `is_prefetched`, all of it was read before, and both are `revision`.
+    the newest revision there is, and `model_revision` the one that last changed the model, as of `newest`;
+    of reads as of a known revision, both may be that revision.
     """
 
     revision: Revision
     newest: Revision
     model_revision: Revision
     warrants: Sequence[Sequence[Warrant]]
-    is_prefetched: bool = False
 
 
 class WarrantReader(Protocol):

@@ -13,10 +13,10 @@ from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import NO_TYPES, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
-from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.models.undefined_names import UsedName, find_undefined_name
+from magistrate.operations.runs import complete_run
 from magistrate.store.contract.lists import Snapshot
 
 _IS_AUTHORIZED = attrgetter("is_authorized")

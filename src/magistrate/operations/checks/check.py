@@ -15,7 +15,6 @@ from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
-from magistrate.operations.checks.evaluating import drive_run, release_run
 from magistrate.operations.checks.extended_graph import NO_PATTERNS
 from magistrate.operations.checks.graph_rounds import GraphRounds
 from magistrate.operations.checks.prefetching_reader import BegunRead, PrefetchingReader
@@ -24,6 +23,7 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.operations.readers.overlaid_reader import OverlaidReader
+from magistrate.operations.runs import drive_run, release_run
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant

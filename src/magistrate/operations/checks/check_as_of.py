@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from magistrate.engine.evaluation.check import Check
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.check_run import CheckRun
-from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.checks.prefetching_reader import PrefetchingReader
 from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import Freshness
@@ -14,6 +13,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants
 from magistrate.operations.readers.overlaid_reader import OverlaidReader
+from magistrate.operations.runs import complete_run
 from magistrate.store.contract.lists import Snapshot
 
 

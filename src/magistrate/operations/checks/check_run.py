@@ -6,10 +6,10 @@ from magistrate.engine.evaluation.check import DENIED, Decision
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
+from magistrate.engine.evaluation.steps import Checkpoints, Run, Steps, add_check
 from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.model.model import Model
 from magistrate.engine.warrants.read_ahead import ReadsAhead
-from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
 from magistrate.operations.checks.check_batch import CheckBatch
@@ -20,8 +20,9 @@ WORK_FOR_A_WARRANT_OF_A_PATH = 10
 thousand checks may share a path of a thousand warrants."""
 
 
-class CheckRun:
-    """Implements Run for a batch of checks."""
+class CheckRun(Run[list[Decision]]):
+    """Decides a batch of checks with one model. Its outcome has the decisions up to the last that is needed. Raises
+    NotFound, BudgetExceeded."""
 
     def __init__(self, model: Model, batch: CheckBatch) -> None:
         scope = EvaluationScope(with_paths=batch.with_path)
@@ -31,13 +32,8 @@ class CheckRun:
         self._nodes: list[CheckNode] = []
         self._decisions: list[Decision] = []
         """Holds those before the first check that is open: a check is looked at again only while it is the first."""
-        self._finding: Iterator[None] | None = None
         self._paths: dict[CheckNode, Sequence[Warrant]] = {}
-        self._has_paths = not batch.with_path
-        self.model = model
-        self.work = evaluation.work
-        self.take = evaluation.take
-        self.release = evaluation.release
+        super().__init__(evaluation.work, self._decide())
         if batch.contextual is not None:
             self.work.spend(batch.contextual.overlay.size)
 
@@ -45,31 +41,38 @@ class CheckRun:
     def ahead(self) -> ReadsAhead | None:
         return self._evaluation.ahead
 
-    def advance(self) -> Sequence[AnyRead] | None:
-        checks, nodes = self._batch.checks, self._nodes
-        self.work.pass_checkpoint()
-        while len(nodes) < len(checks):
-            node = self._evaluation.add_check(checks[len(nodes)])
-            nodes += [node] if node is not None else []
-            if self.work.needs_checkpoint:
-                return None
-        reads = self._evaluation.advance()
-        return self._advance_paths() if reads == [] and not self._has_paths else reads
+    def release(self) -> Iterator[int]:
+        yield from super().release()
+        yield from self._evaluation.release()
 
-    def outcome(self) -> list[Decision] | None:
-        """Returns the decisions up to the last that is needed; None if one of them is still open. Raises NotFound,
-        BudgetExceeded."""
-        if len(self._nodes) < len(self._batch.checks) or not self._has_paths:
-            return None
+    def _decide(self) -> Steps[list[Decision]]:
+        """Requests reads at least once, perhaps none: a caller may have to read first which revision is the newest."""
+        evaluation, with_path = self._evaluation, self._batch.with_path
+        for check in self._batch.checks:
+            self._nodes.append((yield from add_check(evaluation, check)))
+        is_decided = False
+        while not is_decided:
+            reads = evaluation.advance()
+            warrants = yield reads
+            if reads and warrants is not None:
+                evaluation.take(warrants)
+            is_decided = reads == [] if with_path else self._are_decided()
+        if with_path:
+            yield from self._find_paths()
+            self._are_decided()
+        return self._decisions
+
+    def _are_decided(self) -> bool:
+        """Adds the decisions that are known now, up to the last that is needed, and returns whether these are all."""
         nodes, decisions = self._nodes, self._decisions
         while len(decisions) < len(nodes) and not self._has_enough():
             node = nodes[len(decisions)]
             if node.value is None:
-                return None
+                return False
             if node.value is UNDEFINED and self._batch.shows(node.missing_type()):
                 raise NotFound("ObjectType", node.missing_type())
             decisions.append(self._decision(node) if node.value is TRUE else DENIED)
-        return decisions
+        return True
 
     def _has_enough(self) -> bool:
         """Returns whether the decisions so far make the others unnecessary."""
@@ -80,15 +83,7 @@ class CheckRun:
         is_explicit = warrant is not None and warrant.relation == node.relation
         return Decision(True, not is_explicit, self._paths.get(node, ()))
 
-    def _advance_paths(self) -> Sequence[AnyRead] | None:
-        """Finds the paths of the checks that hold, until the time slice is over."""
-        self._finding = self._finding or self._find_paths()
-        for _ in self._finding:
-            return None
-        self._has_paths = True
-        return []
-
-    def _find_paths(self) -> Iterator[None]:
+    def _find_paths(self) -> Checkpoints[None]:
         holding = [node for node in dict.fromkeys(self._nodes) if node.value is TRUE]
         search = PathSearch(self._evaluation.model, holding, self.work)
         yield from search.prepare()

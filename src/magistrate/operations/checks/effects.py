@@ -15,11 +15,11 @@ from magistrate.engine.explanation.repairs import FollowedLinks
 from magistrate.engine.names import WILDCARD, RelationName, WarrantNames
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.overlay import WarrantKey, warrant_key
-from magistrate.operations.checks.evaluating import complete_checkpoints
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.pages import count_rows
 from magistrate.operations.difference.proposal import Proposal, compare_writes
 from magistrate.operations.difference.states import ComparedState, ExistingNames
+from magistrate.operations.runs import complete_checkpoints
 from magistrate.store.contract.new_rows import NewWarrant
 
 MOST_ROWS = 1_000

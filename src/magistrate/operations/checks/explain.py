@@ -10,7 +10,6 @@ from magistrate.engine.model.undefined_names import Relations, find_undefined_na
 from magistrate.engine.rules import render_rule
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
-from magistrate.operations.checks.evaluating import complete_run, drive_run, release_run
 from magistrate.operations.checks.new_links import suggest_links
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
@@ -19,6 +18,7 @@ from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.models.undefined_names import collect_names, list_undefined_names
 from magistrate.operations.readers.contextual_warrants import build_contextual_warrants
 from magistrate.operations.readers.expired_warrants import ReaderWithExpired
+from magistrate.operations.runs import complete_run, drive_run, release_run
 from magistrate.operations.scheduling import limit_work, take_checkpoint
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant

@@ -9,7 +9,7 @@ from magistrate.engine.cache.graph import Graph
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.model.model import Model
 from magistrate.engine.warrants.warrant import WarrantPattern
-from magistrate.operations.checks.evaluating import free_in_steps
+from magistrate.operations.runs import free_in_steps
 from magistrate.store.contract.revisions import WarrantChanges
 
 MOST_PATTERNS = 200

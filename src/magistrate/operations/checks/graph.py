@@ -21,10 +21,10 @@ from magistrate.engine.model.reachability import group_names
 from magistrate.engine.names import Revision, WarrantNames
 from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.errors import MagistrateError, StoreUnavailable
-from magistrate.operations.checks.evaluating import free_in_steps
 from magistrate.operations.checks.extended_graph import NO_PATTERNS, ExtendedGraph
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.models.cache import Models
+from magistrate.operations.runs import free_in_steps
 from magistrate.operations.scheduling import SharedLock, checkpoint, is_time_up, limit_work
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Mark, Staleness, WarrantChanges
 from magistrate.store.contract.store import Store

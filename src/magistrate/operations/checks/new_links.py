@@ -14,8 +14,8 @@ from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.reader import WarrantReader
-from magistrate.operations.checks.evaluating import complete_checkpoints, complete_run
 from magistrate.operations.difference.states import ComparedState, ExistingNames
+from magistrate.operations.runs import complete_checkpoints, complete_run
 
 MOST_TYPES = 30
 """Limits the types whose objects are read."""

@@ -59,7 +59,7 @@ class PrefetchingReader:
         if at is not None and self.known:
             answers = self._find(reads)
             if answers is not None:
-                return ReadResult(at, at, at, answers, is_prefetched=True)
+                return ReadResult(at, at, at, answers)
         ahead = self.run.ahead if self._times_left else None
         placed = None if ahead is None else _select(reads, ahead)
         if ahead is None or not placed:

@@ -16,7 +16,8 @@ from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
-from magistrate.operations.checks.evaluating import release_run
+from magistrate.operations.runs import release_run
+from magistrate.operations.scheduling import checkpoint
 
 MOST_BYTES = 33_554_432
 """Limits the rows that are kept in total (32 MiB)."""
@@ -104,6 +105,8 @@ class SharedReader:
         self._reader = reader
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
+        if at is not None:
+            await checkpoint()  # others that evaluate the same come to the same reads meanwhile
         small = _select_small(reads) if self._shared.is_used else []
         if at is None or not small:
             return await self._reader.read_warrants(reads, at, most)

@@ -19,19 +19,19 @@ from magistrate.engine.difference.reverse_expansion import ObjectRelation, Rever
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT, PolicyEvaluator
 from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.steps import Checkpoints, Run, Steps
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.evaluation.work import WORK_BETWEEN_LOOKS, Container, Work
 from magistrate.engine.lists.objects import find_objects
 from magistrate.engine.lists.reverse_graph import ReverseGraph, Target
-from magistrate.engine.lists.search import Checkpoints, Search, Steps
 from magistrate.engine.lists.subjects import Root, SubjectSearch
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.walk.walk import GivenUp, Walk
-from magistrate.operations.checks.evaluating import complete_run, release_run
 from magistrate.operations.checks.graph import compile_groups
 from magistrate.operations.difference.filters import Narrowing, list_subject_types
 from magistrate.operations.difference.states import ComparedState, StateComparison
+from magistrate.operations.runs import complete_run, release_run
 from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
 
 FEW_CHECKS = 50
@@ -133,7 +133,7 @@ class StateSearch:
 
     async def run(self, steps: Steps[T], remains: Sequence[Container] = ()) -> T:
         """Returns the outcome of these steps, and dismantles what remains of them."""
-        search = Search(self.state.model, self.work, steps, remains)
+        search = Run(self.work, steps, remains)
         return await complete_run(self.state.reader, search, self.state.at)
 
     async def check(self, checks: Sequence[Check]) -> Sequence[Truth]:
@@ -167,7 +167,7 @@ class StateSearch:
 
     async def _search(self, roots: Sequence[Root], conditions: PolicyEvaluator) -> Mapping[Root, SubjectSets | None]:
         subjects = SubjectSearch(self.state.model, self.types, True, conditions, self.work)
-        search = Search(self.state.model, self.work, find_subject_sets(subjects, roots), subjects.remains)
+        search = Run(self.work, find_subject_sets(subjects, roots), subjects.remains)
         return await complete_run(self.state.reader, search, self.state.at)
 
     def build_conditions(self) -> PolicyEvaluator:
@@ -204,7 +204,7 @@ class AffectedSearch:
         kept = [number for number, one in enumerate(concerned) if one is None or one]
         affected = Affected([origins[number] for number in kept], [concerned[number] for number in kept])
         expansion = ReverseExpansion(self._influences, relevant, self._work)
-        search = Search(self._models[1], self._work, affected.find_nodes(expansion))
+        search = Run(self._work, affected.find_nodes(expansion))
         await complete_run(self._comparison.united, search, self._comparison.after.at)
         existence = self._comparison.existence
         await self._add_existence(affected, existence.created, self.before)

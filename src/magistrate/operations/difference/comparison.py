@@ -21,16 +21,16 @@ from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT
 from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.steps import Checkpoints, take_steps
 from magistrate.engine.evaluation.truth import FALSE, Truth
 from magistrate.engine.evaluation.work import sort_in_steps
-from magistrate.engine.lists.search import Checkpoints, take_steps
 from magistrate.engine.lists.subjects import Root
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
-from magistrate.operations.checks.evaluating import complete_checkpoints, free_in_steps
 from magistrate.operations.difference.affected_access import StateSearch
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.states import ExistingObjects, StateComparison
+from magistrate.operations.runs import complete_checkpoints, free_in_steps
 from magistrate.operations.scheduling import checkpoint, is_time_up
 
 FEW_NODES = 4

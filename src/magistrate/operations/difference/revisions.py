@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 from magistrate.engine.difference.comparison import Existence
 from magistrate.engine.difference.origins import WarrantChange, find_timed_changes
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT, PolicyEvaluator
+from magistrate.engine.evaluation.steps import Run
 from magistrate.engine.evaluation.work import Work
-from magistrate.engine.lists.search import Search
 from magistrate.engine.names import ObjectId, Revision, TypeName, warrant_names
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
-from magistrate.operations.checks.evaluating import complete_run
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.difference.filters import Narrowing
@@ -19,6 +18,7 @@ from magistrate.operations.difference.pages import DifferenceRow, difference_kin
 from magistrate.operations.difference.states import ComparedState, StateComparison, UnitedReader
 from magistrate.operations.history.points_in_time import AsOf, PointInTime, find_point, read_as_of
 from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.runs import complete_run
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 from magistrate.store.contract.revisions import LoggedChange, LogPlace, Span
@@ -119,7 +119,7 @@ async def _list_timed(ctx: Context, before: ComparedState, after: ComparedState,
         (PolicyEvaluator(context, before.now, work), PolicyEvaluator(context, after.now, work))
         for context in (ANY_CONTEXT, {})
     ]
-    search = Search(after.model, work, find_timed_changes(timed, evaluators, work))
+    search = Run(work, find_timed_changes(timed, evaluators, work))
     return await complete_run(ctx.store, search, after.at)
 
 

@@ -21,22 +21,22 @@ from magistrate.engine.cache.adjacency_reads import AdjacencyFetch, EntryFetch, 
 from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, measure_text, measure_warrant
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
+from magistrate.engine.evaluation.steps import Run
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.lists.query_search import demand_types, find_targets, list_relations, list_subject_types
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.lists.reverse_graph import Target
-from magistrate.engine.lists.search import Search
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.reader import WarrantReader
-from magistrate.operations.checks.evaluating import complete_steps
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.lists.paging import DEFAULT_LIMIT, Page
+from magistrate.operations.runs import complete_steps
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint
 from magistrate.store.contract.lists import PageSlice, Slice
 from magistrate.store.contract.store import Store
@@ -216,7 +216,7 @@ class SubjectLists:
 
     def begin(
         self, fetch: SubjectFetch, query: SubjectsQuery, conditions: PolicyEvaluator, work: Work
-    ) -> Search[SolvedSubjects]:
+    ) -> Run[SolvedSubjects]:
         """Returns the search for the rows of a query. Raises NotFound, and GivenUp for usersets, which the entries of
         subjects do not tell apart."""
         if any("#" in subject_type for subject_type in query.types or ()):
@@ -229,7 +229,7 @@ class SubjectLists:
         examined = model.without_rules() if query.is_explicit else model
         edges = self._edges[query.is_explicit]
         steps = search_subjects(examined, edges, fetch, types, conditions, work, (query.object, relations))
-        return Search(model, work, steps)
+        return Run(work, steps)
 
     async def order(self, fetch: SubjectFetch, store: Store, found: SolvedSubjects, work: Work) -> OrderedSubjects:
         """Returns the rows of a result. Raises BudgetExceeded and RevisionUnavailable."""
@@ -369,7 +369,7 @@ async def _search_objects(
         if connected is None:
             raise GivenUp
         steps = search_sets(connected, fetch, one.subject, conditions, work)
-        found = await _complete(Search(fetch.model, work, steps), fetch, reader)
+        found = await _complete(Run(work, steps), fetch, reader)
         if found is None:
             return None
         ordered.append(await lists.order(fetch, store, found, work))
@@ -392,7 +392,7 @@ async def _search_subjects(
     return None if found is None else await lists.order(fetch, store, found, work)
 
 
-async def _complete(search: Search[T], fetch: EntryFetch, reader: WarrantReader) -> T | None:
+async def _complete(search: Run[T], fetch: EntryFetch, reader: WarrantReader) -> T | None:
     """Returns the result of a search, or None if the graph has changed meanwhile."""
     work = search.work
     while fetch.is_current:

@@ -25,7 +25,6 @@ from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, ReverseWarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded
-from magistrate.operations.checks.evaluating import complete_run, release_runs
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import KeptPage, SetListing, SetQuery, StoredRow, find_set_listing
@@ -33,6 +32,7 @@ from magistrate.operations.lists.listings import ListingKey, SnapshotListing, So
 from magistrate.operations.lists.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.operations.readers.contextual_warrants import build_contextual_warrants, digest_warrants
 from magistrate.operations.readers.overlaid_reader import OverlaidReader
+from magistrate.operations.runs import complete_run, release_runs
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 from magistrate.store.contract.new_rows import NewWarrant
@@ -110,7 +110,7 @@ class TakenReader:
         known = [self._find(read) if at == self._at else None for read in reads]
         rest = [read for read, found in zip(reads, known, strict=True) if found is None]
         if not rest and at is not None:
-            return ReadResult(at, at, at, [found or () for found in known], is_prefetched=True)
+            return ReadResult(at, at, at, [found or () for found in known])
         result = await self._reader.read_warrants(rest, at, most)
         remaining = iter(result.warrants)
         warrants = [next(remaining) if found is None else found for found in known]
@@ -409,7 +409,7 @@ class _QuerySearch:
     async def find(self) -> Findings:
         model, query, context, now, work = self.model, self.request.query, self.request.context, self.now, self.work
         reader = self.first or (self.store if self.overlay is None else OverlaidReader(self.store, self.overlay))
-        findings = await complete_run(reader, find(model, query, context, now, work), self.at, self.first is not None)
+        findings = await complete_run(reader, find(model, query, context, now, work), self.at)
         if findings.relation_results is not None:
             return findings
         existing = await self.list_existing(find_row_types(model, query))

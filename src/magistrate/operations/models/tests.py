@@ -15,10 +15,10 @@ from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay
 from magistrate.engine.warrants.reader import AnyRead, ReadResult
 from magistrate.errors import InvalidRequest
 from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
-from magistrate.operations.checks.evaluating import complete_checkpoints, release_run
 from magistrate.operations.checks.new_links import suggest_links
 from magistrate.operations.context import Context
 from magistrate.operations.difference.states import ComparedState
+from magistrate.operations.runs import complete_checkpoints, release_run
 from magistrate.operations.scheduling import aside, checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.stored_rows import ObjectName, StoredObject
@@ -36,7 +36,7 @@ class StoreInMemory:
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
         warrants = [self._overlay.merge(read, ()) for read in reads]
-        return ReadResult(ONLY_REVISION, ONLY_REVISION, ONLY_REVISION, warrants, is_prefetched=True)
+        return ReadResult(ONLY_REVISION, ONLY_REVISION, ONLY_REVISION, warrants)
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
         existing = {*self._names}

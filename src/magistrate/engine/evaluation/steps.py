@@ -1,9 +1,12 @@
-"""Runs searches as generators, which yield when they need rows and when their time slice is over."""
+"""Defines computations as steps: generators that yield when they need rows and when their time slice is over."""
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
+from magistrate.engine.evaluation.check import Check
+from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.facts import WARRANTS_FOR_A_NODE
+from magistrate.engine.evaluation.nodes import CheckNode
 from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Work, dismantle
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import RelationName, TypeName
@@ -69,36 +72,80 @@ def fetch_warrants(reads: Sequence[AnyRead]) -> Steps[WarrantLists]:
     return warrants
 
 
-class Search(Generic[T]):
-    """Wraps Steps in the interface that operations drive, like an Evaluation."""
+def add_check(evaluation: Evaluation, check: Check) -> Checkpoints[CheckNode]:
+    """Returns the node that will have the value of a check."""
+    while (node := evaluation.add_check(check)) is None:
+        yield None
+    if evaluation.work.needs_checkpoint:
+        yield None
+    return node
 
-    def __init__(self, model: Model, work: Work, steps: Steps[T], remains: Sequence[Container] = ()) -> None:
-        self.model = model
+
+def decide_added(evaluation: Evaluation) -> Steps[None]:
+    """Decides the checks that were added to an evaluation. Raises BudgetExceeded."""
+    while (reads := evaluation.advance()) != []:
+        warrants = yield reads
+        if warrants is not None:
+            evaluation.take(warrants)
+
+
+class Run(Generic[T]):
+    """Represents steps in progress: `advance` names the reads that they miss, `take` takes the rows of these, and so on
+    until it `has_ended`. Operations drive it (operations/runs.py)."""
+
+    def __init__(self, work: Work, steps: Steps[T], remains: Sequence[Container] = ()) -> None:
         self.work = work
+        self.has_ended = False
         self._steps = steps
         self._remains = remains
         self._warrants: WarrantLists | None = None
         self._outcome: T | None = None
 
     def advance(self) -> Sequence[AnyRead] | None:
-        """Implements Run.advance (see operations/checks/evaluating.py). Raises BudgetExceeded."""
-        if self._outcome is not None:
+        """Returns the reads that are missing, None when the time slice is over; nothing when it has ended. Raises
+        what the steps raise."""
+        if self.has_ended:
             return []
         self.work.pass_checkpoint()
         warrants, self._warrants = self._warrants, None
         try:
             return self._steps.send(warrants)
         except StopIteration as stop:
-            self._outcome = stop.value
+            self._outcome, self.has_ended = stop.value, True
             return []
 
     def take(self, warrants: WarrantLists) -> None:
+        """Takes the rows of these reads, one sequence per read, in order."""
         self._warrants = warrants
 
     def outcome(self) -> T | None:
+        """Returns what the steps returned, or None as long as they are not at their end."""
         return self._outcome
 
     def release(self) -> Iterator[int]:
-        """Ends the steps if they are not complete, and dismantles what remains of them."""
+        """Ends the steps if they are not at their end, and frees what remains of them, in steps. It must not be used
+        afterwards."""
         self._steps.close()
         yield from dismantle(self._remains)
+
+
+def answer_reads(run: Run[T], answer: Callable[[AnyRead], Sequence[Warrant]]) -> Checkpoints[T]:
+    """Returns the outcome of a run whose reads are answered at once."""
+    while True:
+        reads = run.advance()
+        if run.has_ended:
+            outcome: T = run.outcome()  # type: ignore[assignment]  # which may be None
+            return outcome
+        if reads:
+            run.take([answer(read) for read in reads])
+        yield None
+
+
+def complete(steps: Checkpoints[T]) -> T:
+    """Returns what the steps return, after taking all of them without a pause. Raises what they raise."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            returned: T = stop.value
+            return returned
