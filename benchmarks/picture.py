@@ -9,11 +9,11 @@ PAGE = Path(__file__).parents[1] / "docs" / "performance.md"
 PICTURE = PAGE.parent / "performance" / "comparison.svg"
 
 WIDTH = 760
-LABELS_WIDTH = 300
+LABELS_WIDTH = 362
 BAR_HEIGHT = 16
 ROW_HEIGHT = 58
 TOP = 46
-FULL = 380
+FULL = 330
 """The length of a bar of 100 %."""
 
 # Both schemes have a contrast of at least 4.5 to 1 for text, on the backgrounds that GitHub and editors use.

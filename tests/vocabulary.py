@@ -84,7 +84,7 @@ PRIVATE_WORDS = (
     PrivateWord("pass, propagate", r"hand(?:s|ed|ing)? on(?! )|hand(?:s|ed|ing)? on to"),
     PrivateWord("result set", r"spreads?", within=(f"{SRC}engine/",)),
     PrivateWord("graph cache, young generation", r"shelf|shelves|lately"),
-    PrivateWord("yield", r"giv(?:e|es|en|ing) way|polite(?:ly)?"),
+    PrivateWord("yield", r"giv(?:e|es|en|ing) way|polite(?:ly)?", outside=("console/",)),  # a value of aria-live
     PrivateWord("target", r"owed"),
     PrivateWord("of the source server, of the other", r"theirs|old server"),
     PrivateWord("spend", r"pay(?:s|ing)?|paid", outside=("examples/", "docs/modelling.md", "docs/v1.md")),

@@ -54,7 +54,7 @@ export class Refused extends Error {
   get advice(): string {
     if (this.status === 0) return "Check that the service is running and that you can reach it, then try again.";
     if (this.status === 401) return "Sign in with a key that this service knows and that has not expired.";
-    if (this.status === 403) return "Sign in with a key that has this scope, or ask an administrator for one.";
+    if (this.status === 403) return "Sign in with a key that has this scope, or get one from an administrator.";
     if (this.status === 404) return "Check the spelling, or choose one of the names that are suggested.";
     if (this.status === 409) return "Somebody else wrote in the meantime. Load the page again.";
     if (this.status === 412) return "Somebody else changed it in the meantime. Compare again, then save.";

@@ -99,7 +99,7 @@ function hasCondition(node: Node): boolean {
   return node.policy !== undefined || node.outOfForce !== undefined;
 }
 
-/** Returns the links that a node which holds rests on, from the subject on. The tree has 50 levels at most. */
+/** Returns the links that a node which holds depends on, from the subject to the object. The tree has 50 levels at most. */
 function listReasons(node: Node): Link[] {
   const inner = (node.children ?? []).filter((child) => child.holds === true).flatMap(listReasons);
   return hasVia(node) ? [...inner, linkOf(node)] : inner;
@@ -341,7 +341,15 @@ export function saySentence(node: Node, verb: string): string {
   if (node.rule) return `the rule ${node.rule} ${verb === "is" ? "holds" : "does not hold"}`;
   const parts = node.check ? readCheck(node.check) : undefined;
   if (!parts) return node.check ?? "";
-  return `${writeSubject(parts.subject)} ${verb} ${parts.relation} of ${writeObject(parts)}`;
+  return `${writeSubject(parts.subject)} ${verb} ${sayRelation(parts.relation)} ${writeObject(parts)}`;
+}
+
+/** Relations that are said of somebody like an adjective or a verb, such as `blocked` and `can-read`. */
+const ADJECTIVE = /(?:ed|able|ible|idden|open|public|private)$|^(?:can|may|is)[-_]/;
+
+/** Returns a relation with its preposition: `viewer of`, but `blocked on` and `can-read on`. */
+export function sayRelation(relation: string): string {
+  return `${relation} ${ADJECTIVE.test(relation) ? "on" : "of"}`;
 }
 
 export interface Change {

@@ -18,15 +18,15 @@ export interface RouteFigures {
   total: number;
   /** Undefined until there are two readings, like all rates. */
   perSecond?: number;
-  medianMs?: number;
-  slowMs?: number;
+  p50Ms?: number;
+  p99Ms?: number;
 }
 
 export interface Figures {
   total: number;
   perSecond?: number;
-  medianMs?: number;
-  slowMs?: number;
+  p50Ms?: number;
+  p99Ms?: number;
   /** The share of checks that were answered from the graph cache without a read; undefined if there were none. */
   cacheHits?: number;
   statementsPerSecond?: number;
@@ -110,8 +110,8 @@ function subtract(before: Reading, after: Reading): Sample[] {
   return after.samples.map((one) => ({ ...one, value: Math.max(one.value - (known.get(key(one)) ?? 0), 0) }));
 }
 
-/** Returns the bounds in milliseconds that half, and 99 of 100, of the requests stayed below. */
-function findLatency(grown: Sample[]): { medianMs?: number; slowMs?: number } {
+/** Returns the p50 and the p99 of the requests, in milliseconds. */
+function findLatency(grown: Sample[]): { p50Ms?: number; p99Ms?: number } {
   const counts = new Map<number, number>();
   for (const one of grown) {
     if (one.name !== "magistrate_request_seconds_bucket") continue;
@@ -122,5 +122,5 @@ function findLatency(grown: Sample[]): { medianMs?: number; slowMs?: number } {
   const all = bounds.at(-1)?.[1] ?? 0;
   if (all === 0) return {};
   const find = (share: number) => (bounds.find(([, count]) => count >= all * share)?.[0] ?? Infinity) * 1000;
-  return { medianMs: find(0.5), slowMs: find(0.99) };
+  return { p50Ms: find(0.5), p99Ms: find(0.99) };
 }

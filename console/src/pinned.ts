@@ -1,5 +1,5 @@
 /** Keeps the test file that the page Tests edits. It is in the sessionStorage of the tab, like the key: the names of users
- * and objects in it are forgotten with the tab, and no server ever has them but the one that runs the tests. */
+ * and objects in it are discarded with the tab, and no server ever has them but the one that runs the tests. */
 
 import { effect, signal } from "@preact/signals";
 import { key, read, send, signedOutBecause } from "./api";
@@ -29,7 +29,7 @@ export interface PinnedCheck {
   context?: Record<string, unknown>;
 }
 
-/** Adds a check with the answer that it has now, and the warrants that this rests on. */
+/** Adds a check with the answer that it has now, and the warrants that it depends on. */
 export async function pinCheck(pinned: PinnedCheck, asOf: string | undefined): Promise<void> {
   const { object, relation, subject, context } = pinned;
   const explanation = await read<Explanation>("v2/explain", { body: { ...object, relation, subject, context, asOf } });

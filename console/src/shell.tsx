@@ -75,7 +75,7 @@ export function Shell() {
   );
 }
 
-/** Shows a page once it is known what the key may do, on which it depends what is asked for. */
+/** Shows a page once it is known what the key may do, because its requests depend on that. */
 function SignedIn({ entry }: { entry: PageEntry | undefined }) {
   if (access.value === undefined) {
     return schemaFault.value ? <Fault fault={schemaFault.value} retry={loadObjectTypes} /> : <Busy what="Signing in" />;

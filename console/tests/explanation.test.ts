@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { describeEffects, describePolicy, listRequirements, type Explanation, type Node, type Suggestion } from "../src/explanation";
+import { describeEffects, describePolicy, listRequirements, sayRelation, type Explanation, type Node, type Suggestion } from "../src/explanation";
 import { readCheck, type Warrant } from "../src/names";
 
 function warrant(text: string): Warrant {
@@ -38,7 +38,7 @@ describe("the requirements of a denied check", () => {
 
     expect(first).toMatchObject({ kind: "met", sentence: "user:kim is viewer of document:plan, as can-read requires." });
     expect(first?.links.map((one) => one.state)).toEqual(["counts"]);
-    expect(second).toMatchObject({ kind: "excluded", sentence: "user:kim is blocked of document:plan, which rules out can-read." });
+    expect(second).toMatchObject({ kind: "excluded", sentence: "user:kim is blocked on document:plan, which rules out can-read." });
     expect(second?.suggestion).toEqual(deletion(BLOCKED));
   });
 
@@ -162,5 +162,16 @@ describe("a rule within a rule", () => {
     const [only] = listRequirements(denied(root));
 
     expect(only?.sentence).toBe("The rule policy high does not hold (if level > 3, but level is 1).");
+  });
+});
+
+describe("a relation", () => {
+  test.each([
+    ["viewer", "viewer of"],
+    ["blocked", "blocked on"],
+    ["visible", "visible on"],
+    ["can-read", "can-read on"],
+  ])("%s has its preposition", (relation, said) => {
+    expect(sayRelation(relation)).toBe(said);
   });
 });

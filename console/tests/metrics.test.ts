@@ -20,16 +20,16 @@ describe("readings of metrics", () => {
   test("one alone says what happened since the service was started", () => {
     const figures = compareReadings(undefined, readSamples(metrics(100, 75, 40), 0));
 
-    expect(figures).toMatchObject({ total: 101, medianMs: 5, slowMs: 100, cacheHits: 0.75, cachedEntries: 7, running: 1 });
+    expect(figures).toMatchObject({ total: 101, p50Ms: 5, p99Ms: 100, cacheHits: 0.75, cachedEntries: 7, running: 1 });
     expect(figures.perSecond).toBeUndefined();
-    expect(figures.routes[0]).toEqual({ route: "GET /v2/objects", total: 100, medianMs: 5, slowMs: 100 });
+    expect(figures.routes[0]).toEqual({ route: "GET /v2/objects", total: 100, p50Ms: 5, p99Ms: 100 });
     expect(figures.routes[1]).toMatchObject({ route: "GET other paths", total: 1 });
   });
 
   test("two say what happened between them", () => {
     const figures = compareReadings(readSamples(metrics(100, 75, 40), 10), readSamples(metrics(120, 95, 40), 12));
 
-    expect(figures).toMatchObject({ total: 121, perSecond: 10, medianMs: 5, slowMs: 5, cacheHits: 1 });
+    expect(figures).toMatchObject({ total: 121, perSecond: 10, p50Ms: 5, p99Ms: 5, cacheHits: 1 });
     expect(figures.routes.map((one) => one.perSecond)).toEqual([10, 0]);
   });
 

@@ -1,18 +1,18 @@
 import { describe, expect, test } from "vitest";
 import { quoteObject, readCheck, readObject, readSubject, writeWarrant } from "../src/names";
 
-const STRANGE = "$(a,b);~!&|c@d.e{}:%";
+const UNUSUAL = "$(a,b);~!&|c@d.e{}:%";
 
 describe("written forms", () => {
   test("an id has no need of quotes, whatever it contains", () => {
-    const text = `document:${STRANGE}#viewer@user:${STRANGE}#member`;
+    const text = `document:${UNUSUAL}#viewer@user:${UNUSUAL}#member`;
     const check = readCheck(text);
 
     expect(check).toEqual({
       objectType: "document",
-      objectId: STRANGE,
+      objectId: UNUSUAL,
       relation: "viewer",
-      subject: { objectType: "user", objectId: STRANGE, relation: "member" },
+      subject: { objectType: "user", objectId: UNUSUAL, relation: "member" },
     });
     expect(check && writeWarrant(check)).toBe(text);
   });

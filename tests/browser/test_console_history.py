@@ -20,7 +20,7 @@ async def test_history_shows_who_gained_and_leads_to_the_past(console: Console, 
     await newest.get_by_text("Who gained, who lost").click()
     await expect(newest.locator(".access")).to_contain_text("can-write")
     service.delete_json("/v2/warrants", warrant_of_pia()).raise_for_status()
-    await newest.get_by_role("link", name="As of then").click()
+    await newest.get_by_role("link", name="As of that time").click()
     await expect(console.page.get_by_text("You are looking at the past")).to_be_visible()
     await expect(console.page.get_by_role("button", name="New warrant")).to_be_disabled()
     await expect(console.page.get_by_role("button", name="The past cannot be changed").first).to_be_visible()

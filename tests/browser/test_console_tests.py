@@ -48,7 +48,7 @@ async def test_results_follow_each_edit_and_failures_have_reasons(console: Conso
     await tests.expect_counts(1, 0)
 
     file = await tests.file.input_value()
-    await tests.file.fill(file.replace("expect: false", "expect: true").replace("a stranger", MARKUP))
+    await tests.file.fill(file.replace("expect: false", "expect: true").replace("somebody else", MARKUP))
     await tests.expect_counts(0, 1)
     await expect(tests.results).to_contain_text("expected allowed, is denied")
     await expect(tests.results).to_contain_text(MARKUP)

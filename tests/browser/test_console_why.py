@@ -19,7 +19,7 @@ async def test_a_denial_is_understood_and_changed(page: Page, stored: Client) ->
     await expect(console.verdict).to_contain_text("Denied")
     met = console.requirement("user:kim is viewer of document:roadmap, as can-read requires")
     await expect(met).to_contain_text("group:interns")
-    excluded = console.requirement("user:kim is blocked of document:roadmap, which rules out can-read")
+    excluded = console.requirement("user:kim is blocked on document:roadmap, which rules out can-read")
     change = excluded.locator(".suggestion")
     await expect(change).to_contain_text("document:roadmap#blocked@user:kim")
     await expect(change.locator(".effect")).to_contain_text("lost")

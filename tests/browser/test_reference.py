@@ -63,7 +63,7 @@ async def test_a_key_is_taken_checked_and_forgotten(opened: Console) -> None:
     await page.get_by_role("button", name="Use the key").click()
     await page.get_by_role("button", name="Send").click()
     await expect(page.get_by_label("Answer", exact=True)).to_contain_text('"objectType": "document"')
-    await page.get_by_role("button", name="Forget the key").click()
+    await page.get_by_role("button", name="Discard the key").click()
 
     await expect(page.get_by_role("button", name="Send")).to_be_disabled()
 

@@ -133,12 +133,12 @@ denied
   user:kim is reader of page:home, as visible requires:
     user:kim         is member of  team:eng
     team:eng#member  is reader of  page:home
-  user:kim is blocked of page:home, which rules out open:
-    user:kim  is blocked of  page:home
+  user:kim is blocked on page:home, which rules out open:
+    user:kim  is blocked on  page:home
   any one of these would allow it:
     delete  page:home#blocked@user:kim  (no effect on others)
-    create  page:home#visible@user:kim  (this counts whatever the rule of visible says; no effect on others)
-    create  page:home#open@user:kim  (this counts whatever the rule of open says; no effect on others)
+    create  page:home#visible@user:kim  (this grants visible directly, regardless of its rule; no effect on others)
+    create  page:home#open@user:kim  (this grants open directly, regardless of its rule; no effect on others)
 """
 DENIED_EVE = """\
 denied
@@ -148,7 +148,7 @@ denied
     send    amount:=9
     create  team:eng#member@user:eve  (with all else that team:eng#member has; no effect on others)
     create  page:home#reader@user:eve  (no effect on others)
-    create  page:home#visible@user:eve  (this counts whatever the rule of visible says; no effect on others)
+    create  page:home#visible@user:eve  (this grants visible directly, regardless of its rule; no effect on others)
 """
 
 

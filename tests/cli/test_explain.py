@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from magistrate.cli.checks.reasons import say_relation
 from tests.cli.cases import Magistrate
 
 TYPES = {
@@ -77,3 +78,19 @@ def test_a_misspelled_name_is_an_error_unless_it_is_allowed(written: Magistrate)
 
     assert message in written.failed("explain", "page:home#visble@user:ann")
     assert message in written("explain", "page:home#visble@user:ann", "--no-strict").stdout
+
+
+@pytest.mark.parametrize(
+    ("relation", "said"),
+    [
+        ("viewer", "viewer of"),
+        ("member", "member of"),
+        ("blocked", "blocked on"),
+        ("visible", "visible on"),
+        ("can-read", "can-read on"),
+        ("can_write", "can_write on"),
+        ("is-open", "is-open on"),
+    ],
+)
+def test_a_relation_has_its_preposition(relation: str, said: str) -> None:
+    assert say_relation(relation) == said

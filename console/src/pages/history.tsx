@@ -98,7 +98,7 @@ function Changes({ type }: { type: string | undefined }) {
 function RevisionPart({ revision }: { revision: Revision }) {
   const [isOpen, setOpen] = useState(false);
   const { token, createdAt, actor } = revision;
-  // Warrants first: the objects that they create with them tell less.
+  // Warrants first: the objects that are created with them say less.
   const events = [...revision.events.filter(isAccess), ...revision.events.filter((event) => !isAccess(event))];
   return (
     <li aria-current={token === asOf.value ? "time" : undefined}>
@@ -106,7 +106,7 @@ function RevisionPart({ revision }: { revision: Revision }) {
         <time dateTime={createdAt}>{showTime(createdAt)}</time>
         <span class="actor">{actor ?? "unknown"}</span>
         <a href={link("data", { at: token })}>
-          As of then<span class="sr">, {showTime(createdAt)}</span>
+          As of that time<span class="sr">, {showTime(createdAt)}</span>
         </a>
       </div>
       <ul class="events">

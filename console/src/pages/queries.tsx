@@ -166,7 +166,7 @@ function Examples() {
     [`select explicit ${type.type} where user:ann is ${relation}`, "only what warrants give, without rules"],
   ];
   return (
-    <Empty title="Ask which objects, or who.">
+    <Empty title="List objects, or subjects.">
       <ul class="starts">
         {queries.map(([q = "", meaning]) => (
           <li key={q}>

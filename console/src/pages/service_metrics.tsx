@@ -62,8 +62,8 @@ export function LiveMetrics() {
         <Figure title="Requests a second" value={show(now.perSecond)} points={figures.map((one) => one.perSecond ?? 0)}>
           {now.total.toLocaleString()} in all
         </Figure>
-        <Figure title="Half of them within" value={showMs(now.medianMs)} points={figures.map((one) => one.medianMs ?? 0)} />
-        <Figure title="99 of 100 within" value={showMs(now.slowMs)} points={figures.map((one) => one.slowMs ?? 0)} />
+        <Figure title="p50" value={showMs(now.p50Ms)} points={figures.map((one) => one.p50Ms ?? 0)} />
+        <Figure title="p99" value={showMs(now.p99Ms)} points={figures.map((one) => one.p99Ms ?? 0)} />
         <Figure
           title="Checks from the cache alone"
           value={now.cacheHits === undefined ? "no checks" : `${Math.round(now.cacheHits * 100)} %`}
@@ -121,14 +121,14 @@ function Line({ points }: { points: number[] }) {
 /** Shows the routes with the most requests. */
 function Routes({ now }: { now: Figures }) {
   return (
-    <Table label="Routes" headings={["Route", "Requests", "A second", "Half within", "99 of 100 within"]}>
+    <Table label="Routes" headings={["Route", "Requests", "A second", "p50", "p99"]}>
       {now.routes.slice(0, SHOWN_ROUTES).map((one) => (
         <tr key={one.route}>
           <td class="name">{one.route}</td>
           <td>{one.total.toLocaleString()}</td>
           <td>{show(one.perSecond)}</td>
-          <td>{showMs(one.medianMs)}</td>
-          <td>{showMs(one.slowMs)}</td>
+          <td>{showMs(one.p50Ms)}</td>
+          <td>{showMs(one.p99Ms)}</td>
         </tr>
       ))}
     </Table>

@@ -58,7 +58,7 @@ export function SignIn() {
         <code>events</code> shows everything and changes nothing:
       </p>
       <pre>magistrate keys create console --scope read --scope query --scope events</pre>
-      <p class="hint">The key stays in this tab and is forgotten when you close it.</p>
+      <p class="hint">The key stays in this tab and is discarded when you close it.</p>
     </section>
   );
 }

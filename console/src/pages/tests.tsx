@@ -246,15 +246,15 @@ function FirstTest() {
   const type = objectTypes.value?.find((one) => Object.keys(one.relations).length > 0);
   const relation = type && Object.keys(type.relations).at(-1);
   const start = () => {
-    const check = JSON.stringify(`${type?.type ?? "document"}:example#${relation ?? "viewer"}@user:stranger`);
-    testFile.value = `setup:\n  warrants: []\ntests:\n  - {name: a stranger, check: ${check}, expect: false}\n`;
+    const check = JSON.stringify(`${type?.type ?? "document"}:example#${relation ?? "viewer"}@user:nobody`);
+    testFile.value = `setup:\n  warrants: []\ntests:\n  - {name: somebody else, check: ${check}, expect: false}\n`;
   };
   return (
     <Empty title="There are no tests yet.">
       <p>
         A test is a check with the answer that you expect. <a href={link("why")}>Explain a check</a> or{" "}
         <a href={link("queries")}>run a query</a>, and pin what must stay as it is: each pinned check comes with the warrants
-        that it rests on. The tests are run at each change of the file, and with the model as it is then.
+        that it depends on. The tests are run at each change of the file, with the current model.
       </p>
       <p>
         <button type="button" class="primary" onClick={start}>

@@ -16,7 +16,7 @@ import { Tree } from "../parts/tree";
 import { adjust, go, link, route } from "../route";
 import { objectTypes, schemaFault } from "../schema";
 
-interface Question {
+interface CheckFields {
   subject: string;
   relation: string;
   object: string;
@@ -25,12 +25,12 @@ interface Question {
 
 export function WhyPage() {
   const { subject = "", relation = "", object = "", context = "", at } = route.value.parameters;
-  const asked: Question = { subject, relation, object, context };
-  const isAsked = Boolean(subject && relation && object);
+  const entered: CheckFields = { subject, relation, object, context };
+  const isComplete = Boolean(subject && relation && object);
   // A key that is limited to object types learns decisions alone.
   const needs = onlyTypes.value ? ({ scope: "check" } as const) : undefined;
   const isRefused = needs !== undefined && findObstacle(needs) !== undefined;
-  const loaded = useLoaded(isAsked && !isRefused ? (signal) => explain(asked, at, signal) : undefined, [
+  const loaded = useLoaded(isComplete && !isRefused ? (signal) => explain(entered, at, signal) : undefined, [
     subject,
     relation,
     object,
@@ -45,13 +45,13 @@ export function WhyPage() {
     <div class="why">
       <h1>Why may somebody do something, or not?</h1>
       <Permitted needs={needs}>
-        <CheckForm asked={asked} />
+        <CheckForm entered={entered} />
         {done && (
           <Notice>
             <p>{done}</p>
           </Notice>
         )}
-        {isAsked ? (
+        {isComplete ? (
           <Result
             loaded={loaded}
             onDone={() => {
@@ -67,9 +67,9 @@ export function WhyPage() {
   );
 }
 
-/** Holds an explanation with what was asked: while another one is loaded, the one before stays. */
-interface Answered {
-  asked: Question;
+/** Holds an explanation with its check: while another one is loaded, the one before stays. */
+interface Explained {
+  entered: CheckFields;
   explanation: Explanation;
   /** Whether the key may know why; one that is limited to object types may not. */
   isExplained: boolean;
@@ -81,14 +81,14 @@ async function decide(body: { asOf?: string }, signal: AbortSignal): Promise<Exp
   return { decision: result === "Authorized" ? "allowed" : "denied", check: "", because: { holds: "unknown" }, unknown: [] };
 }
 
-async function explain(asked: Question, asOf: string | undefined, signal: AbortSignal): Promise<Answered> {
-  const subject = readSubject(asked.subject);
-  const object = readObject(asked.object);
-  if (!subject) throw new Refused(400, "invalid", `${asked.subject} is not a subject: write type:id, as in user:kim`);
-  if (!object) throw new Refused(400, "invalid", `${asked.object} is not an object: write type:id, as in document:roadmap`);
-  const body = { ...object, relation: asked.relation, subject, context: readContext(asked.context), asOf };
-  if (onlyTypes.value) return { asked, explanation: await decide(body, signal), isExplained: false };
-  return { asked, explanation: await read<Explanation>("v2/explain", { body, signal }), isExplained: true };
+async function explain(entered: CheckFields, asOf: string | undefined, signal: AbortSignal): Promise<Explained> {
+  const subject = readSubject(entered.subject);
+  const object = readObject(entered.object);
+  if (!subject) throw new Refused(400, "invalid", `${entered.subject} is not a subject: write type:id, as in user:kim`);
+  if (!object) throw new Refused(400, "invalid", `${entered.object} is not an object: write type:id, as in document:roadmap`);
+  const body = { ...object, relation: entered.relation, subject, context: readContext(entered.context), asOf };
+  if (onlyTypes.value) return { entered, explanation: await decide(body, signal), isExplained: false };
+  return { entered, explanation: await read<Explanation>("v2/explain", { body, signal }), isExplained: true };
 }
 
 function readContext(text: string): Record<string, unknown> | undefined {
@@ -102,28 +102,28 @@ function readContext(text: string): Record<string, unknown> | undefined {
   throw new Refused(400, "invalid", 'The context is not a JSON object: write {"network": "office"}');
 }
 
-function CheckForm({ asked }: { asked: Question }) {
-  const [given, setGiven] = useState(asked);
+function CheckForm({ entered }: { entered: CheckFields }) {
+  const [given, setGiven] = useState(entered);
   // Not a plain effect: that would run after the first paint, and undo what was typed by then.
-  useLayoutEffect(() => setGiven(asked), [asked.subject, asked.relation, asked.object, asked.context]);
+  useLayoutEffect(() => setGiven(entered), [entered.subject, entered.relation, entered.object, entered.context]);
   const hasContext = given.context !== "";
 
-  function change(member: keyof Question) {
+  function change(member: keyof CheckFields) {
     return (value: string) => setGiven((present) => ({ ...present, [member]: value }));
   }
 
-  function askWith(changed: Partial<Question>) {
-    const question = { ...given, ...changed };
-    if (question.subject && question.relation && question.object) go("why", { ...question });
+  function submit(changed: Partial<CheckFields>) {
+    const fields = { ...given, ...changed };
+    if (fields.subject && fields.relation && fields.object) go("why", { ...fields });
   }
 
   const type = readObject(given.object)?.objectType;
   return (
     <form
-      class="ask card"
+      class="check-form card"
       onSubmit={(event) => {
         event.preventDefault();
-        askWith({});
+        submit({});
       }}
     >
       <div class="sentence">
@@ -133,7 +133,7 @@ function CheckForm({ asked }: { asked: Question }) {
           placeholder="user:kim"
           complete={completeSubject}
           onInput={change("subject")}
-          onChoose={(subject) => askWith({ subject })}
+          onChoose={(subject) => submit({ subject })}
           isRequired
         />
         <CompletedField
@@ -142,7 +142,7 @@ function CheckForm({ asked }: { asked: Question }) {
           placeholder="can-read"
           complete={relationsOf(type)}
           onInput={change("relation")}
-          onChoose={(relation) => askWith({ relation })}
+          onChoose={(relation) => submit({ relation })}
           isRequired
         />
         <CompletedField
@@ -151,7 +151,7 @@ function CheckForm({ asked }: { asked: Question }) {
           placeholder="document:roadmap"
           complete={completeObject}
           onInput={change("object")}
-          onChoose={(object) => askWith({ object })}
+          onChoose={(object) => submit({ object })}
           isRequired
         />
         <button type="submit" class="primary">
@@ -179,7 +179,7 @@ function CheckForm({ asked }: { asked: Question }) {
 
 const relationCompletions = new Map<string | undefined, ReturnType<typeof completeRelation>>();
 
-/** Returns one function for each type, so that a field does not complete anew each time it is drawn. */
+/** Returns one function for each type, so that a field does not complete again each time it is drawn. */
 function relationsOf(type: string | undefined) {
   let complete = relationCompletions.get(type);
   if (!complete) relationCompletions.set(type, (complete = completeRelation(type)));
@@ -187,30 +187,30 @@ function relationsOf(type: string | undefined) {
 }
 
 interface ResultProperties {
-  loaded: Loaded<Answered>;
+  loaded: Loaded<Explained>;
   onDone: () => void;
 }
 
 function Result({ loaded, onDone }: ResultProperties) {
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
   if (!loaded.value) return <Busy what="Deciding" />;
-  const { asked, explanation: value, isExplained } = loaded.value;
+  const { entered, explanation: value, isExplained } = loaded.value;
   const isAllowed = value.decision === "allowed";
   return (
     <section class={loaded.isLoading ? "result stale" : "result"} aria-live="polite" aria-busy={loaded.isLoading}>
       <div class={`verdict ${isAllowed ? "yes" : "no"}`}>
         <Mark tone={isAllowed ? "yes" : "no"}>{isAllowed ? "Allowed" : "Denied"}</Mark>
         <p>
-          <span class="name">{asked.subject}</span> {isAllowed ? "has" : "does not have"} <b>{asked.relation}</b> on{" "}
-          <span class="name">{asked.object}</span>
-          {asked.context && (
+          <span class="name">{entered.subject}</span> {isAllowed ? "has" : "does not have"} <b>{entered.relation}</b> on{" "}
+          <span class="name">{entered.object}</span>
+          {entered.context && (
             <>
               {" "}
-              with <code>{asked.context}</code>
+              with <code>{entered.context}</code>
             </>
           )}
         </p>
-        <Pin {...asked} />
+        <Pin {...entered} />
       </div>
       {value.unknown.map((text) => (
         <p class="notice" key={text}>
@@ -219,7 +219,7 @@ function Result({ loaded, onDone }: ResultProperties) {
       ))}
       {isExplained ? (
         <>
-          {isAllowed ? <Allowed explanation={value} /> : <Denied explanation={value} asked={asked} onDone={onDone} />}
+          {isAllowed ? <Allowed explanation={value} /> : <Denied explanation={value} entered={entered} onDone={onDone} />}
           <details
             class="card"
             open={route.value.parameters.steps === "all"}
@@ -258,11 +258,11 @@ const SHOWN_OTHERS = 3;
 
 interface DeniedProperties {
   explanation: Explanation;
-  asked: Question;
+  entered: CheckFields;
   onDone: () => void;
 }
 
-function Denied({ explanation, asked, onDone }: DeniedProperties) {
+function Denied({ explanation, entered, onDone }: DeniedProperties) {
   const requirements = listRequirements(explanation);
   const taken = requirements.flatMap((one) => [one.suggestion, ...one.branches.map((branch) => branch.suggestion)]);
   const others = (explanation.wouldAllow ?? []).filter((one) => !taken.includes(one));
@@ -273,7 +273,7 @@ function Denied({ explanation, asked, onDone }: DeniedProperties) {
       check={explanation.check}
       isFirst={isFirst}
       onDone={onDone}
-      onContext={(example) => go("why", { ...asked, context: JSON.stringify(mergeContext(asked.context, example)) })}
+      onContext={(example) => go("why", { ...entered, context: JSON.stringify(mergeContext(entered.context, example)) })}
     />
   );
   return (
@@ -330,7 +330,7 @@ function Denied({ explanation, asked, onDone }: DeniedProperties) {
           <h2>No single change would allow it</h2>
           <p>
             Neither a warrant to the subject nor the deletion of one is enough. Look at{" "}
-            <a href={link("model", { of: `${readObject(asked.object)?.objectType}#${asked.relation}` })}>the rules of the relation</a>.
+            <a href={link("model", { of: `${readObject(entered.object)?.objectType}#${entered.relation}` })}>the rules of the relation</a>.
           </p>
         </div>
       )}

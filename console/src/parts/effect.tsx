@@ -21,12 +21,12 @@ export function loadEffect(proposal: Proposal, signal: AbortSignal): Promise<Pag
 }
 
 /** Shows what access a proposal would change, besides the check that it is about. */
-export function Effect({ proposal, asked }: { proposal: Proposal; asked?: string }) {
+export function Effect({ proposal, suggestedFor }: { proposal: Proposal; suggestedFor?: string }) {
   const loaded = useLoaded((signal) => loadEffect(proposal, signal), [JSON.stringify(proposal)]);
   if (loaded.fault) return <Fault fault={loaded.fault} retry={loaded.reload} />;
   if (!loaded.value) return <Busy what="Comparing access" />;
-  const rows = loaded.value.results.filter((row) => writeAccess(row) !== asked);
-  return <AccessChanges rows={rows} hasMore={loaded.value.nextCursor !== undefined} isBesides={asked !== undefined} />;
+  const rows = loaded.value.results.filter((row) => writeAccess(row) !== suggestedFor);
+  return <AccessChanges rows={rows} hasMore={loaded.value.nextCursor !== undefined} isBesides={suggestedFor !== undefined} />;
 }
 
 export function writeAccess(row: AccessChange): string {

@@ -60,7 +60,7 @@ export function Permitted({ needs, children }: { needs: Need | undefined; childr
   return (
     <Empty title={`${obstacle}.`}>
       <p>
-        This page needs it. Sign in with a key that has it, or ask those who manage the keys for one. Yours,{" "}
+        This page needs it. Sign in with a key that has it, or get one from those who manage the keys. Yours,{" "}
         <span class="name">{name}</span>, has {scopes.join(", ")}; with one more it would be:
       </p>
       <pre>{["magistrate keys create NAME", ...flags("scope", [...scopes, needs.scope]), ...flags("object-type", objectTypes)].join(" ")}</pre>

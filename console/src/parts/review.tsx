@@ -55,7 +55,7 @@ export function ReviewDialog({ text, base, onSaved, onClose }: Properties) {
             <Notice>
               <p>
                 <strong>Somebody else has changed the model since you opened it.</strong> What you see here is compared with
-                the model as it is now: lines that you did not touch are their changes, which yours would undo.
+                the model as it is now: lines that you did not change are changes of somebody else, which yours would undo.
               </p>
             </Notice>
           )}

@@ -72,7 +72,7 @@ export function SuggestionCard({ suggestion, check, isFirst, onDone, onContext }
         </div>
         {!isFirst && actions}
       </div>
-      {isWrite && !isPast && isShown && <Effect proposal={proposal} asked={check} />}
+      {isWrite && !isPast && isShown && <Effect proposal={proposal} suggestedFor={check} />}
       {isFirst && actions}
       {isConfirming && (
         <Confirm title="Make this change?" action="Make the change" onConfirm={make} onClose={() => setConfirming(false)}>
@@ -91,7 +91,7 @@ export function SuggestionCard({ suggestion, check, isFirst, onDone, onContext }
           <p>
             It allows <code>{check}</code>.
           </p>
-          <Effect proposal={proposal} asked={check} />
+          <Effect proposal={proposal} suggestedFor={check} />
         </Confirm>
       )}
     </article>

@@ -10,7 +10,7 @@ export function KeyField() {
       <p class="actions">
         <span>Requests are sent with the key of this tab.</span>
         <button type="button" class="quiet" onClick={() => signOut()}>
-          Forget the key
+          Discard the key
         </button>
       </p>
     );

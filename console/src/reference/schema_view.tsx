@@ -77,7 +77,7 @@ function Member({ api, name, schema, isRequired, around = [] }: Props & { name: 
   );
 }
 
-/** Shows the members of a member, if it has any, when they are asked for or near. */
+/** Shows the members of a member, if it has any, when they are opened, or near the top. */
 function Inner({ api, schema, around = [] }: Props) {
   if (!hasMembers(api, schema, around)) return null;
   return (

@@ -17,6 +17,8 @@ Steps = list[list[str]]
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _STRING = re.compile(r"\"[^\"]*\"|'[^']*'")
+_ADJECTIVE = re.compile(r"(?:ed|able|ible|idden|open|public|private)$|^(?:can|may|is)[-_]")
+"""Matches a relation that is said of somebody like an adjective or a verb; the console has the same pattern."""
 
 
 MOST_SUGGESTIONS = 5
@@ -65,7 +67,13 @@ def _describe_effects(suggestion: Suggestion) -> str:
 def step(warrant: dict[str, Any]) -> list[str]:
     """Returns a warrant as the cells of a line."""
     condition = f"if {warrant['policy']}" if "policy" in warrant else ""
-    return [render_subject(warrant["subject"]), f"is {warrant['relation']} of", render_object(warrant), condition]
+    relation = say_relation(warrant["relation"])
+    return [render_subject(warrant["subject"]), f"is {relation}", render_object(warrant), condition]
+
+
+def say_relation(relation: str) -> str:
+    """Returns a relation with its preposition: `viewer of`, but `blocked on` and `can-read on`."""
+    return f"{relation} {'on' if _ADJECTIVE.search(relation) else 'of'}"
 
 
 def describe_policy(policy: dict[str, Any]) -> str:
@@ -230,7 +238,7 @@ def _describe_lack(node: Node) -> list[str]:
     names = read_written(node["check"]).names
     group = f"#{names.subject_relation}" if names.subject_relation else ""
     subject = f"{names.subject_type}:{names.subject_id}{group}"
-    return [subject, f"is not {names.relation} of", f"{names.object_type}:{names.object_id}", ""]
+    return [subject, f"is not {say_relation(names.relation)}", f"{names.object_type}:{names.object_id}", ""]
 
 
 def _sentence(node: Node, verb: str = "is") -> str:
@@ -238,7 +246,7 @@ def _sentence(node: Node, verb: str = "is") -> str:
         condition = f" ({describe_policy(node['policy'])})" if "policy" in node else ""
         return printable(f"the rule {node['rule']!r} {'holds' if verb == 'is' else 'does not hold'}{condition}")
     subject, _, object, _ = _describe_lack(node)
-    return printable(f"{subject} {verb} {_relation(node)} of {object}")
+    return printable(f"{subject} {verb} {say_relation(_relation(node))} {object}")
 
 
 def _relation(node: Node) -> str:

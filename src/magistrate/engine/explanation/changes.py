@@ -211,7 +211,7 @@ def _describe_creation(check: Check, change: Change, kind: ChangeKind) -> str:
         userset = f"{names.object_type}:{names.object_id}#{names.relation}"
         return f"with all else that {userset} has"
     if kind is ChangeKind.OVERRIDE:
-        return f"this counts whatever the rule of {names.relation} says"
+        return f"this grants {names.relation} directly, regardless of its rule"
     if (names.object_type, names.object_id) != _object(check):
         return f"also for all that inherits {names.relation} from {names.object_type}:{names.object_id}"
     return ""
