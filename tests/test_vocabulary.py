@@ -129,9 +129,10 @@ def test_the_glossary_defines_every_word() -> None:
 
 
 NOT_YET_CLEAN = (
-    "README.md",
     "benchmarks/",
-    "docs/",
+    "docs/architecture.md",
+    "docs/configuration.md",
+    "docs/decisions/",
     "examples/",
     "src/magistrate/api/",
     "src/magistrate/cli/",
