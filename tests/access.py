@@ -8,7 +8,7 @@ from magistrate.engine.names import WILDCARD, TypeName
 from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.warrant import Warrant
-from tests import oracle
+from tests import oracle, oracle_queries
 
 Types = Mapping[str, Mapping[str, Any]]
 
@@ -51,7 +51,7 @@ def _rows(
 ) -> Iterator[tuple[AccessRow, oracle.Truth]]:
     nodes = [oracle.Node(one.type, one.id, relation) for one in objects for relation in types.get(one.type, ())]
     bare = {name: dict.fromkeys(relations) for name, relations in types.items()}
-    of_nobody = _values(types, warrants, nodes, oracle.NOBODY, holds)
+    of_nobody = _values(types, warrants, nodes, oracle_queries.NOBODY, holds)
     for subject in objects:
         values = _values(types, warrants, nodes, Subject(subject.type, subject.id), holds)
         yield from ((AccessRow(*node, subject.type, subject.id, False), values[node]) for node in nodes)
@@ -73,12 +73,7 @@ def _values(
     subject: Subject,
     holds: Callable[[Warrant], bool | None],
 ) -> Mapping[oracle.Node, oracle.Truth]:
-    ground = oracle.Ground(oracle.read_rules(types), warrants, subject, holds)
-    equations: dict[oracle.Node, oracle.Expression] = {}
-    for node in nodes:
-        if node not in equations:
-            equations.update(ground.equations_from(node))
-    return oracle.solution(equations)
+    return oracle.solve_nodes(oracle.Ground(types, warrants, subject, holds), nodes)
 
 
 def difference(before: Access, after: Access) -> Difference:

@@ -9,7 +9,7 @@ from magistrate.engine.warrants.overlay import Overlay
 from magistrate.operations.lists.paging import Wanted
 from magistrate.store.contract.lists import Slice
 from tests.memory_source import Found, found, model_of
-from tests.oracle import Row
+from tests.oracle_queries import Row
 from tests.scenario_files import (
     ASKED_AT,
     CREATED_AT,

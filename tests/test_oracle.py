@@ -11,16 +11,17 @@ from magistrate.engine.model.stratification import find_negation_loop
 from magistrate.engine.rules.rule import RuleDefinition
 from tests.oracle import (
     ANYTHING,
+    OPERATORS,
+    Combined,
     Expression,
-    Highest,
     Interval,
-    Lowest,
     Node,
     Truth,
+    all_of,
+    any_of,
     check,
     in_force,
     interval,
-    negated,
     solution,
 )
 from tests.scenario_files import (
@@ -217,6 +218,10 @@ def test_a_relation_that_ties_itself_through_noneof_is_unknown_and_the_rest_is_k
     assert truth(model, warrants, "document:1#open@user:bob") == TRUE
 
 
+def none_of(part: Expression) -> Expression:
+    return Combined(OPERATORS["noneOf"], (part,))
+
+
 P, Q, R = (Node("document", name, "viewer") for name in "pqr")
 
 
@@ -224,18 +229,18 @@ P, Q, R = (Node("document", name, "viewer") for name in "pqr")
     ("equations", "expected"),
     [
         ({P: Q, Q: P}, {P: FALSE, Q: FALSE}),
-        ({P: Highest((Q, UNKNOWN)), Q: Lowest((P, UNDEFINED))}, {P: UNKNOWN, Q: UNKNOWN}),
-        ({P: negated(P)}, {P: UNKNOWN}),
-        ({P: negated(Q), Q: negated(P)}, {P: UNKNOWN, Q: UNKNOWN}),
-        ({P: negated(negated(P))}, {P: UNKNOWN}),
-        ({P: Highest((negated(P), TRUE))}, {P: TRUE}),
-        ({P: Lowest((negated(P), FALSE))}, {P: FALSE}),
-        ({P: negated(Q), Q: negated(R), R: FALSE}, {P: FALSE, Q: TRUE, R: FALSE}),
-        ({P: negated(Q), Q: negated(Highest((P, R))), R: TRUE}, {P: TRUE, Q: FALSE, R: TRUE}),
-        ({P: negated(Q), Q: Q}, {P: TRUE, Q: FALSE}),
-        ({P: negated(P), Q: Highest((P, R)), R: Lowest((Q, P))}, {P: UNKNOWN, Q: UNKNOWN, R: UNKNOWN}),
-        ({P: negated(P), Q: negated(Lowest((P, R))), R: FALSE}, {P: UNKNOWN, Q: TRUE, R: FALSE}),
-        ({P: negated(Lowest((P, UNDEFINED)))}, {P: UNKNOWN}),
+        ({P: any_of(Q, UNKNOWN), Q: all_of(P, UNDEFINED)}, {P: UNKNOWN, Q: UNKNOWN}),
+        ({P: none_of(P)}, {P: UNKNOWN}),
+        ({P: none_of(Q), Q: none_of(P)}, {P: UNKNOWN, Q: UNKNOWN}),
+        ({P: none_of(none_of(P))}, {P: UNKNOWN}),
+        ({P: any_of(none_of(P), TRUE)}, {P: TRUE}),
+        ({P: all_of(none_of(P), FALSE)}, {P: FALSE}),
+        ({P: none_of(Q), Q: none_of(R), R: FALSE}, {P: FALSE, Q: TRUE, R: FALSE}),
+        ({P: none_of(Q), Q: none_of(any_of(P, R)), R: TRUE}, {P: TRUE, Q: FALSE, R: TRUE}),
+        ({P: none_of(Q), Q: Q}, {P: TRUE, Q: FALSE}),
+        ({P: none_of(P), Q: any_of(P, R), R: all_of(Q, P)}, {P: UNKNOWN, Q: UNKNOWN, R: UNKNOWN}),
+        ({P: none_of(P), Q: none_of(all_of(P, R)), R: FALSE}, {P: UNKNOWN, Q: TRUE, R: FALSE}),
+        ({P: none_of(all_of(P, UNDEFINED))}, {P: UNKNOWN}),
     ],
 )
 def test_equations_have_their_well_founded_solution(
@@ -249,14 +254,14 @@ def test_equations_have_their_well_founded_solution(
     [
         (P, (FALSE, TRUE)),
         (Q, (UNDEFINED, UNDEFINED)),
-        (Highest(()), (FALSE, FALSE)),
-        (Highest((P, Q)), (UNDEFINED, TRUE)),
-        (Lowest((P, Q)), (FALSE, UNDEFINED)),
-        (negated(P), (FALSE, TRUE)),
-        (negated(Q), (UNDEFINED, UNDEFINED)),
-        (negated(Lowest((P, Q))), (UNKNOWN, TRUE)),
-        (negated(Highest((P, Q))), (FALSE, UNDEFINED)),
-        (negated(Lowest((P, FALSE))), (TRUE, TRUE)),
+        (any_of(), (FALSE, FALSE)),
+        (any_of(P, Q), (UNDEFINED, TRUE)),
+        (all_of(P, Q), (FALSE, UNDEFINED)),
+        (none_of(P), (FALSE, TRUE)),
+        (none_of(Q), (UNDEFINED, UNDEFINED)),
+        (none_of(all_of(P, Q)), (UNKNOWN, TRUE)),
+        (none_of(any_of(P, Q)), (FALSE, UNDEFINED)),
+        (none_of(all_of(P, FALSE)), (TRUE, TRUE)),
     ],
 )
 def test_an_expression_can_be_anything_between_what_its_unsettled_nodes_allow(

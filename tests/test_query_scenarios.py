@@ -17,8 +17,8 @@ from magistrate.errors import NotFound
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.query import QueryRequest, list_page
-from tests import oracle
-from tests.oracle import Facts, Row
+from tests import oracle, oracle_queries
+from tests.oracle_queries import Facts, Row
 from tests.running import KEY, Client
 from tests.scenario_files import (
     ASKED_AT,
@@ -44,7 +44,7 @@ def rows_of(model: dict[str, dict[str, Any]], warrants: list[str], objects: str,
     stored = [stored_warrant(text, number, CREATED_AT) for number, text in enumerate(warrants, start=1)]
     refs = [ObjectRef(TypeName(type), ObjectId(id)) for type, id in (text.split(":") for text in objects.split())]
     outcomes = {"yes": True, "no": False, "broken": None}
-    return oracle.query(Facts(model, stored, refs, lambda warrant: outcomes[warrant.policy]), read_query(q))
+    return oracle_queries.list_rows(Facts(model, stored, refs, lambda warrant: outcomes[warrant.policy]), read_query(q))
 
 
 def shown(rows: list[Row]) -> list[str]:
@@ -167,7 +167,7 @@ def test_objects_are_reported_with_the_one_warrant_at_their_own_end_even_in_a_ci
     ],
 )
 def test_the_first_type_that_is_not_defined_is_missing(q: str, expected: str | None) -> None:
-    assert oracle.undefined_type(OWNED, read_query(q)) == expected
+    assert oracle_queries.undefined_type(OWNED, read_query(q)) == expected
 
 
 def facts(scenario: Scenario, query: Query) -> Facts:
@@ -178,7 +178,7 @@ def facts(scenario: Scenario, query: Query) -> Facts:
 
 def demand_rows(scenario: Scenario, query: Query, found: list[str]) -> None:
     """That the oracle finds these rows, written as in scenarios."""
-    rows = oracle.query(facts(scenario, query), read_query(query.q))
+    rows = oracle_queries.list_rows(facts(scenario, query), read_query(query.q))
     expected = [next((form for form in forms if form in found), forms[0]) for forms in map(written_forms, rows)]
     assert found == expected, query.q
 
@@ -186,7 +186,7 @@ def demand_rows(scenario: Scenario, query: Query, found: list[str]) -> None:
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
 def test_a_scenario_expects_the_rows_that_the_oracle_finds(scenario: Scenario) -> None:
     for query in scenario.queries:
-        assert oracle.undefined_type(scenario.final_types(), read_query(query.q)) == query.missing, query.q
+        assert oracle_queries.undefined_type(scenario.final_types(), read_query(query.q)) == query.missing, query.q
         if query.rows is not None:
             demand_rows(scenario, query, list(query.rows))
 

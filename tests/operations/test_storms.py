@@ -19,7 +19,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.paging import Wanted
 from magistrate.operations.lists.query import QueryRequest, list_page
 from magistrate.store.contract.lists import Slice
-from tests import oracle
+from tests import oracle, oracle_queries
 from tests.operations.node import Node
 from tests.operations.stored_warrants import OTHER_FOLDER, STORM, new, question, read_state, stormy_warrants
 from tests.properties.queries import existing
@@ -126,7 +126,9 @@ def expected(model: Mapping[str, Any], stored: Sequence[Warrant], asked: Questio
     warrants = [*stored, *added_warrants(asked.contextual, 0)]
     if not asked.text.startswith("select"):
         return oracle.check(model, warrants, *claim(asked.text), lambda _: True) == oracle.Truth.TRUE
-    rows = oracle.query(oracle.Facts(model, warrants, OBJECTS, lambda _: True), read_query(asked.text))
+    rows = oracle_queries.list_rows(
+        oracle_queries.Facts(model, warrants, OBJECTS, lambda _: True), read_query(asked.text)
+    )
     return tuple(sorted((row.type, row.id, row.relation, row.is_implicit) for row in rows))
 
 

@@ -13,7 +13,7 @@ from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.warrant import Warrant
-from tests import oracle
+from tests import oracle, oracle_paths
 from tests.memory_source import model_of
 
 Types = dict[str, dict[str, dict[str, Any]]]
@@ -102,4 +102,4 @@ def oracle_path(drawn: Types, stored: Sequence[Warrant], asked: Check) -> list[W
         return read_policy(warrant.policy).holds(asked.context, warrant, 0)
 
     node = oracle.Node(asked.object.type, asked.object.id, asked.relation)
-    return oracle.path(drawn, stored, node, asked.subject, holds)
+    return oracle_paths.find_path(drawn, stored, node, asked.subject, holds)

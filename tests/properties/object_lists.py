@@ -24,7 +24,7 @@ from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.warrant import Warrant
-from tests import oracle
+from tests import oracle_queries
 from tests.memory_source import PLENTY, change_of, model_of, rows_of
 from tests.properties.models import POLICIES, Types
 from tests.properties.named_policies import NAMED
@@ -107,7 +107,7 @@ class Case(NamedTuple, Generic[Q]):
         which the graph follows."""
         stored: list[Warrant] = self.ever[::2]
         for revision, (number, *asked) in enumerate(self.steps, 2):
-            defined: list[Q] = [one for one in asked if oracle.undefined_type(self.types, one) is None]
+            defined: list[Q] = [one for one in asked if oracle_queries.undefined_type(self.types, one) is None]
             for one in defined:
                 expect(stored, one)
             if self.ever:
@@ -187,9 +187,9 @@ def page(ordered: OrderedResult, stored: Sequence[Warrant], after: QueryRow | No
 
 
 def expect_rows(
-    ordered: OrderedSets | OrderedSubjects, stored: Sequence[Warrant], known: oracle.Facts, asked: Query
+    ordered: OrderedSets | OrderedSubjects, stored: Sequence[Warrant], known: oracle_queries.Facts, asked: Query
 ) -> None:
-    expected = oracle.query(known, asked)
+    expected = oracle_queries.list_rows(known, asked)
     found = page(ordered, stored, None, 1_000, back=False)
     assert [(*row[:3], row.is_implicit) for row in found.results] == [(*row[:3], row.is_implicit) for row in expected]
     assert ordered.count() == len(expected)

@@ -9,7 +9,7 @@ from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, 
 from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
-from tests import oracle
+from tests import oracle_queries
 from tests.properties.models import IDS, RELATIONS, TYPES, Types, types
 
 CONTEXT = {"x": 1}
@@ -53,8 +53,8 @@ def existing(stored: Sequence[Warrant], more: Sequence[ObjectRef]) -> list[Objec
     return sorted({*more, *(ref for ref in named if ref.id != WILDCARD)})
 
 
-def facts(drawn: Types, stored: Sequence[Warrant], objects: Sequence[ObjectRef]) -> oracle.Facts:
+def facts(drawn: Types, stored: Sequence[Warrant], objects: Sequence[ObjectRef]) -> oracle_queries.Facts:
     def holds(warrant: Warrant) -> bool | None:
         return read_policy(warrant.policy).holds(CONTEXT, warrant, 0)
 
-    return oracle.Facts(drawn, stored, objects, holds)
+    return oracle_queries.Facts(drawn, stored, objects, holds)

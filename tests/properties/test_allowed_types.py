@@ -9,7 +9,7 @@ from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.lists.language import Query
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import Warrant
-from tests import oracle
+from tests import oracle_queries
 from tests.memory_source import evaluated, explained, found, model_of
 from tests.properties.graphs import decided
 from tests.properties.graphs import question as plain_question
@@ -55,12 +55,12 @@ def test_a_query_finds_what_is_there_if_only_what_is_allowed_is_stored(
     drawn: Types, drawn_forms: Allowed, stored: list[Warrant], asked: Query
 ) -> None:
     allowed, objects = among(drawn_forms, drawn), existing(stored, [])
-    if oracle.undefined_type(drawn, asked) is not None:
+    if oracle_queries.undefined_type(drawn, asked) is not None:
         return
 
     answer = found(model_of(drawn, stored, allowed), stored, objects, asked, CONTEXT)
 
-    expected = oracle.query(facts(drawn, counting(stored, allowed), objects), asked)
+    expected = oracle_queries.list_rows(facts(drawn, counting(stored, allowed), objects), asked)
     assert [(*row[:3], row.is_implicit) for row in answer.rows] == [(*row[:3], row.is_implicit) for row in expected]
 
 

@@ -29,7 +29,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, pin_page
 from magistrate.operations.lists.query import QueryRequest, list_page
 from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Stamp
-from tests import oracle
+from tests import oracle, oracle_queries
 from tests.databases import PostgresServer
 from tests.properties.models import Types, model, question, warrants
 from tests.properties.queries import query
@@ -152,17 +152,17 @@ async def expect_check(ctx: Context, asked: Check, as_of: AsOf, state: State, no
 
 
 async def expect_rows(ctx: Context, asked: Query, as_of: AsOf, state: State, now: int) -> None:
-    facts = oracle.Facts(state.types, state.warrants, state.objects, policy_holds(now))
+    facts = oracle_queries.Facts(state.types, state.warrants, state.objects, policy_holds(now))
     wanted = await pin_page(ctx, EVERYTHING, as_of, NO_DEMAND)
     try:
         page = await list_page(ctx, QueryRequest(asked, CONTEXT, now=wanted.now), wanted, NO_DEMAND)
     except NotFound as missing:
-        if oracle.undefined_type(state.types, asked) != missing.key:
+        if oracle_queries.undefined_type(state.types, asked) != missing.key:
             raise
         return
-    assert oracle.undefined_type(state.types, asked) is None
+    assert oracle_queries.undefined_type(state.types, asked) is None
     rows = [shown_row(one.row) for one in page.value.rows]
-    forms = [written_forms(row) for row in oracle.query(facts, asked)]
+    forms = [written_forms(row) for row in oracle_queries.list_rows(facts, asked)]
     assert rows == [next((form for form in few if form in rows), few[0]) for few in forms], (as_of, state)
 
 

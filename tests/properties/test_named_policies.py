@@ -10,7 +10,7 @@ from magistrate.engine.lists.language import Query
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import Warrant
-from tests import oracle
+from tests import oracle, oracle_paths, oracle_queries
 from tests.memory_source import evaluated, explained, found, found_paths, model_of
 from tests.properties.graphs import decided
 from tests.properties.graphs import question as plain_question
@@ -36,18 +36,18 @@ def test_checks_and_paths_are_those_of_the_oracle(drawn: Types, stored: list[War
     assert [node.value for node in nodes] == [value_of(drawn, stored, one) for one in asked]
     for one, path in zip(asked, paths, strict=True):
         node = oracle.Node(one.object.type, one.object.id, one.relation)
-        assert path == oracle.path(drawn, stored, node, one.subject, holds)
+        assert path == oracle_paths.find_path(drawn, stored, node, one.subject, holds)
 
 
 @given(named_model(), warrants(), query())
 def test_queries_find_what_the_oracle_finds(drawn: Types, stored: list[Warrant], asked: Query) -> None:
-    if oracle.undefined_type(drawn, asked) is not None:
+    if oracle_queries.undefined_type(drawn, asked) is not None:
         return
     objects = existing(stored, [])
 
     answer = found(model_with(drawn, stored), stored, objects, asked, CONTEXT)
 
-    expected = oracle.query(oracle.Facts(drawn, stored, objects, holds), asked)
+    expected = oracle_queries.list_rows(oracle_queries.Facts(drawn, stored, objects, holds), asked)
     assert [(*row[:3], row.is_implicit) for row in answer.rows] == [(*row[:3], row.is_implicit) for row in expected]
 
 

@@ -29,7 +29,7 @@ from magistrate.engine.warrants.reader import (
 )
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
-from tests import oracle
+from tests import oracle_queries
 from tests.memory_source import PLENTY, evaluated, found, found_paths, model_of, rows_of
 from tests.properties import time_limits as test_time_limits
 from tests.properties.contextual_cases import LIFELIKE, SHAPES
@@ -136,7 +136,7 @@ def test_queries_over_an_overlay_find_what_they_find_once_the_changes_are_made(
     extended = case.overlay.extend_model(model_of(types, case.stored))
     before = existing(case.stored, more)
     after = existing(case.written, [ref for ref in before if ref not in case.ended])
-    missing = oracle.undefined_type(types, asked)
+    missing = oracle_queries.undefined_type(types, asked)
     if missing is not None:
         with pytest.raises(NotFound, match=missing):
             found(extended, case.stored, before, asked, CONTEXT, overlay=case.overlay)

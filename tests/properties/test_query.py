@@ -13,7 +13,7 @@ from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
 from magistrate.operations.lists.listings import Entry, SnapshotListing
 from magistrate.store.contract.lists import Slice
-from tests import oracle
+from tests import oracle_queries
 from tests.memory_source import found, model_of
 from tests.properties.models import Types, model, warrants
 from tests.properties.queries import CONTEXT, existing, facts, others, query
@@ -24,13 +24,13 @@ def test_queries_find_what_the_oracle_finds(
     drawn: Types, stored: list[Warrant], more: list[ObjectRef], asked: Query
 ) -> None:
     objects = existing(stored, more)
-    missing = oracle.undefined_type(drawn, asked)
+    missing = oracle_queries.undefined_type(drawn, asked)
     if missing is not None:
         with pytest.raises(NotFound, match=missing):
             found(model_of(drawn, stored), stored, objects, asked, CONTEXT)
         return
     answer = found(model_of(drawn, stored), stored, objects, asked, CONTEXT)
-    expected = oracle.query(facts(drawn, stored, objects), asked)
+    expected = oracle_queries.list_rows(facts(drawn, stored, objects), asked)
     assert [(*row[:3], row.is_implicit) for row in answer.rows] == [(*row[:3], row.is_implicit) for row in expected]
     for row, wanted in zip(answer.rows, expected, strict=True):
         assert row.warrant in wanted.acceptable, row[:3]
@@ -40,7 +40,7 @@ def test_queries_find_what_the_oracle_finds(
 def test_the_order_in_which_warrants_are_read_does_not_matter(
     drawn: Types, stored: list[Warrant], asked: Query, random: Random
 ) -> None:
-    if oracle.undefined_type(drawn, asked) is not None:
+    if oracle_queries.undefined_type(drawn, asked) is not None:
         return
     objects, shuffled = existing(stored, []), [*stored]
     random.shuffle(shuffled)

@@ -9,7 +9,7 @@ from magistrate.engine.lists.language import ObjectsQuery
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
-from tests import oracle
+from tests import oracle_queries
 from tests.properties.models import types, warrants
 from tests.properties.named_policies import holds, named_model
 from tests.properties.object_lists import (
@@ -66,7 +66,7 @@ def test_lists_that_follow_every_change_have_the_rows_of_the_oracle(case: Case[O
     def expect(stored: Sequence[Warrant], asked: ObjectsQuery) -> None:
         ordered = lists.find(stored, asked)
         if ordered is not None:
-            expect_rows(ordered, stored, oracle.Facts(case.types, stored, existing(stored, []), holds), asked)
+            expect_rows(ordered, stored, oracle_queries.Facts(case.types, stored, existing(stored, []), holds), asked)
 
     case.carry_out(lists.graph, expect)
 
@@ -74,7 +74,7 @@ def test_lists_that_follow_every_change_have_the_rows_of_the_oracle(case: Case[O
 @given(every_case, st.integers(1, 4))
 def test_pages_of_any_size_make_up_the_list_in_both_directions(case: Case[ObjectsQuery], limit: int) -> None:
     drawn, stored, [(_, asked, _), *_] = case
-    if oracle.undefined_type(drawn, asked) is None:
+    if oracle_queries.undefined_type(drawn, asked) is None:
         ordered = Lists(drawn, stored, USUAL).find(stored, asked)
         if ordered is not None:
             expect_pages(ordered, stored, limit)

@@ -11,7 +11,7 @@ from magistrate.engine.lists.language import SubjectsQuery
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
-from tests import oracle
+from tests import oracle, oracle_queries
 from tests.memory_source import found, model_of
 from tests.properties.models import Types, types, warrants
 from tests.properties.named_policies import NAMED, holds, named_model
@@ -67,8 +67,8 @@ every_case = cases(drive(), drive_warrants().map(limit), drive_query()) | cases(
 )
 
 
-def facts_of(drawn: Types, stored: Sequence[Warrant]) -> oracle.Facts:
-    return oracle.Facts(drawn, oracle.in_force(stored, 0), existing(stored, []), holds)
+def facts_of(drawn: Types, stored: Sequence[Warrant]) -> oracle_queries.Facts:
+    return oracle_queries.Facts(drawn, oracle.in_force(stored, 0), existing(stored, []), holds)
 
 
 @given(every_case, st.sampled_from((TINY, USUAL)))
@@ -89,14 +89,14 @@ def test_lists_of_subjects_that_follow_every_change_have_the_rows_of_the_oracle(
 @given(every_case)
 def test_rows_report_what_the_search_without_bitmaps_reports(case: Case[SubjectsQuery]) -> None:
     drawn, stored, [(_, asked, _), *_] = case
-    if oracle.undefined_type(drawn, asked) is not None:
+    if oracle_queries.undefined_type(drawn, asked) is not None:
         return
     ordered = Lists(drawn, stored, USUAL).find(stored, asked)
     if ordered is None:
         return
     expected = found(model_of(drawn, stored, policies=NAMED), stored, existing(stored, []), asked, CONTEXT).rows
     answer = page(ordered, stored, None, 1_000, back=False).results
-    acceptable = {row[:3]: row.acceptable for row in oracle.query(facts_of(drawn, stored), asked)}
+    acceptable = {row[:3]: row.acceptable for row in oracle_queries.list_rows(facts_of(drawn, stored), asked)}
     for row, other in zip(answer, expected, strict=True):
         assert row == other or len(acceptable[row[:3]]) > 1
 
@@ -106,7 +106,7 @@ def test_pages_of_subjects_of_any_size_make_up_the_list_in_both_directions(
     case: Case[SubjectsQuery], limit: int
 ) -> None:
     drawn, stored, [(_, asked, _), *_] = case
-    if oracle.undefined_type(drawn, asked) is None:
+    if oracle_queries.undefined_type(drawn, asked) is None:
         ordered = Lists(drawn, stored, USUAL).find(stored, asked)
         if ordered is not None:
             expect_pages(ordered, stored, limit)

@@ -17,7 +17,7 @@ from magistrate.engine.names import Revision
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.walk.walk import GivenUp, Walk
 from magistrate.engine.warrants.warrant import Warrant
-from tests import oracle
+from tests import oracle, oracle_queries
 from tests.memory_source import PLENTY, change_of, evaluated, found, found_paths, model_of, searched
 from tests.properties import graphs as test_graph
 from tests.properties import queries as test_query
@@ -42,10 +42,10 @@ def test_checks_and_paths_are_those_of_the_warrants_in_force(
 def test_queries_find_the_rows_of_the_warrants_in_force(
     drawn: Types, stored: list[Warrant], more: list[ObjectRef], asked: Query, now: int
 ) -> None:
-    if oracle.undefined_type(drawn, asked) is not None:
+    if oracle_queries.undefined_type(drawn, asked) is not None:
         return
     objects = test_query.existing(stored, more)
-    expected = oracle.query(test_query.facts(drawn, oracle.in_force(stored, now), objects), asked)
+    expected = oracle_queries.list_rows(test_query.facts(drawn, oracle.in_force(stored, now), objects), asked)
 
     rows = found(model_of(drawn, stored), stored, objects, asked, test_query.CONTEXT, now).rows
 
@@ -59,7 +59,7 @@ def test_queries_find_the_rows_of_the_warrants_in_force(
 def test_rows_stay_as_they_are_until_the_time_that_the_findings_name(
     drawn: Types, stored: list[Warrant], more: list[ObjectRef], asked: Query, now: int
 ) -> None:
-    if oracle.undefined_type(drawn, asked) is not None:
+    if oracle_queries.undefined_type(drawn, asked) is not None:
         return
     known, objects = model_of(drawn, stored), test_query.existing(stored, more)
     findings, _ = searched(find(known, asked, test_query.CONTEXT, now, Work(PLENTY)), stored)

@@ -8,7 +8,7 @@ from magistrate.engine.bitmaps.object_pages import OrderedSets
 from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery, read_query
 from magistrate.engine.warrants.warrant import Warrant
-from tests import oracle
+from tests import oracle_queries
 from tests.memory_source import Relations
 from tests.properties import object_lists as of_objects
 from tests.properties import subject_lists as of_subjects
@@ -138,7 +138,7 @@ def expect_list(
 ) -> None:
     """The list is not given up, has these ids, and agrees with the oracle."""
     assert ordered is not None
-    of_objects.expect_rows(ordered, stored, oracle.Facts(TYPES, stored, existing(stored, []), holds), asked)
+    of_objects.expect_rows(ordered, stored, oracle_queries.Facts(TYPES, stored, existing(stored, []), holds), asked)
     assert [row.id for row in of_objects.page(ordered, stored, None, 9, back=False).results] == ids
 
 

@@ -7,7 +7,6 @@ for one of the present ones answers wrongly.
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import ClassVar
 
 from pyroaring import BitMap
@@ -87,7 +86,7 @@ def exactly_one(values: Sequence[oracle.Truth]) -> oracle.Truth:
 
 def register() -> None:
     RULE_OPERATORS.update(build_registry([*RULE_OPERATORS.values(), ExactlyOneOf]))
-    oracle.OPERATORS[ExactlyOneOf.keyword] = partial(oracle.Barrier, exactly_one)
+    oracle.OPERATORS[ExactlyOneOf.keyword] = oracle.Operator(exactly_one, is_monotone=False)
 
 
 @contextmanager
