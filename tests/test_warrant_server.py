@@ -11,14 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
+from magistrate import outgoing_requests
 from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
 from magistrate.operations.importing import warrant_server
-from magistrate.operations.importing.warrant_server import (
-    LONGEST_BREAK_SECONDS,
-    NO_ANSWER,
-    HttpWarrantServer,
-    read_retry_delay,
-)
+from magistrate.operations.importing.warrant_server import NO_ANSWER, HttpWarrantServer
+from magistrate.outgoing_requests import MAX_PAUSE_SECONDS, read_retry_delay
 from tests.reference_server import fault
 from tests.stub_server import Answered, Sent, StubServer, stub_server
 
@@ -105,7 +102,7 @@ async def test_a_request_to_a_server_that_hangs_up_is_repeated() -> None:
 
 
 async def test_a_request_to_a_server_that_never_answered_is_not_repeated() -> None:
-    async with HttpWarrantServer("http://127.0.0.1:9", None, breaks_seconds=[60]) as server:
+    async with HttpWarrantServer("http://127.0.0.1:9", None, pauses_seconds=[60]) as server:
         with pytest.raises(ServiceUnreachable):
             await server.page("/v2/objects", {})
 
@@ -161,18 +158,19 @@ async def test_what_is_no_warrant_server_is_reported(body: bytes) -> None:
 
 
 async def test_an_answer_above_the_limit_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warrant_server, "MAX_ANSWER_BYTES", len(EMPTY))
     async with asked(lambda sent: EMPTY) as (server, stub):
-        monkeypatch.setattr(warrant_server, "MAX_ANSWER_BYTES", len(EMPTY))
         assert await server.page("/v2/objects", {}) == ([], None)
-        monkeypatch.setattr(warrant_server, "MAX_ANSWER_BYTES", len(EMPTY) - 1)
+    monkeypatch.setattr(warrant_server, "MAX_ANSWER_BYTES", len(EMPTY) - 1)
+    async with asked(lambda sent: EMPTY) as (server, stub):
         with pytest.raises(ServiceUnreachable, match=f"an answer is larger than {len(EMPTY) - 1} bytes"):
             await server.page("/v2/objects", {})
 
-        assert [sent.path.partition("limit=")[2] for sent in stub.sent] == ["1000", "1000", "100", "25"]
+        assert [sent.path.partition("limit=")[2] for sent in stub.sent] == ["1000", "100", "25"]
 
 
 async def test_an_answer_of_very_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warrant_server, "MAX_ANSWER_VALUES", 3)
+    monkeypatch.setattr(outgoing_requests, "MAX_ANSWER_VALUES", 3)
 
     async with asked(in_turn(b'{"results":[{},{},{}]}', b'{"results":[{},{},{},{}]}')) as (server, _):
         assert len((await server.page("/v2/objects", {}))[0]) == 3
@@ -223,7 +221,7 @@ async def test_an_answer_that_comes_drop_by_drop_is_given_up(
 def test_how_long_to_wait_is_heeded_within_bounds() -> None:
     waits = {text: read_retry_delay(httpx.Headers({"Retry-After": text})) for text in ("7", "9999", "soon")}
 
-    assert waits == {"7": 7.0, "9999": LONGEST_BREAK_SECONDS, "soon": 0.0}
+    assert waits == {"7": 7.0, "9999": MAX_PAUSE_SECONDS, "soon": 0.0}
 
 
 async def test_a_check_shows_its_path_and_is_repeated_only_if_that_may_help() -> None:

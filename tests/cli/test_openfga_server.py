@@ -57,7 +57,7 @@ def test_the_newest_model_and_all_tuples_are_imported(tmp_path: Path) -> None:
 
 
 def test_a_server_that_is_busy_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("magistrate.cli.importing.openfga_server.BREAKS_SECONDS", (0.0, 0.0))
+    monkeypatch.setattr("magistrate.cli.importing.openfga_server.PAUSES_SECONDS", (0.0, 0.0))
     answers = iter([503, 429])
 
     def answer(sent: Sent) -> bytes | Answered:
@@ -84,13 +84,13 @@ def test_a_server_that_is_busy_is_read_again(tmp_path: Path, monkeypatch: pytest
         (None, b'{"tuples": [], "continuation_token": "again"}', "pages go on for ever"),
         (None, b'{"tuples": [5]}', "invalid_tuple: is no tuple"),
         (None, json.dumps({"tuples": [written(1, "reder")]}).encode(), "relation reder is not defined; did you mean"),
-        (None, b" " * 17_000_000, "the answer is larger than"),
+        (None, b" " * 17_000_000, "an answer is larger than"),
     ],
 )
 def test_what_is_wrong_there_is_reported_and_nothing_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, models: bytes | Answered | None, page: bytes, message: str
 ) -> None:
-    monkeypatch.setattr("magistrate.cli.importing.openfga_server.BREAKS_SECONDS", (0.0,))
+    monkeypatch.setattr("magistrate.cli.importing.openfga_server.PAUSES_SECONDS", (0.0,))
 
     def answer(sent: Sent) -> bytes | Answered:
         if sent.path.endswith("/read"):

@@ -34,7 +34,7 @@ async def test_a_server_that_goes_away_or_is_busy_ends_the_comparison(
 
     reference.fails = goes_away
     with reference_server(reference) as stub:
-        async with HttpWarrantServer(stub.url, KEY, breaks_seconds=[0.01]) as server:
+        async with HttpWarrantServer(stub.url, KEY, pauses_seconds=[0.01]) as server:
             lists, read = SourceLists(server, 100), partial(read_line, context, 20)
             await import_lines(context, lists, lists.reader(read), lambda reached: None)
             with pytest.raises(RequestRefused, match="gone") as raised:

@@ -1,17 +1,14 @@
 """Reads from the source server, a Warrant server of any kind, through its own API.
 
-The server may be slow, busy, or away for a moment, so requests are retried a few times, with growing pauses. Its
-answers are bounded in size and time, because they may be anything."""
+Requests are retried, and answers bounded, by a RetryingClient."""
 
-import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from itertools import takewhile
 from types import TracebackType
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
-import httpx
 import msgspec
 
 from magistrate.engine.model.object_types import ObjectType
@@ -19,31 +16,19 @@ from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.errors import AnswerTooLarge, AnswerTooSlow, InvalidRequest, RequestRefused, ServiceUnreachable
 from magistrate.operations.importing.chunk import Line, ReadLine
 from magistrate.operations.importing.importer import MAX_CHUNK_BYTES
-from magistrate.outgoing_requests import choose_http_options, demand_service_url
+from magistrate.outgoing_requests import BUSY_STATUSES, PAUSES_SECONDS, UNREADABLE, HttpAnswer, RetryingClient
 from magistrate.store.contract.new_rows import ImportProgress, NewObject, NewWarrant
 
-BREAKS_SECONDS = (0.2, 1.0, 5.0, 15.0)
-"""Sets the pause before each further try."""
-LONGEST_BREAK_SECONDS = 60.0
-"""Limits the pause, however long the server asks to wait."""
 PAGE_SIZES = (1_000, 100, 25)
 """Lists the page sizes to try, in this order, as long as the server refuses them and does not state its limit."""
 
 MAX_ANSWER_BYTES = 67_108_864
 """Limits an answer to 64 MiB: more than the largest page of objects with the longest `meta` that is accepted by
 default."""
-MAX_ANSWER_VALUES = 2_000_000
-"""Limits, approximately, the values of an answer; each takes more than a hundred bytes once it is decoded, however
-short it was."""
-MOST_WAITS = 4
-"""Limits the time for a complete answer to this many times a single wait for a part of it."""
-
 NO_ANSWER = 504
 """Stands for the status of a check that was not answered in time."""
 
 _MOST = re.compile(r"less than or equal to ([0-9]{1,9})\b")
-_UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
-"""Lists the errors that decoding JSON raises; the last one is raised for JSON that nests too deeply."""
 
 
 class _Page(msgspec.Struct, rename="camel"):
@@ -59,12 +44,6 @@ class _Fault(msgspec.Struct):
     parameter: str | None = None
 
 
-class _HttpAnswer(NamedTuple):
-    status: int
-    headers: httpx.Headers
-    body: bytes
-
-
 class HttpWarrantServer:
     """Talks to a Warrant server over HTTP.
 
@@ -72,20 +51,14 @@ class HttpWarrantServer:
     RequestRefused if the server answers with an error. The key is sent, and never shown."""
 
     def __init__(
-        self, url: str, key: str | None, timeout_ms: int = 30_000, breaks_seconds: Sequence[float] = BREAKS_SECONDS
+        self, url: str, key: str | None, timeout_ms: int = 30_000, pauses_seconds: Sequence[float] = PAUSES_SECONDS
     ) -> None:
-        demand_service_url(url)
-        self.url = url.rstrip("/")
-        self._timeout_ms = timeout_ms
-        self._breaks_seconds = breaks_seconds
-        self._page_size = PAGE_SIZES[0]
-        self._has_answered = False
-        self._http = httpx.AsyncClient(
-            # A compressed answer may expand to any size.
-            headers={"Accept-Encoding": "identity"} | ({"Authorization": f"ApiKey {key}"} if key else {}),
-            timeout=timeout_ms / 1_000,
-            **choose_http_options(self.url),
+        headers = {"Authorization": f"ApiKey {key}"} if key else {}
+        self._client = RetryingClient(
+            url, headers, timeout_ms=timeout_ms, max_answer_bytes=MAX_ANSWER_BYTES, pauses_seconds=pauses_seconds
         )
+        self.url = self._client.url
+        self._page_size = PAGE_SIZES[0]
 
     async def __aenter__(self) -> "HttpWarrantServer":
         return self
@@ -93,11 +66,11 @@ class HttpWarrantServer:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._http.aclose()
+        await self._client.close()
 
     async def has_list(self, path: str) -> bool:
         """Returns False if the server does not know the path: not every 404 is from the API, or in JSON."""
-        answer = await self._send("GET", path, parameters={"limit": "1"})
+        answer = await self._client.send("GET", path, parameters={"limit": "1"})
         if answer.status in (200, 404):
             return answer.status == 200
         raise self._build_refusal(answer)
@@ -118,12 +91,12 @@ class HttpWarrantServer:
                 self._page_size = smaller
 
     async def _page(self, path: str, parameters: Mapping[str, str]) -> tuple[list[bytes], str | None]:
-        answer = await self._send("GET", path, parameters=parameters)
+        answer = await self._client.send("GET", path, parameters=parameters)
         if answer.status != 200:
             raise self._build_refusal(answer)
         try:
             page = msgspec.json.decode(answer.body, type=_Page)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise self._stranger(answer) from error
         return [bytes(row) for row in page.results or ()], page.next_cursor
 
@@ -135,93 +108,28 @@ class HttpWarrantServer:
         retried; raises if that does not help."""
         content = msgspec.json.encode({"warrants": [check], "debug": True})
         try:
-            answer = await self._send("POST", "/v2/check", content=content)
+            answer = await self._client.send("POST", "/v2/check", content=content, repeats_failures=False)
         except AnswerTooSlow:
             return NO_ANSWER, None
-        if answer.status in (401, 403) or _is_passing("POST", answer.status):
+        if answer.status in (401, 403, *BUSY_STATUSES):
             raise self._build_refusal(answer)
         try:
             return answer.status, msgspec.json.decode(answer.body)
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             if answer.status in (500, NO_ANSWER):
                 return answer.status, None
             raise self._stranger(answer) from error
 
-    async def _send(
-        self, method: str, path: str, parameters: Mapping[str, str] | None = None, content: bytes | None = None
-    ) -> _HttpAnswer:
-        breaks = iter(self._breaks_seconds)
-        while True:
-            pause = next(breaks, None)
-            try:
-                answer = await self._send_once(method, path, parameters, content)
-            except httpx.RequestError as error:
-                failure = self._failure(method, error)
-                # If a server never answered, the URL is probably wrong; one that was too slow would be so again.
-                if pause is None or not self._has_answered or isinstance(failure, AnswerTooSlow):
-                    raise failure from error
-            else:
-                self._has_answered = True
-                if pause is None or not _is_passing(method, answer.status):
-                    return answer
-                pause = max(pause, read_retry_delay(answer.headers))
-            await asyncio.sleep(pause)
-
-    async def _send_once(
-        self, method: str, path: str, parameters: Mapping[str, str] | None, content: bytes | None
-    ) -> _HttpAnswer:
-        """Sends a request once. Raises httpx.RequestError if another try may succeed."""
-        most_ms = MOST_WAITS * self._timeout_ms
-        request = self._http.stream(method, self.url + path, params=parameters, content=content)
-        try:
-            async with asyncio.timeout(most_ms / 1_000), request as response:
-                return _HttpAnswer(response.status_code, response.headers, await self._body(response))
-        except TimeoutError as error:
-            raise ServiceUnreachable(self.url, f"{path} was not answered completely within {most_ms} ms") from error
-
-    async def _body(self, response: httpx.Response) -> bytes:
-        if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise ServiceUnreachable(self.url, "its answers are compressed, although plain ones are asked for")
-        body = bytearray()
-        async for part in response.aiter_raw():
-            body += part
-            if len(body) > MAX_ANSWER_BYTES:
-                raise AnswerTooLarge(self.url, f"an answer is larger than {MAX_ANSWER_BYTES} bytes")
-        if body.count(b",") >= MAX_ANSWER_VALUES:
-            raise AnswerTooLarge(self.url, f"an answer has more than {MAX_ANSWER_VALUES} values")
-        return bytes(body)
-
-    def _failure(self, method: str, error: httpx.RequestError) -> ServiceUnreachable:
-        if not isinstance(error, httpx.TimeoutException):
-            return ServiceUnreachable(self.url, str(error) or type(error).__name__)
-        # Other timeouts say nothing about the check, which may not even have arrived.
-        is_too_slow = isinstance(error, httpx.ReadTimeout) and method == "POST" and self._has_answered
-        return (AnswerTooSlow if is_too_slow else ServiceUnreachable)(
-            self.url, f"no answer within {self._timeout_ms} ms"
-        )
-
-    def _build_refusal(self, answer: _HttpAnswer) -> RequestRefused | ServiceUnreachable:
+    def _build_refusal(self, answer: HttpAnswer) -> RequestRefused | ServiceUnreachable:
         try:
             fault = msgspec.json.decode(answer.body, type=_Fault)
-        except _UNREADABLE:
+        except UNREADABLE:
             return self._stranger(answer)
         request_id = answer.headers.get("Warrant-Request-Id")
         return RequestRefused(answer.status, fault.code, fault.message, fault.parameter, request_id)
 
-    def _stranger(self, answer: _HttpAnswer) -> ServiceUnreachable:
+    def _stranger(self, answer: HttpAnswer) -> ServiceUnreachable:
         return ServiceUnreachable(self.url, f"what answers there, with status {answer.status}, is no Warrant server")
-
-
-def _is_passing(method: str, status: int) -> bool:
-    """Returns whether another try may succeed."""
-    return status in (429, 502, 503) or (status >= 500 and method == "GET")
-
-
-def read_retry_delay(headers: httpx.Headers) -> float:
-    """Returns the delay of the header Retry-After in seconds, at most LONGEST_BREAK_SECONDS; 0 if the server did not
-    state one."""
-    text = headers.get("Retry-After", "")
-    return min(float(text), LONGEST_BREAK_SECONDS) if re.fullmatch(r"[0-9]{1,9}", text) else 0.0
 
 
 def _smaller(page_size: int, error: RequestRefused | AnswerTooLarge) -> int | None:
