@@ -43,6 +43,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "engine.testing",
         "engine.text",
         "engine.nesting",
+        "engine.rules",
         "engine.warrants.notation",
         "errors",
         "terminal",

@@ -19,7 +19,7 @@ from magistrate.errors import InvalidParameter, MissingParameter
 
 MAX_NAME_LENGTH = 64
 """Limits the characters in the name of an object type or of a relation."""
-KEYWORDS = frozenset(RULE_OPERATORS)
+KEYWORDS = RULE_OPERATORS.keys()
 """Lists what `inheritIf` accepts besides a relation; no relation can have one of these names."""
 
 NAME_MESSAGE = "can only contain lower-case alphanumeric characters and/or '-' and '_'"

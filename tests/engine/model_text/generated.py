@@ -5,6 +5,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.text.document import PARAMETER_TYPES, ModelDocument, RelationDeclaration, RuleClause
 from magistrate.engine.text.json_documents import ModelBody, PolicyBody, RuleBody, TypeBody
 from magistrate.engine.text.rendering import render_clause
@@ -72,7 +73,7 @@ def rules() -> st.SearchStrategy[RuleBody]:
         st.just(RuleBody(inherit_if="self")),
         st.just(RuleBody()),
     )
-    keywords = st.sampled_from(["anyOf", "allOf", "noneOf"])
+    keywords = st.sampled_from([*RULE_OPERATORS])
     return st.recursive(
         leaves,
         lambda inner: st.builds(RuleBody, inherit_if=keywords, rules=st.lists(inner, min_size=1, max_size=4)),

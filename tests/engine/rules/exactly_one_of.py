@@ -62,9 +62,9 @@ class ExactlyOneOf(RuleOperator):
         holding = [place for place, value in enumerate(values) if value is TRUE]
         return holding if len(holding) > 1 else range(len(values))
 
-    def require(self, holds: bool) -> Sequence[Requirement]:
+    @staticmethod
+    def require(holds: bool, count: int) -> Sequence[Requirement]:
         USES["require"] += 1
-        count = len(self.rules)
         if holds:
             return [Requirement(1, count - 1)]
         return [Requirement(2, 0), Requirement(0, count)] if count > 1 else [Requirement(0, 1)]

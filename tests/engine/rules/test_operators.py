@@ -5,12 +5,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
+from magistrate.cli.models.object_types import describe_relations, describe_rule
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
@@ -21,13 +24,19 @@ from magistrate.engine.rules.any_of import AnyOf
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.text.json_documents import read_body, read_members, render_body
+from magistrate.engine.text.lint import lint_text
+from magistrate.engine.text.parser import parse_model
+from magistrate.engine.text.rendering import format_model, render_model
 from magistrate.engine.warrants.warrant import Warrant
 from tests.engine.rules.exactly_one_of import USES, ExactlyOneOf, registered
+from tests.fga.requests import check
 from tests.generated_docs import ROOT
 from tests.memory_source import evaluated, explained, found, model_of
 from tests.properties.graphs import decided
 from tests.properties.models import Types, oracle_value
-from tests.scenario_files import stored_warrant
+from tests.running import Client
+from tests.scenario_files import stored_warrant, warrant_body
 
 VALUES = (FALSE, UNKNOWN, UNDEFINED, TRUE)
 DECIDED = (FALSE, TRUE)
@@ -124,12 +133,31 @@ def test_it_combines_sets_as_it_combines_the_values_of_each_id(operator: type[Ru
 @operators
 def test_what_it_requires_is_enough_and_nothing_else_is(operator: type[RuleOperator]) -> None:
     for size in SIZES:
-        rule = of_size(operator, size)
         for holds, values in product((True, False), product(VALUES, repeat=size)):
             is_met = any(
-                values.count(TRUE) >= one.holding and values.count(FALSE) >= one.failing for one in rule.require(holds)
+                values.count(TRUE) >= one.holding and values.count(FALSE) >= one.failing
+                for one in operator.require(holds, size)
             )
             assert is_met == (operator.combine(values) is (TRUE if holds else FALSE)), (holds, values)
+
+
+@operators
+def test_if_it_is_associative_rules_of_the_same_operator_count_as_its_own(operator: type[RuleOperator]) -> None:
+    pairs = [
+        (operator.combine([operator.combine(inner), *outer]), operator.combine([*inner, *outer]))
+        for size in SIZES
+        for inner in product(VALUES, repeat=size)
+        for outer in product(VALUES, repeat=1)
+    ]
+
+    assert operator.is_associative == all(nested is flat for nested, flat in pairs)
+
+
+@operators
+def test_it_is_a_union_if_each_rule_alone_is_enough(operator: type[RuleOperator]) -> None:
+    alone = all(operator.combine((*before, TRUE)) is TRUE for size in SIZES for before in product(VALUES, repeat=size))
+
+    assert operator.is_union() == alone
 
 
 @operators
@@ -290,7 +318,7 @@ def test_somebody_who_has_two_of_the_relations_has_neither_by_it_however_that_is
         model = model_of(types, stored)
         nodes, _ = evaluated(model, stored, checks)
         graph = Graph(model, Revision(1), 1_000_000)
-        walked = [decided(graph, stored, check) for check in checks]
+        walked = [decided(graph, stored, one) for one in checks]
         listed = found(model, stored, [plan], SubjectsQuery(plan, (member,), (TypeName("user"),), False), {}).rows
         objects = [
             found(model, stored, [plan], ObjectsQuery(ObjectRef(*one), (member,), None, False), {}).rows
@@ -304,3 +332,81 @@ def test_somebody_who_has_two_of_the_relations_has_neither_by_it_however_that_is
     assert [len(rows) for rows in objects] == [0, 1, 0]
     suggested = [([names.render() for names, _ in one.create], one.delete) for one in explanation.suggestions]
     assert suggested == [([], [stored[0]]), ([], [stored[1]]), (["plan:1#member@user:ann"], [])]
+
+
+TEXT = """version 1.0
+
+type user
+
+type plan
+    relation paid [user]
+    relation trial [user]
+
+    relation member []
+    inherit member if
+        exactly_one_of
+            relation paid
+            exactly_one_of
+                relation paid
+                relation trial
+"""
+PARTS_OF_MEMBER = [
+    {"inheritIf": "paid"},
+    {"inheritIf": "exactlyOneOf", "rules": [{"inheritIf": "paid"}, {"inheritIf": "trial"}]},
+]
+MEMBER: dict[str, Any] = {"inheritIf": "exactlyOneOf", "rules": PARTS_OF_MEMBER}
+
+
+def test_it_is_written_in_texts_and_in_json() -> None:
+    with registered():
+        parsed = parse_model(TEXT)
+        body = render_body(parsed.document)
+        document, faults = read_body(read_members(msgspec.to_builtins(body)), lambda path: (0, 0))
+
+        assert [*parsed.faults, *faults, *lint_text(parsed)] == []
+        assert msgspec.to_builtins(body.object_types[1].relations["member"]) == MEMBER
+        assert render_model(document) == format_model(parsed) == TEXT
+
+
+def test_texts_and_json_do_not_know_it_unless_it_is_registered() -> None:
+    assert [fault.code for fault in parse_model(TEXT).faults][:1] == ["unknown_keyword"]
+
+
+@pytest.mark.parametrize(
+    ("brackets", "code"), [("[]", "unobtainable_relation"), ("[user]", "repeated_rule")], ids=["never", "twice"]
+)
+def test_lint_knows_when_it_never_holds_and_what_is_repeated_in_it(brackets: str, code: str) -> None:
+    rules = "        exactly_one_of\n            relation a\n            relation a\n"
+    text = f"version 1.0\n\ntype user\n\ntype plan\n    relation a {brackets}\n    relation b []\n\n    inherit b if\n"
+
+    with registered():
+        assert code in [fault.code for fault in lint_text(parse_model(text + rules))]
+
+
+def test_the_command_line_describes_it() -> None:
+    with registered():
+        assert describe_rule(MEMBER) == "exactlyOneOf(paid, exactlyOneOf(paid, trial))"
+        assert [row[-1] for row in describe_relations({"member": MEMBER})] == [describe_rule(MEMBER)]
+
+
+OTHER = {"type": "other", "relations": {"member": {"inherit_if": "exactlyOneOf", "rules": [{"inherit_if": "paid"}]}}}
+
+
+def test_it_is_stored_and_checked_and_cannot_be_said_in_fga_v1(client: Client) -> None:
+    with registered():
+        plan = {"type": "plan", "relations": {"paid": {}, "trial": {}, "member": MEMBER}}
+        client.put("/v2/object-types", json=[plan]).raise_for_status()
+        warrants = [warrant_body(f"plan:1#{one}@user:ann") for one in ("paid", "trial")]
+        client.post("/v2/warrants", json=warrants).raise_for_status()
+        stored = client.get("/v2/object-types/plan").json()["relations"]["member"]
+        checked = check(client, "plan:1#member@user:ann")
+        read = client.get("/fga/v1/resource-types/plan")
+        written = client.post("/fga/v1/resource-types", json=OTHER)
+        other = client.get("/v2/object-types/other")
+        client.delete("/v2/object-types/plan").raise_for_status()
+
+    assert stored == MEMBER
+    assert checked["result"] == "authorized"
+    assert (read.status_code, written.status_code, other.status_code) == (400, 400, 404)
+    assert "exactlyOneOf, which /fga/v1 cannot say" in read.json()["message"]
+    assert "/fga/v1 cannot say exactlyOneOf" in written.json()["message"]

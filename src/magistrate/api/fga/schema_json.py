@@ -11,15 +11,12 @@ import msgspec
 
 from magistrate.api.fga.names import rename_in_error
 from magistrate.engine.nesting import fold
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.text.document import ModelDocument, NameAt, RelationDeclaration, TypeDeclaration
 from magistrate.engine.text.json_documents import ModelMembers, PolicyBody, RuleBody, TypeBody, read_body
-from magistrate.errors import InvalidParameter, MissingParameter
+from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 
 LANGUAGE = "expr"
-
-GROUPS = {"any_of": "anyOf", "all_of": "allOf", "none_of": "noneOf"}
-"""Maps the operators of rules to those of v2."""
-_FGA_GROUPS = {operator: name for name, operator in GROUPS.items()}
 
 
 class FgaRuleDefinition(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
@@ -127,12 +124,29 @@ def _convert_relation(one: FgaRelationDefinition, names: Container[str]) -> Rule
 
 
 def _convert_rule(names: Container[str], rule: FgaRuleDefinition, rules: Sequence[RuleBody]) -> RuleBody:
-    inherit_if = None if rule.inherit_if is None else GROUPS.get(rule.inherit_if, rule.inherit_if)
+    inherit_if = None if rule.inherit_if is None else _read_operator(rule.inherit_if)
     # The API of Warrant has relations with these names: without rules, they are no groups.
     if rule.rules is None and (rule.inherit_if in names or rule.with_relation is not None):
         inherit_if = rule.inherit_if
     inner: list[RuleBody | None] | None = None if rule.rules is None else [*rules]
     return RuleBody(inherit_if, rule.for_all, rule.of_type, rule.with_relation, inner, rule.policy)
+
+
+def _read_operator(name: str) -> str:
+    """Returns the operator of v2 that a name means here; the name itself if it is that of a relation. Raises
+    InvalidParameter for an operator that cannot be said."""
+    if name in RULE_OPERATORS and RULE_OPERATORS[name].words.fga is None:
+        raise InvalidParameter("inherit_if", f"/fga/v1 cannot say {name}; write the model at /v2/model")
+    return next((keyword for keyword, operator in RULE_OPERATORS.items() if operator.words.fga == name), name)
+
+
+def _render_operator(keyword: str) -> str:
+    """Returns the name of an operator here, or the keyword itself if it is the name of a relation. Raises
+    InvalidRequest for an operator that cannot be said."""
+    operator = RULE_OPERATORS.get(keyword)
+    if operator is not None and operator.words.fga is None:
+        raise InvalidRequest(f"the model has a rule with {keyword}, which /fga/v1 cannot say; read it at /v2/model")
+    return keyword if operator is None or operator.words.fga is None else operator.words.fga
 
 
 def _convert_policy(body: FgaPolicyBody, path: str) -> PolicyBody:
@@ -172,6 +186,6 @@ def _list_rules(rule: RuleBody | None) -> Sequence[RuleBody | None]:
 def _render_rule(rule: RuleBody | None, rules: Sequence[FgaRuleDefinition]) -> FgaRuleDefinition:
     if rule is None:
         return FgaRuleDefinition()
-    inherit_if = None if rule.inherit_if is None else _FGA_GROUPS.get(rule.inherit_if, rule.inherit_if)
+    inherit_if = None if rule.inherit_if is None else _render_operator(rule.inherit_if)
     inner = None if rule.rules is None else [*rules]
     return FgaRuleDefinition(inherit_if, rule.of_type, rule.with_relation, inner, rule.for_all, rule.policy)

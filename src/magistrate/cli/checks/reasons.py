@@ -7,6 +7,7 @@ from typing import Any
 
 from magistrate.cli.output import align_columns, render_object, render_subject, render_warrant
 from magistrate.engine.nesting import fold
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.warrants.notation import read_written
 from magistrate.terminal import printable
 
@@ -119,19 +120,26 @@ def _describe_failure(root: Node, suggestions: Sequence[Suggestion]) -> Iterator
         if child is None or "rule" not in child:
             break
         node = child
-        if node["rule"] == "noneOf":
+        if _excludes(node):
             yield from _describe_exclusion(node, relation)
             return
-        children = node.get("children", [])
+        children, operator = node.get("children", []), RULE_OPERATORS.get(node["rule"])
+        requires = "" if operator is not None and not operator.is_monotone else f", as {relation} requires"
         for one in children:
             if one["holds"] is True and _reasons(one):
-                yield f"{_sentence(one)}, as {relation} requires:"
+                yield f"{_sentence(one)}{requires}:"
                 yield from _indent(_reasons(one))
         node = next((one for one in children if one["holds"] is not True), node)
-        if "rule" in node and node["rule"] == "noneOf":
+        if "rule" in node and _excludes(node):
             yield from _describe_exclusion(node, relation)
             return
     yield from _describe_shortfall(node, suggestions)
+
+
+def _excludes(node: Node) -> bool:
+    """Returns whether the node is a rule that does not hold because others do."""
+    operator = RULE_OPERATORS.get(node["rule"])
+    return operator is not None and operator.is_antitone
 
 
 def _describe_exclusion(node: Node, relation: str) -> Iterator[str]:

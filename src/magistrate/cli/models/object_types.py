@@ -11,6 +11,7 @@ from magistrate.cli.models.whole_models import write_into_model
 from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_outcomes, print_table
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
 from magistrate.engine.nesting import fold
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -23,10 +24,6 @@ RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules", "forAll", "polic
 
 ADDITIONS = ("allowedTypes", "description", "descriptions")
 """Names the members that clients of the Warrant API do not know."""
-
-_COMBINED = {"anyOf": (" or ", ""), "allOf": (" and ", ""), "noneOf": (" and ", "not ")}
-"""Maps a combination to the words between its rules and the words before each of them. Others, which the service may
-know, are described as `keyword(rule, rule)`."""
 
 HOW = 'write {"type": "document", "relations": {"viewer": {}}}, an array of such, or {"document": {"viewer": {}}}'
 
@@ -95,7 +92,7 @@ def _missing_member(rule: Definition) -> str | None:
         return None if rule["policy"] else "policy"
     if "forAll" in rule:
         return next((member for member in ("forAll", "ofType", "withRelation") if not rule.get(member)), None)
-    if rule.get("inheritIf") in _COMBINED:
+    if rule.get("inheritIf") in RULE_OPERATORS:
         return None if rule.get("rules") else "rules"
     for member, other in (("inheritIf", "rules"), ("ofType", "withRelation"), ("withRelation", "ofType")):
         if not rule.get(member) and rule.get(other):
@@ -117,7 +114,8 @@ def describe_relations(
     """Yields the rows of a table: the relation, the subjects that warrants may name if any relation limits them, and a
     line for each rule that it can be inherited by."""
     for name, rule in relations.items():
-        branches = rule["rules"] if rule.get("inheritIf") == "anyOf" else [rule]
+        operator = RULE_OPERATORS.get(rule.get("inheritIf", ""))
+        branches = rule["rules"] if operator is not None and operator.is_union() else [rule]
         for number, branch in enumerate(branches):
             subjects = [] if not allowed else [", ".join(allowed[name]) or "none" if name in allowed else "all"]
             names = [name, *subjects]
@@ -137,11 +135,8 @@ def _parts(rule: Definition | None) -> Sequence[Definition | None]:
 def _describe_rule(rule: Definition | None, described_rules: Sequence[str]) -> str:
     """Describes a rule in words, given the descriptions of its parts."""
     match rule:
-        case {"inheritIf": keyword, "rules": _} if keyword in _COMBINED:
-            separator, before = _COMBINED[keyword]
-            return separator.join(before + _describe_branch(description) for description in described_rules)
         case {"inheritIf": keyword, "rules": _}:
-            return f"{keyword}({', '.join(description or 'nobody' for description in described_rules)})"
+            return _describe_operator(keyword, described_rules)
         case {"policy": name}:
             return f"policy {name}"
         case {"forAll": relation, "ofType": of_type, "withRelation": link}:
@@ -151,6 +146,15 @@ def _describe_rule(rule: Definition | None, described_rules: Sequence[str]) -> s
         case {"inheritIf": relation}:
             return str(relation)
     return ""
+
+
+def _describe_operator(keyword: str, described_rules: Sequence[str]) -> str:
+    """Describes a rule over rules, also with an operator that only the service may know."""
+    operator = RULE_OPERATORS.get(keyword)
+    if operator is None or operator.words.between is None:
+        return f"{keyword}({', '.join(description or 'nobody' for description in described_rules)})"
+    before = operator.words.before
+    return operator.words.between.join(before + _describe_branch(description) for description in described_rules)
 
 
 def _describe_branch(description: str) -> str:

@@ -204,7 +204,7 @@ class RepairCollector:
         if isinstance(plan, Operation) and plan.links:
             return [_Goal(edge.child, goal.holds)]
         if isinstance(plan, Operation):
-            requirements = plan.rule.require(goal.holds)
+            requirements = plan.rule.require(goal.holds, len(goal.node.edges))
             needed = {True: any(one.holding for one in requirements), False: any(one.failing for one in requirements)}
             return [_Goal(edge.child, holds) for holds, is_needed in needed.items() if is_needed]
         if not goal.holds and (edge.limit is FALSE or edge.child.value in (FALSE, None)):
@@ -308,7 +308,7 @@ class RepairCollector:
         if condition is not None:
             return self._of_policies.get((condition.number, goal.holds), [])
         if isinstance(plan, Operation):
-            each = [self._meet(requirement, node) for requirement in plan.rule.require(goal.holds)]
+            each = [self._meet(requirement, node) for requirement in plan.rule.require(goal.holds, len(node.edges))]
             return each[0] if len(each) == 1 else self._keep_smallest(chain.from_iterable(each))
         return self._allow(node, plan) if goal.holds else self._exclude(node, plan)
 

@@ -43,6 +43,11 @@ RULE_OPERATORS = build_registry((AnyOf, AllOf, NoneOf))
 it needs them, so that one that is added later counts everywhere."""
 
 
+def find_operator(word: str) -> type[RuleOperator] | None:
+    """Returns the operator that this word names in texts of models, or None."""
+    return next((operator for operator in RULE_OPERATORS.values() if operator.words.text == word), None)
+
+
 def render_rule(rule: Rule) -> RuleDefinition:
     """Returns the rule as JSON, as `read_rule` reads it."""
     definition: RuleDefinition = fold(rule, lambda one: one.rules, lambda one, definitions: one.render(definitions))

@@ -21,6 +21,7 @@ class AllOf(RuleOperator):
     decisive: ClassVar[Truth] = FALSE
     is_monotone: ClassVar[bool] = True
     is_antitone: ClassVar[bool] = False
+    is_associative: ClassVar[bool] = True
 
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
@@ -37,5 +38,6 @@ class AllOf(RuleOperator):
         """Returns every place: all rules are needed, and of a denial people want to see which do hold."""
         return range(len(values))
 
-    def require(self, holds: bool) -> Sequence[Requirement]:
-        return [Requirement(len(self.rules), 0) if holds else Requirement(0, 1)]
+    @staticmethod
+    def require(holds: bool, count: int) -> Sequence[Requirement]:
+        return [Requirement(count, 0) if holds else Requirement(0, 1)]

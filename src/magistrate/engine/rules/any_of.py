@@ -21,6 +21,7 @@ class AnyOf(RuleOperator):
     decisive: ClassVar[Truth] = TRUE
     is_monotone: ClassVar[bool] = True
     is_antitone: ClassVar[bool] = False
+    is_associative: ClassVar[bool] = True
 
     @staticmethod
     def combine(values: Iterable[Truth]) -> Truth:
@@ -38,8 +39,9 @@ class AnyOf(RuleOperator):
         holding = self.reasons(values)
         return holding[:1] or range(len(values))
 
-    def require(self, holds: bool) -> Sequence[Requirement]:
-        return [Requirement(1, 0) if holds else Requirement(0, len(self.rules))]
+    @staticmethod
+    def require(holds: bool, count: int) -> Sequence[Requirement]:
+        return [Requirement(1, 0) if holds else Requirement(0, count)]
 
     def join(self, branches: BranchCollector) -> None:
         """Adds its rules, which are alternatives themselves, so that nothing of the rule itself is left to be

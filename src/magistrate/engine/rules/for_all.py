@@ -83,7 +83,7 @@ class ForAll:
         """Returns the objects on which the relation does not hold; every place if it holds on all."""
         return [place for place, value in enumerate(values) if value is not TRUE] or range(len(values))
 
-    def require(self, holds: bool) -> Sequence[Requirement]:
+    def require(self, holds: bool, count: int) -> Sequence[Requirement]:
         """Returns nothing: its operands are links, which change, too (explanation/repairs.py)."""
         return ()
 

@@ -83,7 +83,7 @@ class LeafRule:
     def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
         return ()
 
-    def require(self, holds: bool) -> Sequence[Requirement]:
+    def require(self, holds: bool, count: int) -> Sequence[Requirement]:
         return ()
 
     def dependency(self) -> None:

@@ -50,5 +50,6 @@ class NoneOf(RuleOperator):
                 return places
         return range(len(values))
 
-    def require(self, holds: bool) -> Sequence[Requirement]:
-        return [Requirement(0, len(self.rules)) if holds else Requirement(1, 0)]
+    @staticmethod
+    def require(holds: bool, count: int) -> Sequence[Requirement]:
+        return [Requirement(0, count) if holds else Requirement(1, 0)]

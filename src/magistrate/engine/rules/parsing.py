@@ -16,9 +16,6 @@ from magistrate.engine.rules.self_rule import SelfRule
 from magistrate.engine.terms import policy_name, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 
-INHERIT_IF_MESSAGE = f"can only be {', '.join(map(repr, RULE_OPERATORS))}, or a valid relation name"
-
-
 _FOR_ALL = "forAll"
 _POLICY = "policy"
 
@@ -94,4 +91,5 @@ def _condition(text: str) -> RelationName:
     try:
         return relation_name(text, "inheritIf")
     except InvalidParameter:
-        raise InvalidParameter("inheritIf", INHERIT_IF_MESSAGE) from None
+        keywords = ", ".join(map(repr, RULE_OPERATORS))
+        raise InvalidParameter("inheritIf", f"can only be {keywords}, or a valid relation name") from None

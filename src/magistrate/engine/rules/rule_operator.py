@@ -34,6 +34,8 @@ class RuleOperator:
     which rules hold. A combination that is not monotone is decided after all of its rules."""
     is_antitone: ClassVar[bool]
     """Tells whether a rule that gains value never makes the combination gain any, as with noneOf."""
+    is_associative: ClassVar[bool] = False
+    """Tells whether the rules of the same operator within it count as its own."""
 
     rules: tuple[Rule, ...]
     size: int = field(init=False, compare=False, repr=False)
@@ -111,9 +113,15 @@ class RuleOperator:
         should read them: those that gave it this value, and those without which it cannot be understood. `values` is
         like that of `reasons`."""
 
+    @staticmethod
     @abstractmethod
-    def require(self, holds: bool) -> Sequence[Requirement]:
-        """Returns what makes the combination TRUE, or FALSE: any one of these is enough."""
+    def require(holds: bool, count: int) -> Sequence[Requirement]:
+        """Returns what makes a combination of so many rules TRUE, or FALSE: any one of these is enough."""
+
+    @classmethod
+    def is_union(cls) -> bool:
+        """Returns whether each of its rules alone is enough, so that they are alternatives."""
+        return Requirement(1, 0) in cls.require(True, 2)
 
     def describe(self) -> str:
         return self.keyword

@@ -16,6 +16,7 @@ from magistrate.engine.text.document import (
 from magistrate.engine.text.faults import StatementRefusal
 from magistrate.engine.text.statements import (
     LineReader,
+    join_words,
     read_allowed,
     read_parameters,
     read_policy_name,
@@ -137,7 +138,7 @@ class Declarations:
         name = read_relation_name(reader)
         if name.text in of_type.inherits:
             first = of_type.inherits[name.text][0].line
-            message = f"relation {name.text} has two rules, the first in line {first}; join them with any_of or all_of"
+            message = f"relation {name.text} has two rules, the first in line {first}; join them with {join_words()}"
             self.report(StatementRefusal("repeated_declaration", message, name.column))
         else:
             of_type.inherits[name.text] = (name, rules)

@@ -5,7 +5,7 @@ messages. Comments are kept by the lines of a text (lines.py), not here.
 """
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from magistrate.errors import InvalidParameter
 
@@ -13,10 +13,8 @@ VERSIONS = ("0.1", "0.2", "0.3", "1.0")
 """Lists the versions of the language, the oldest first (docs/models.md#versions)."""
 NEWEST_VERSION = VERSIONS[-1]
 
-RuleKind = Literal["computed", "arrow", "for_all", "self", "nobody", "policy", "any_of", "all_of", "none_of"]
-
-GROUPS: dict[str, str] = {"any_of": "anyOf", "all_of": "allOf", "none_of": "noneOf"}
-"""Maps the words that begin a group of rules to the operators of JSON."""
+RuleKind = str
+"""Is computed, arrow, for_all, self, nobody or policy; for a group, the word of its operator in texts."""
 
 PARAMETER_TYPES = ("string", "integer", "boolean", "float", "array", "map")
 """Lists the types that a parameter of a policy can have."""

@@ -11,11 +11,12 @@ from magistrate.engine.model.object_types import ObjectType, SourceDefinition, T
 from magistrate.engine.names import suggest_name
 from magistrate.engine.nesting import fold
 from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
+from magistrate.engine.rules import RULE_OPERATORS, find_operator
+from magistrate.engine.rules.any_of import AnyOf
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import policy_name, relation_name, type_name
 from magistrate.engine.text.declarations import MAX_DESCRIPTION_LENGTH
 from magistrate.engine.text.document import (
-    GROUPS,
     PARAMETER_TYPES,
     AllowedClause,
     ModelDocument,
@@ -23,7 +24,6 @@ from magistrate.engine.text.document import (
     PolicyDeclaration,
     RelationDeclaration,
     RuleClause,
-    RuleKind,
     TypeDeclaration,
     exact_document,
 )
@@ -206,7 +206,7 @@ def _render_clause(rule: RuleClause, rules: Sequence[RuleBody]) -> RuleBody:
             return RuleBody(inherit_if=names[0], of_type=names[2], with_relation=names[1])
         case "arrow":
             arrows = [RuleBody(inherit_if=names[0], of_type=one, with_relation=names[1]) for one in names[2:]]
-            return RuleBody(inherit_if="anyOf", rules=[*arrows])
+            return RuleBody(inherit_if=AnyOf.keyword, rules=[*arrows])
         case "for_all":
             return RuleBody(for_all=names[0], of_type=names[2], with_relation=names[1])
         case "policy":
@@ -216,7 +216,9 @@ def _render_clause(rule: RuleClause, rules: Sequence[RuleBody]) -> RuleBody:
         case "nobody":
             return RuleBody()
         case _:
-            return RuleBody(inherit_if=GROUPS[rule.kind], rules=[*rules])
+            operator = find_operator(rule.kind)
+            assert operator is not None
+            return RuleBody(inherit_if=operator.keyword, rules=[*rules])
 
 
 T = TypeVar("T")
@@ -225,7 +227,6 @@ Locate = Callable[[str], tuple[int, int]]
 
 _ALLOWED = re.compile(r"([a-z0-9_-]{1,64})(:\*)?(?:#([A-Za-z0-9_-]{1,64}))?")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KINDS: Mapping[str, RuleKind] = {"anyOf": "any_of", "allOf": "all_of", "noneOf": "none_of"}
 
 
 def read_body(members: ModelMembers, locate: Locate) -> tuple[ModelDocument, list[InvalidParameter]]:
@@ -329,7 +330,7 @@ def _list_rules(body: RuleBody | None, path: str) -> Sequence[RuleBody | None]:
         raise InvalidParameter(path, "a rule has one of the members inheritIf, forAll and policy")
     if body.rules is not None and not body.rules:
         raise InvalidParameter(f"{path}.rules", "must be greater than or equal to 1")
-    if body.inherit_if not in _KINDS:
+    if body.inherit_if not in RULE_OPERATORS:
         return ()
     if body.rules is None:
         raise MissingParameter(f"{path}.rules")
@@ -348,8 +349,8 @@ def _read_clause(body: RuleBody | None, rules: Sequence[RuleClause], path: str, 
         if body.rules is not None or body.of_type or body.with_relation:
             raise MissingParameter(f"{path}.inheritIf")
         return RuleClause("nobody")
-    if body.inherit_if in _KINDS:
-        return _join_arrows(RuleClause(_KINDS[body.inherit_if], rules=[*rules]))
+    if body.inherit_if in RULE_OPERATORS:
+        return _join_arrows(RuleClause(RULE_OPERATORS[body.inherit_if].words.text, rules=[*rules]))
     if body.of_type or body.with_relation:
         return RuleClause("arrow", _read_link(body.inherit_if, body, path, "inheritIf"))
     if body.inherit_if == SELF and not has_self:
@@ -368,7 +369,7 @@ def _read_link(relation: str, body: RuleBody, path: str, member: str) -> tuple[N
 def _join_arrows(group: RuleClause) -> RuleClause:
     """Returns a group, or if it says the same, one arrow with several types: JSON has a rule for each type."""
     first = group.rules[0]
-    if group.kind != "any_of" or len(group.rules) < 2 or any(len(one.names) != 3 for one in group.rules):
+    if group.kind != AnyOf.words.text or len(group.rules) < 2 or any(len(one.names) != 3 for one in group.rules):
         return group
     links = {(one.kind, one.relation.text, one.link.text) for one in group.rules}
     types = {one.types[0].text: one.types[0] for one in group.rules}

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from magistrate.engine.names import nearest_name
 from magistrate.engine.nesting import fold
+from magistrate.engine.rules import find_operator
 from magistrate.engine.text.document import (
-    GROUPS,
     NEWEST_VERSION,
     ModelDocument,
     NameAt,
@@ -80,15 +80,15 @@ class Obtainable:
         waiting = [(relation.rule, top)] if relation.rule is not None else []
         while waiting:
             rule, above = waiting.pop()
-            node = self._add_rule(declared, rule, above)
-            if rule.kind in ("any_of", "all_of"):
-                waiting += [(inner, node) for inner in rule.rules]
+            operator = find_operator(rule.kind)
+            if operator is None:
+                self._add_leaf_rule(declared, rule, above)
+                continue
+            needs = min(one.holding for one in operator.require(True, len(rule.rules)))
+            node = self._add_node(above, needs)
+            waiting += [(inner, node) for inner in rule.rules] if needs else []
 
-    def _add_rule(self, declared: TypeDeclaration, rule: RuleClause, above: int) -> int:
-        if rule.kind == "any_of":
-            return self._add_node(above, 1)
-        if rule.kind == "all_of":
-            return self._add_node(above, len(rule.rules))
+    def _add_leaf_rule(self, declared: TypeDeclaration, rule: RuleClause, above: int) -> None:
         if rule.kind == "computed":
             self._add_leaf(above, declared.name.text, rule.relation.text)
         elif rule.kind in ("arrow", "for_all"):
@@ -97,7 +97,6 @@ class Obtainable:
                     self._add_leaf(above, of_type.text, rule.relation.text)
         elif rule.kind != "nobody":
             self._add_node(above, 0)
-        return above
 
     def _propagate(self) -> None:
         while self._possible:
@@ -129,17 +128,19 @@ def find_repeated_rules(rule: RuleClause, relation: str) -> Iterator[tuple[RuleC
     above_all = {id(rule)}
     while waiting:
         one, seen = waiting.pop()
+        operator = find_operator(one.kind)
+        is_union, is_associative = (operator.is_union(), operator.is_associative) if operator else (False, False)
         if id(one) in above_all and (one.kind, tuple(name.text for name in one.names)) == own:
             yield one, None
         for inner in reversed(one.rules):
-            if inner.kind == one.kind and inner.kind != "none_of":
+            if inner.kind == one.kind and is_associative:
                 waiting.append((inner, seen))
             else:
                 waiting.append((inner, {}))
-            if one.kind == "any_of" and id(one) in above_all:
+            if is_union and id(one) in above_all:
                 above_all.add(id(inner))
         for inner in one.rules:
-            if inner.kind == one.kind and inner.kind != "none_of":
+            if inner.kind == one.kind and is_associative:
                 continue
             first = seen.setdefault(numbers[id(inner)], inner)
             if first is not inner:
@@ -153,7 +154,7 @@ def _number_rules(rule: RuleClause) -> dict[int, int]:
 
     def number(one: RuleClause, inner: list[int]) -> int:
         names = tuple(name.text for name in one.names)
-        content: Content = (one.kind, names, tuple(sorted(inner)) if one.kind in GROUPS else ())
+        content: Content = (one.kind, names, tuple(sorted(inner)))
         numbers[id(one)] = by_content.setdefault(content, len(by_content))
         return numbers[id(one)]
 

@@ -5,17 +5,18 @@ one mistake is reported once. See docs/decisions/0053 why this is no generated p
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from magistrate.engine.names import nearest_name
+from magistrate.engine.rules import find_operator
 from magistrate.engine.text.declarations import Declarations, ReportFault
-from magistrate.engine.text.document import GROUPS, ModelDocument, NameAt, RuleClause, TypeDeclaration
+from magistrate.engine.text.document import ModelDocument, NameAt, RuleClause, TypeDeclaration
 from magistrate.engine.text.expressions import find_end, read_expression
 from magistrate.engine.text.faults import MAX_FAULTS, ModelFault, StatementRefusal
-from magistrate.engine.text.statements import RULE_WORDS, LineReader, read_rule
+from magistrate.engine.text.statements import LineReader, join_words, list_rule_words, read_rule
 
 MAX_NESTING = 200
 """Limits the blocks in each other."""
@@ -85,18 +86,18 @@ class BlockStack:
 
     def read(self, block: Block, indent: str, reader: LineReader) -> None:
         """Reads a statement in a block. Raises StatementRefusal."""
-        word = reader.token
-        if word in _STATEMENTS[block.kind]:
-            _STATEMENTS[block.kind][word](self, block, indent, reader)
-        elif word in _PLACES:
-            self._read_misplaced(word, block, indent, reader)
+        word, statements = reader.token, _list_statements(block.kind)
+        if word in statements:
+            statements[word](self, block, indent, reader)
+        elif (place := _find_place(word)) is not None:
+            self._read_misplaced(place, block, indent, reader)
         else:
             self._read_misspelled(block, indent, reader)
 
     def _read_misspelled(self, block: Block, indent: str, reader: LineReader) -> None:
         """Reports a word that no statement begins with, and reads the statement as if it began with the most similar
         word, so that what stands below it is not misunderstood."""
-        words = _STATEMENTS[block.kind]
+        words = _list_statements(block.kind)
         meant = _FOREIGN_WORDS.get(reader.token, "")
         meant = meant if meant in words else nearest_name(reader.token, words)
         message = f"expected {', '.join(words)}, found {reader.next_token}"
@@ -109,9 +110,10 @@ class BlockStack:
             with suppress(StatementRefusal):  # one fault for a statement is enough
                 words[meant](self, block, indent, reader)
 
-    def _read_misplaced(self, word: str, block: Block, indent: str, reader: LineReader) -> None:
+    def _read_misplaced(self, place: BlockKind, block: Block, indent: str, reader: LineReader) -> None:
         """Reports a statement that stands in a block where it has no meaning, and reads it where it has one."""
-        kind: BlockKind = "rules" if word == "policy" and "(" not in reader.remaining else _PLACES[word]
+        word = reader.token
+        kind: BlockKind = "rules" if word == "policy" and "(" not in reader.remaining else place
         if kind == "model":
             message = f"{word} must begin at the left margin"
             home: Block | None = self._blocks[0]
@@ -121,7 +123,7 @@ class BlockStack:
         else:
             message = f"the rule {word} must stand below `inherit … if`, indented deeper"
             home = None
-            if word in GROUPS:  # what stands below it belongs to it
+            if find_operator(word) is not None:  # what stands below it belongs to it
                 begin = NameAt(word, reader.line, reader.column)
                 self._open(Block("rules", indent, block.level + 1, begin, declared=block.declared, is_faulty=True))
         self._declarations.report(reader.refuse("misplaced_statement", message), reader.line)
@@ -175,7 +177,7 @@ class BlockStack:
         word = reader.token
         inner = Block("rules", indent, block.level + 1, NameAt(word, reader.line, reader.column), is_faulty=True)
         inner.declared = block.declared
-        if word in GROUPS:
+        if find_operator(word) is not None:
             self._open(inner)
         rule = self._read_only_rule(block, reader)
         inner.rules, inner.is_faulty = rule.rules, False
@@ -186,7 +188,7 @@ class BlockStack:
         """Returns the rule that is next, without those in it."""
         try:
             if block.most is not None and len(block.rules) >= block.most:
-                message = f"{block.begin.text} has one rule; write any_of or all_of, and the rules below it"
+                message = f"{block.begin.text} has one rule; write {join_words()}, and the rules below it"
                 raise reader.refuse("several_rules", message)
             rule = read_rule(reader, self._declarations.require)
         except StatementRefusal:
@@ -214,15 +216,19 @@ _STATEMENTS: Mapping[BlockKind, Mapping[str, Statement]] = {
         "inherit": BlockStack._read_inherit,
         "source": BlockStack._read_source,
     },
-    "rules": dict.fromkeys(RULE_WORDS, BlockStack._read_rule),
 }
 
-_PLACES: Mapping[str, BlockKind] = {
-    **dict.fromkeys(RULE_WORDS, "rules"),
-    **dict.fromkeys(_STATEMENTS["type"], "type"),
-    **dict.fromkeys(_STATEMENTS["model"], "model"),
-}
-"""Maps a word to the block where the statement that begins with it belongs, if it stands in another."""
+
+def _list_statements(kind: BlockKind) -> Mapping[str, Statement]:
+    """Returns what reads the statements of a block, by the words that they begin with."""
+    return _STATEMENTS[kind] if kind in _STATEMENTS else dict.fromkeys(list_rule_words(), BlockStack._read_rule)
+
+
+def _find_place(word: str) -> BlockKind | None:
+    """Returns the block where the statement that begins with a word belongs, if it stands in another."""
+    kinds: Sequence[BlockKind] = ("model", "type", "rules")
+    return next((kind for kind in kinds if word in _list_statements(kind)), None)
+
 
 _FOREIGN_WORDS = {"define": "relation", "permission": "relation", "definition": "type", "condition": "policy"}
 """Maps the words of other languages to ours, for suggestions."""

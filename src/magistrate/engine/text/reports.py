@@ -16,13 +16,13 @@ from magistrate.engine.policy.node import Refusal
 from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, compile_text
 from magistrate.engine.policy.tokens import Token, read_tokens
 from magistrate.engine.policy.types import ARRAY, BOOL, FLOAT, INT, MAP, STRING, StaticType
-from magistrate.engine.rules import RULE_OPERATORS
+from magistrate.engine.rules import find_operator
 from magistrate.engine.rules.any_of import AnyOf
 from magistrate.engine.rules.arrow import Arrow
 from magistrate.engine.rules.computed import Computed
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.rule import Rule
-from magistrate.engine.text.document import GROUPS, ModelDocument, NameAt, PolicyDeclaration, RuleClause
+from magistrate.engine.text.document import ModelDocument, NameAt, PolicyDeclaration, RuleClause
 from magistrate.engine.text.faults import MAX_FAULTS, ModelFault
 from magistrate.engine.text.json_documents import read_body, read_members, render_body
 from magistrate.engine.text.lint import lint_document, lint_text
@@ -126,10 +126,9 @@ def _build_one(rule: RuleClause, rules: Sequence[Rule]) -> Rule:
         case "arrow" | "for_all":
             arrows = [Arrow(RelationName(names[0]), TypeName(one), RelationName(names[1])) for one in names[2:]]
             return AnyOf(tuple(arrows))
-        case "any_of" | "all_of" | "none_of":
-            return RULE_OPERATORS[GROUPS[rule.kind]](tuple(rules))
         case _:
-            return Direct()
+            operator = find_operator(rule.kind)
+            return Direct() if operator is None else operator(tuple(rules))
 
 
 @dataclass(frozen=True, slots=True)

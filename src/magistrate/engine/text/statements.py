@@ -2,18 +2,17 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from magistrate.engine.names import nearest_name
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.terms import KEYWORDS, MAX_NAME_LENGTH
 from magistrate.engine.text.document import (
-    GROUPS,
     PARAMETER_TYPES,
     VERSIONS,
     AllowedClause,
     NameAt,
     RuleClause,
-    RuleKind,
 )
 from magistrate.engine.text.faults import StatementRefusal
 
@@ -107,12 +106,8 @@ class LineReader:
 Require = Callable[[str, str, int], None]
 """Checks that the version of a text has something: takes the version, what it is, and its column."""
 
-RULE_WORDS = ("relation", "policy", "self", "nobody", *GROUPS)
-"""Lists the words that a rule can begin with."""
-
 _TYPE_NAME = re.compile(r"[a-z0-9_-]+")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KINDS: dict[str, RuleKind] = {"any_of": "any_of", "all_of": "all_of", "none_of": "none_of"}
 
 
 def read_version(reader: LineReader) -> str:
@@ -185,11 +180,12 @@ def _read_allowed_type(reader: LineReader, require: Require) -> AllowedClause:
 def read_rule(reader: LineReader, require: Require) -> RuleClause:
     """Returns the rule that begins at the next word; a group has no rules yet."""
     line, column, word = reader.line, reader.column, reader.token
-    if word not in RULE_WORDS:
-        message = f"expected a rule ({', '.join(RULE_WORDS)}), found {reader.next_token}"
-        raise reader.refuse("unknown_keyword", message, nearest_name(word, RULE_WORDS) if word else "")
+    words = list_rule_words()
+    if word not in words:
+        message = f"expected a rule ({', '.join(words)}), found {reader.next_token}"
+        raise reader.refuse("unknown_keyword", message, nearest_name(word, words) if word else "")
     reader.advance()
-    rule = _READERS[word](reader, word, column, require)
+    rule = _READERS[word](reader, word, column, require) if word in _READERS else RuleClause(word)
     rule.line, rule.column = line, column
     reader.demand_end()
     return rule
@@ -241,17 +237,22 @@ def _read_self(reader: LineReader, word: str, column: int, require: Require) -> 
     return RuleClause("self" if word == "self" else "nobody")
 
 
-def _read_group(reader: LineReader, word: str, column: int, require: Require) -> RuleClause:
-    return RuleClause(_KINDS[word])
-
-
 _READERS: Mapping[str, Callable[[LineReader, str, int, Require], RuleClause]] = {
     "relation": _read_relation_rule,
     "policy": _read_policy_rule,
     "self": _read_self,
     "nobody": _read_self,
-    **dict.fromkeys(GROUPS, _read_group),
 }
+
+
+def join_words() -> str:
+    """Returns the words that join several rules to one."""
+    return " or ".join(operator.words.text for operator in RULE_OPERATORS.values() if operator.is_associative)
+
+
+def list_rule_words() -> Sequence[str]:
+    """Returns the words that a rule can begin with: those of operators begin a group."""
+    return (*_READERS, *(operator.words.text for operator in RULE_OPERATORS.values()))
 
 
 def read_parameters(reader: LineReader) -> dict[str, str]:
