@@ -39,3 +39,11 @@ def test_the_number_of_a_link_is_that_of_its_record() -> None:
     for path in sorted(ROOT.glob("docs/**/*.md")):
         for number, name in re.findall(r"\[(?:decision )?(\d+)\]\((?:decisions/)?(\d{4})-", path.read_text()):
             assert int(number) == int(name), path
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda path: path.name[:4])
+def test_a_record_names_the_tests_that_hold_what_it_claims(record: Path) -> None:
+    named = re.findall(r"tests/[\w/]+\.(?:py|yaml)", record.read_text())
+
+    assert named
+    assert [path for path in named if not (ROOT / path).exists()] == []
