@@ -62,7 +62,7 @@ class Figures:
 
 
 def measure_authzen(seconds: int) -> str:
-    """A table, a row for each store and request. Each turn ends after `seconds` at most."""
+    """A table, a row for each store and request. Each case ends after `seconds` at most."""
     rows: list[Sequence[str]] = []
     for store, databases in STORES.items():
         with ExitStack() as stack:

@@ -75,7 +75,7 @@ def _warm_up(cases: list[Case]) -> None:
 
 
 def _cases(stack: ExitStack, store: str, new_database: NewDatabase) -> list[Case]:
-    """Each on a database of its own: none pays for the rows of another."""
+    """Each on a database of its own: none is slowed by the rows of another."""
     urls = [new_database(name) for name in ("bare", "one", "few")]
     writer = stack.enter_context(bare_writer(urls[0]))
     one, few = (stack.enter_context(serving(url)) for url in urls[1:])

@@ -71,7 +71,7 @@ ROUNDS, CHECKS, CONNECTIONS = 8, 40_000, 16
 
 
 def measure_callers(seconds: int) -> str:
-    """A table. Each turn ends after `seconds` at most."""
+    """A table. Each case ends after `seconds` at most."""
     with tempfile.TemporaryDirectory() as folder:
         url = f"sqlite:///{folder}/m.db"
         counts = asyncio.run(count_instructions(url))

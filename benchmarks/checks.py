@@ -1,4 +1,4 @@
-"""Checks on the drive data set: the engine with its reads in this process, without the graph, and the same questions
+"""Checks on the drive data set: the engine with its reads in this process, without the graph, and the same checks
 over HTTP, with it."""
 
 import itertools
@@ -51,7 +51,7 @@ TARGET_GROWTH = 1.3
 @dataclass(slots=True)
 class Case:
     """`asked` are the same in all rounds; `milliseconds` has one list for each round, `reads` one number for each
-    question. `as_of_milliseconds` are those of the same checks as of a revision before the model changed."""
+    check. `as_of_milliseconds` are those of the same checks as of a revision before the model changed."""
 
     store: str
     size: int
@@ -73,7 +73,7 @@ class Case:
 
 
 def measure_checks(seconds: int) -> str:
-    """Two tables. Loading takes a minute or two; then each case is asked QUESTIONS in each round, over HTTP for
+    """Two tables. Loading takes a minute or two; then each case makes its checks in each round, over HTTP for
     `seconds` besides."""
     with ExitStack() as stack:
         cases = [

@@ -97,7 +97,7 @@ def _import(new_database: NewDatabase, size: int) -> str:
 
 
 async def _measure(urls: Mapping[int, str]) -> Mapping[int, Times]:
-    """Visits every page of both services turn by turn; the first round, in which nothing is cached, does not count."""
+    """Visits every page of both services alternately; the first round, in which nothing is cached, does not count."""
     times: dict[int, Times] = {size: {page: [] for page in PAGES} for size in urls}
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=_find_chromium())

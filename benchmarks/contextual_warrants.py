@@ -61,7 +61,7 @@ class Figures:
 
 
 def measure_contextual_warrants(seconds: int) -> str:
-    """A table, a row for each store and number. Each turn ends after `seconds`, or after QUESTIONS checks."""
+    """A table, a row for each store and number. Each case ends after `seconds`, or when all checks are made."""
     rows: list[Sequence[str]] = []
     for store, databases in STORES.items():
         with ExitStack() as stack:
@@ -76,7 +76,7 @@ def measure_contextual_warrants(seconds: int) -> str:
 
 
 def _measure(server: Server, case: Case, groups: Sequence[str], seconds: int) -> dict[int, Figures]:
-    """Those that are others each time take turns with none apart: the service forgets warrants for them."""
+    """Those that are others each time take turns with none apart: the service evicts warrants for them."""
     asked = case.asked[:QUESTIONS]
     figures = _take_turns(server, {number: _requests(asked, number, groups) for number in NUMBERS}, seconds)
     others = {number: _requests(asked, number, groups) for number in (0, OTHERS_EACH_TIME)}

@@ -1,4 +1,4 @@
-"""A database that counts what is asked of it, and the instructions of the interpreter."""
+"""A database that counts its reads, and the instructions of the interpreter."""
 
 import sys
 from collections.abc import Callable, Sequence

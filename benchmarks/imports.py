@@ -77,7 +77,7 @@ def _target() -> str:
 
 
 def _measured(new_database: NewDatabase, content: bytes, chunks: Sequence[Statements], seconds: int) -> Figures:
-    """Both turn by turn, each time on a new database."""
+    """Both alternately, each time on a new database."""
     figures = Figures()
     names = (f"import_{number}" for number in count())
     _imported_chunks(new_database(next(names)), content, 1)

@@ -98,7 +98,7 @@ async def measure_list_memory(url: str, dataset: Dataset, name: str, users: int 
     context = replace(context, listings=Listings(0))
     wanted = read_wanted(QUERY_LIST, {"limit": "25"}, store.identity)
     for user in Random(SEED).sample(range(dataset.size // 10), count):
-        for _ in range(2):  # the second time, what the list rests on is cached
+        for _ in range(2):  # the second time, what the list depends on is cached
             await list_page(context, QueryRequest(read_query(query.format(user)), {}), wanted, NO_DEMAND)
     graph = context.graph.find_newest()
     assert graph is not None

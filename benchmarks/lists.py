@@ -82,7 +82,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Milliseconds in one round: for page 1, for a check of a question of the data set, for the later page if the
+    """Milliseconds in one round: for page 1, for a check of the data set, for the later page if the
     listing was kept, and if it was not. The latter two are None where there is no later page."""
 
     first: float
@@ -120,7 +120,7 @@ class Case:
 
 
 def measure_lists(seconds: int) -> str:
-    """Seven tables. Loading takes two or three minutes; then each case is asked ROUNDS times, but begins no further
+    """Seven tables. Loading takes two or three minutes; then each case is measured ROUNDS times, but begins no further
     round after `seconds`."""
     with ExitStack() as stack:
         loaded = [
@@ -238,7 +238,7 @@ async def _asked(
 
 
 async def _anew_ms(case: Case, context: Context) -> float | None:
-    """The later page where nothing is kept, as if it was asked of another process."""
+    """The later page where nothing is kept, as if another process computed it."""
     return None if case.cursor is None else (await _timed(_with_nothing_kept(context), case, case.cursor))[0]
 
 
@@ -254,7 +254,7 @@ async def _timed(context: Context, case: Case, cursor: str | None) -> tuple[floa
 
 
 async def _usual_check_ms(loaded: Loaded, context: Context) -> float:
-    """Of the questions of the data set, whatever the answers are."""
+    """Of the checks of the data set, whatever the answers are."""
     questions = [
         Check(
             ObjectRef(TypeName(asked.object_type), ObjectId(asked.object_id)),

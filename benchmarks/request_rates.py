@@ -102,7 +102,7 @@ def _store_objects(server: Server) -> None:
 
 
 def _store_warrants(server: Server) -> None:
-    """Those that CHECK rests on. Each check is made twice, so that what it needs is cached."""
+    """Those that CHECK depends on. Each check is made twice, so that what it needs is cached."""
     for name, relations in TYPES.items():
         _send(server, "/v2/object-types", {"type": name, "relations": relations})
     folders = [_warrant("folder", f"f{n}", "viewer", "group", f"g{n}", "member") for n in range(FOLDERS)]

@@ -88,7 +88,7 @@ def _rate_rows(store: str, rates: Rates) -> Iterator[tuple[str, ...]]:
 
 
 def _measure_rates(new_database: NewDatabase, seconds: int) -> Rates:
-    """All turn by turn, each on a database of its own; the first round does not count."""
+    """All alternately, each on a database of its own; the first round does not count."""
     rates = Rates()
     with ExitStack() as stack:
         write = stack.enter_context(bare_writer(new_database("bare")))

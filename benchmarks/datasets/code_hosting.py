@@ -77,7 +77,7 @@ def code_hosting(size: int, seed: int) -> Dataset:
 
 
 class CodeHosting:
-    """Questions are about repositories: four of ten whether someone is a reader, three of ten a writer."""
+    """Checks are about repositories: four of ten whether someone is a reader, three of ten a writer."""
 
     def __init__(self, size: int, seed: int) -> None:
         salt = salts(seed)

@@ -1,4 +1,4 @@
-"""What a data set offers: its object types, its warrants as a stream, and questions and queries to ask of them."""
+"""What a data set offers: its object types, its warrants as a stream, and checks and queries of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ SMALLEST_QUERIED_SIZE = 100_000
 """Below it the parts that make up a list are too large for the smaller lists."""
 
 ALLOWED_SHARE = 0.7
-"""Of the questions."""
+"""The share of the checks that are allowed."""
 
 RuleJson: TypeAlias = "dict[str, str | list[RuleJson]]"
 """A relation rule in JSON (docs/compatibility.md#rules)."""
@@ -42,7 +42,7 @@ class Check(NamedTuple):
 
 
 class AnsweredQuestion(NamedTuple):
-    """A question, and the answer that the warrants of the data set alone give: no other warrant may matter to it."""
+    """A check, and the answer that the warrants of the data set alone give: no other warrant may matter to it."""
 
     question: Check
     allowed: bool
@@ -50,7 +50,7 @@ class AnsweredQuestion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What can be asked about, and who would be allowed, as ranges of numbers of users.
+    """What can be checked, and who would be allowed, as ranges of numbers of users.
 
     Allowed is everyone in `audience` and not in `blocked`, nobody else. `neighbours`, not empty, are those whose
     denial is more than a matter of course: they belong to the same tenant, or have a lesser relation.
@@ -72,11 +72,11 @@ class Target:
 
 
 class Structure(Protocol):
-    """The shape of one data set, all of it computed from the numbers of its parts."""
+    """The structure of one data set, all of it computed from the numbers of its parts."""
 
     @property
     def users(self) -> Popularity:
-        """How often each user asks."""
+        """How often each user is checked."""
         ...
 
     def warrants(self) -> Iterator[WarrantRow]:
@@ -84,7 +84,7 @@ class Structure(Protocol):
         ...
 
     def target(self, generator: Random) -> Target:
-        """Something to ask about, drawn by the popularity of objects."""
+        """Something to check, drawn by the popularity of objects."""
         ...
 
     def wide_warrants(self) -> Iterator[WarrantRow]:
@@ -110,7 +110,7 @@ class Dataset:
         return self.structure.warrants()
 
     def wide_warrants(self) -> Iterator[WarrantRow]:
-        """Warrants to come behind the others where queries are asked: because of them there is someone who reaches
+        """Warrants to come behind the others where queries are made: because of them there is someone who reaches
         very many objects, and an object that very many reach, through groups and what is inherited. No two are alike
         and none is like the others; at most a fiftieth of the size."""
         return self.structure.wide_warrants()
@@ -123,20 +123,20 @@ class Dataset:
         return self.structure.queries()
 
     def questions(self, count: int, seed: int) -> list[Check]:
-        """Check questions, each drawn on its own to be allowed with the probability ALLOWED_SHARE.
+        """Checks, each drawn on its own to be allowed with the probability ALLOWED_SHARE.
 
         Whether it is, follows from how the warrants are made and is exact: the share of allowed ones in a list is off
         by nothing but chance, one standard deviation being 0.46 / sqrt(count): half a percentage point for 10,000
-        questions.
+        checks.
 
         Objects are drawn by their popularity, Zipf's law with exponent 1.1, as far as someone is allowed, or denied,
-        on them at all. So are the users in half of the denied questions. All other users are popular ones among those
+        on them at all. So are the users in half of the denied checks. All other users are popular ones among those
         who have the relation in one of the ways to have it, or among the neighbours who have not.
         """
         return [answered.question for answered in self.answered_questions(count, seed)]
 
     def answered_questions(self, count: int, seed: int) -> list[AnsweredQuestion]:
-        """The same questions in the same order, each with its answer."""
+        """The same checks in the same order, each with its answer."""
         generator = Random(seed)
         return [self._check(generator) for _ in range(count)]
 

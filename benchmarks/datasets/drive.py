@@ -114,7 +114,7 @@ class Team:
 
 
 class Drive:
-    """Questions are nine times of ten about documents, seven times of ten whether someone is a viewer."""
+    """Checks are nine times of ten about documents, seven times of ten whether someone is a viewer."""
 
     def __init__(self, size: int, seed: int) -> None:
         salt = salts(seed)
@@ -256,7 +256,7 @@ class Drive:
         return crowd(self._everyone, mixed(self._group_salt, group), GROUP_MEMBERS)
 
     def _of_folder(self, folder: int) -> Iterator[WarrantRow]:
-        """Two: the parent or, of a drive, the owner, and a grant."""
+        """Two: the parent or, of a drive, the owner, and a role."""
         parent = folder_parent(folder)
         if parent is not None:
             yield ("folder", f"folder-{folder}", "parent", "folder", f"folder-{parent}", "", "")

@@ -1,4 +1,4 @@
-"""Few are asked about often, most hardly ever: Zipf's law with exponent 1.1.
+"""Few are checked often, most hardly ever: Zipf's law with exponent 1.1.
 
 Only products and quotients of floats are used, which IEEE 754 rounds alike on every machine; powers and logarithms of
 the C library are not.
@@ -38,7 +38,7 @@ def zipf_rank(count: int, generator: Random) -> int:
 
 
 class Popularity:
-    """How often each number below `count` is asked about. The popular ones lie far apart."""
+    """How often each number below `count` is checked. The popular ones lie far apart."""
 
     __slots__ = ("_count", "_scatter")
 

@@ -33,7 +33,7 @@ def mixed(salt: int, number: int) -> int:
 def crowd(pool: range, bits: int, size: int) -> range:
     """`size` different members of the pool, evenly spaced from a drawn start on; all of it if it has no more.
 
-    A range tells who is in it without being walked: crowds of thousands cost no more than crowds of two.
+    A range decides who is in it without being walked: crowds of thousands cost no more than crowds of two.
     """
     size = min(size, len(pool))
     if not size:

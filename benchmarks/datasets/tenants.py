@@ -59,7 +59,7 @@ def tenants(size: int, seed: int) -> Dataset:
 
 
 class Tenants:
-    """Questions are three times of four about permissions. The tenant is that of a popular user, the permission a
+    """Checks are three times of four about permissions. The tenant is that of a popular user, the permission a
     popular one among those of the tenant."""
 
     def __init__(self, size: int, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The graph cache against no cache: the same checks, asked of two services on one database in turn.
+"""The graph cache against no cache: the same checks, by two services on one database alternately.
 
 What is compared is processor time of the thread that runs the event loop of the one worker each service has. On a busy
 machine, anything else would compare two services that take turns with whatever runs beside them."""
@@ -77,8 +77,8 @@ class Compared:
 
 
 def compare_with_no_graph(store: str, database_url: str, deadline_seconds: float) -> Iterator[Compared]:
-    """A shape with a row above the target is measured twice more; the medians of its three measurements count. What is
-    asked first is asked only once each time, and takes twice as long now and then."""
+    """A graph with a row above the target is measured twice more; the medians of its three measurements count. The
+    first checks are made only once each time, and take twice as long now and then."""
     for groups in shaped_groups():
         rows = _compare_shape(groups, store, database_url, deadline_seconds)
         if any(row.is_answered and row.ratio > TARGET_RATIO for row in rows):
@@ -89,7 +89,7 @@ def compare_with_no_graph(store: str, database_url: str, deadline_seconds: float
 
 
 def _compare_shape(groups: Groups, store: str, database_url: str, deadline_seconds: float) -> list[Compared]:
-    """Services are new for each shape: what one of them does to a service must not be charged to the next."""
+    """Services are new for each graph: what one of them does to a service must not be charged to the next."""
     rows: list[Compared] = []
     with ExitStack() as stack:
         sides = [_side(stack, database_url, deadline_seconds, flags) for flags in ((), ("--cache-bytes", "0"))]

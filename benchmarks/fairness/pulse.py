@@ -1,4 +1,4 @@
-"""A process that asks each worker of a service for something cheap, all the time, and tells the longest waits.
+"""A process that sends each worker of a service cheap requests, all the time, and reports the longest waits.
 
 Of each answer it is known how long it took, and how much of that was not the doing of the service: the time in which
 the thread of the event loop was runnable and had no core, and the same of this process. What is left is the *hold*: the
@@ -77,7 +77,7 @@ class Pulse:
         self.unreached = unreached
 
     def begin(self) -> None:
-        """What was counted before is forgotten."""
+        """What was counted before is discarded."""
         self._process.send("begin")
         self._process.recv()
 
@@ -89,7 +89,7 @@ class Pulse:
 
 
 class _Wire:
-    """A connection to one worker, over which the same is asked again and again."""
+    """A connection to one worker, over which the same request is repeated."""
 
     def __init__(self, connection: socket.socket, clock: ThreadClock, kind: str, request: bytes) -> None:
         self.connection = connection

@@ -56,9 +56,9 @@ TYPES: dict[str, dict[str, dict[str, object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Groups of one shape. The user is in the last group, from where there is a way to group 0.
+    """Groups of one structure. The user is in the last group, from where there is a way to group 0.
 
-    So many documents are granted to group 0; others that are asked for are granted to nobody."""
+    So many documents are granted to group 0; others that are checked are granted to nobody."""
 
     shape: str
     size: int

@@ -1,6 +1,6 @@
-"""What Linux tells about a thread of any process: how long it ran, and how long it could have run but had no core.
+"""What Linux reports of a thread of any process: how long it ran, and how long it could have run but had no core.
 
-With both, a pause can be told apart from a machine that is busy with something else."""
+With both, a pause can be distinguished from a machine that is busy with something else."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What is sent: whole requests as bytes, and how each answer is judged once the clock has stopped."""
+"""What is sent: whole requests as bytes, and how each answer is compared once the clock has stopped."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -19,7 +19,7 @@ class Ask(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The body that came to an ask."""
+    """The body of the answer."""
 
     ask: Ask
     body: bytes

@@ -1,4 +1,4 @@
-"""What a kind of server is asked with: one file beside this for each kind."""
+"""The requests of a kind of server: one file beside this for each kind."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from benchmarks.datasets.dataset import Check, WarrantRow
 
 MOST_LISTED = 25
-"""Rows asked for in a list, where the server has pages."""
+"""Rows requested in a list, where the server has pages."""
 
 
 class RelationResult(NamedTuple):
@@ -32,7 +32,7 @@ class Dialect(Protocol):
     def batch(self, questions: Sequence[Check]) -> bytes: ...
 
     def list_objects(self, question: Check) -> bytes:
-        """Asks which objects of the type of the question's object the subject has the relation to."""
+        """Lists the objects of the type of the check's object on which the subject has the relation."""
         ...
 
     def write(self, row: WarrantRow) -> bytes: ...
@@ -44,7 +44,7 @@ class Dialect(Protocol):
         ...
 
     def decisions(self, body: bytes) -> list[bool]:
-        """Of the answer to a batch, in the order of its questions."""
+        """Of the answer to a batch, in the order of its checks."""
         ...
 
     def listed(self, body: bytes) -> RelationResult: ...

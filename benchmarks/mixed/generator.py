@@ -1,7 +1,7 @@
 """The load: as fast as it goes over some connections, or at a constant rate whatever the server does.
 
-Pure Python on raw sockets: at the rates of these servers it keeps its core less busy than they keep theirs, and each
-measurement tells how busy. Answers are not looked into until the clock has stopped.
+Pure Python on raw sockets: at the rates of these servers it keeps its core less busy than they keep their own, and each
+measurement says how busy. Answers are not looked into until the clock has stopped.
 """
 
 import gc
@@ -52,7 +52,7 @@ class Schedule:
 
 
 def closed_loop(url: str, asks: Iterator[Ask], connections: int, most_seconds: float, sample_every: int = 0) -> Driven:
-    """On each connection the next ask as soon as the last one is answered, until none is left or the time is over.
+    """On each connection the next request as soon as the last one is answered, until none is left or the time is over.
 
     Raises RuntimeError if one is not answered with 200 or 201.
     """

@@ -95,7 +95,7 @@ class Case:
 
 
 def measure_case(system: System, effort: Effort) -> Case:
-    """Every question is asked before the first figure is taken: all of them are of a warm server.
+    """Every check is made before the first figure is taken: all of them are of a warm server.
 
     Raises RuntimeError if a request is not answered with 200.
     """

@@ -14,7 +14,7 @@ from benchmarks.mixed.wire import answered
 from benchmarks.server import Server
 
 FIRST = 2_000
-"""Questions that fill everything else a server keeps."""
+"""Checks that fill everything else a server keeps."""
 BATCH = 100
 
 _HELD = re.compile(r"^magistrate_graph_entries(?:\{[^}]*\})? (\S+)$", re.MULTILINE)
@@ -22,7 +22,7 @@ _HELD = re.compile(r"^magistrate_graph_entries(?:\{[^}]*\})? (\S+)$", re.MULTILI
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """`grown`: bytes of resident memory for `held` warrants more; None if the server does not tell."""
+    """`grown`: bytes of resident memory for `held` warrants more; None if the server does not report it."""
 
     grown: float
     held: float | None

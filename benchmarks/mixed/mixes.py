@@ -1,6 +1,6 @@
-"""What a server is asked under load: checks, batches of checks, lists, and writes among checks.
+"""What a server answers under load: checks, batches of checks, lists, and writes among checks.
 
-Warrants that are written while questions are asked are about users of whom no question is, so that answers stay known.
+Warrants that are written meanwhile are about users of whom no check is, so that answers stay known.
 """
 
 import itertools
@@ -56,7 +56,7 @@ PLACES = {
 
 @dataclass(frozen=True, slots=True)
 class Mixes:
-    """`once`: every check and every list, to be asked before anything is measured. `first`: what is to be written by
+    """`once`: every check and every list, to be made before anything is measured. `first`: what is to be written by
     then. `endless`: by name of the mix; each goes on where it stopped."""
 
     once: Sequence[Ask]
@@ -80,7 +80,7 @@ def mixes_of(dataset: Dataset, dialect: Dialect, questions: int = QUESTIONS) -> 
 
 
 def written_rows(place: Place, pool: Sequence[AnsweredQuestion]) -> list[WarrantRow]:
-    """On the objects that are asked about, as often as they are."""
+    """On the objects that are checked, as often as they are."""
     objects = [one.question.object_id for one in pool if one.question.object_type == place.object_type]
     return [place.of_user(objects[number % len(objects)], f"writer-{number}") for number in range(WRITTEN)]
 
@@ -105,7 +105,7 @@ def _batch(dialect: Dialect, chunk: Sequence[AnsweredQuestion]) -> Ask:
 
 
 def list_asks(dialect: Dialect, place: Place, pool: Sequence[AnsweredQuestion]) -> list[Ask]:
-    """For each question about the place, what its user has access to; every question about the same user is compared
+    """For each check of the place, what its user has access to; every check of the same user is compared
     with the list."""
     about = [
         one for one in pool if (one.question.object_type, one.question.relation) == (place.object_type, place.relation)

@@ -35,7 +35,7 @@ class _Allowed(msgspec.Struct):
 
 
 class _Batch(msgspec.Struct):
-    """By correlation id: the place of the question."""
+    """By correlation id: the place of the check."""
 
     result: dict[str, _Allowed]
 
@@ -52,7 +52,7 @@ class OpenFga:
     authorization: str
     constant: bytes = request_bytes("GET", "/healthz", authorization="")
     most_checks: int = 50
-    """As it comes; so a batch of 100 is not asked."""
+    """As it comes; so a batch of 100 is not sent."""
 
     def check(self, question: Check) -> bytes:
         return self._request("check", {**self._of_model(), "tuple_key": _tuple(question)})

@@ -2,7 +2,7 @@
 
 A relation holds by warrant or by its rule, so each becomes a union of `this` and the rule. "Through R to objects of
 type T" follows stored warrants of R with subjects of type T and nothing else, whatever rule R has; OpenFGA follows
-relations that have no rule. Where R has one, or has other subjects, the warrants in question are therefore written to a
+relations that have no rule. Where R has one, or has other subjects, these warrants are therefore written to a
 relation of their own, named R--T, which R includes.
 """
 

@@ -73,7 +73,7 @@ def _draw_throughput(path: Path, cases: Sequence[Case]) -> None:
 
 
 def _place(share: float) -> float:
-    """Every further nine of a share takes as much room as the one before."""
+    """Every further nine of a share takes as much space as the one before."""
     return -math.log10(1 - share)
 
 

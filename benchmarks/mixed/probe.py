@@ -1,4 +1,4 @@
-"""Stale answers: a warrant is written, or deleted, and checks that must know of it are asked at once, under load.
+"""Stale answers: a warrant is written, or deleted, and checks that must reflect it are made at once, under load.
 
 A pair is one write, or one delete, and the checks behind it. Every other warrant makes a user a member of a group that
 has the relation, so that what is kept of groups is probed as well. Before each write, both nodes have just denied the
@@ -24,7 +24,7 @@ from benchmarks.mixed.warrant_api import WarrantApi, with_token
 
 PROBERS = 4
 LOADERS = 4
-"""Connections that ask checks all the time, to the first node and to the second."""
+"""Connections that send checks all the time, to the first node and to the second."""
 SAME_TOKEN, OTHER_TOKEN = "same node, with the token", "other node, with the token"
 SAME, OTHER = "same node, without", "other node, without, for good"
 KINDS = (SAME_TOKEN, OTHER_TOKEN, SAME, OTHER)
@@ -59,7 +59,7 @@ class Staleness:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """`row` is written and deleted; the question is allowed while it is there, and not otherwise."""
+    """`row` is written and deleted; the check is allowed while it is there, and not otherwise."""
 
     row: WarrantRow
     question: Check

@@ -1,5 +1,5 @@
 """What a second worker brings. Server and load share the cores of the machine here, so the lightest load there is makes
-it (wrk, if it is installed), and what all of them used together tells what the limit was."""
+it (wrk, if it is installed), and what all of them used together shows what the limit was."""
 
 import itertools
 import resource
@@ -24,7 +24,7 @@ WORKERS = (1, 2)
 CONNECTIONS = 64
 """Workers take connections that come at once in heaps, not in turn: all of a few may end with one worker."""
 _WARM_ROUNDS = 6
-"""Over as many connections, so that each worker gets to see nearly every question."""
+"""Over as many connections, so that each worker gets nearly every check."""
 _SCRIPT = Path(__file__).with_name("checks.lua")
 _GRACE_SECONDS = 30
 
@@ -82,7 +82,7 @@ def speedup(cases: Sequence[WorkersCase]) -> float:
 
 
 def speedup_without_limit(cases: Sequence[WorkersCase]) -> float:
-    """What it would be with a core for each worker and another for the load, as far as their processor time tells: the
+    """What it would be with a core for each worker and another for the load, as far as their processor time shows: the
     checks for each second of it, times the number of workers."""
     one, more = (case.median for case in (cases[0], cases[-1]))
     per_second = [case.rate / case.server_busy for case in (one, more)]

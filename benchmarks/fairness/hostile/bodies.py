@@ -50,7 +50,7 @@ def large_json(stage: Stage) -> Iterator[tuple[str, Act]]:
 
 
 def refused(stage: Stage) -> Iterator[tuple[str, Act]]:
-    """What is refused must be told so: `reset` in place of a status is a client that was not."""
+    """What is refused must get an answer: `reset` in place of a status is a client that was not."""
     long_head = b"GET /v2/objects HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 200_000 + b"\r\n\r\n"
 
     def send(request: bytes) -> list[Answer]:

@@ -79,7 +79,7 @@ def bursts(stage: Stage) -> Iterator[tuple[str, Act]]:
 
 
 def hang_up(stage: Stage) -> Iterator[tuple[str, Act]]:
-    """Whoever asks for something large and goes away must not cost what it would have cost."""
+    """A client that requests something large and disconnects must not cost what it would have cost."""
 
     def ask_and_go() -> list[Answer]:
         started = time.perf_counter()
@@ -117,7 +117,7 @@ def in_pieces(stage: Stage) -> Iterator[tuple[str, Act]]:
 
 
 def anonymous(stage: Stage) -> Iterator[tuple[str, Act]]:
-    """What can be asked without a key."""
+    """What can be requested without a key."""
 
     def flood(path: str) -> list[Answer]:
         caller = stage.caller.holding("")

@@ -1,4 +1,4 @@
-"""All that is asked of Magistrate and told to it, through the Warrant SDK.
+"""All requests to Magistrate, through the Warrant SDK.
 
 The SDK keeps its endpoint and key in globals: one Magistrate for each process.
 """
@@ -38,7 +38,7 @@ class Connections(HTTPAdapter):
 
 
 def connect(server: str, api_key: str, timeout_s: float) -> None:
-    """To be called once, before anything is asked."""
+    """To be called once, before any check."""
     warrant.api_endpoint = server.rstrip("/")
     warrant.api_key = api_key
     APIResource.session.trust_env = False  # a ~/.netrc would replace the key, a proxy variable lead elsewhere
@@ -68,7 +68,7 @@ class Access:
         self._storage = storage
 
     def require(self, *asked: tuple[str, Item]) -> None:
-        """Raises HTTPException unless the user has every permission that is asked for.
+        """Raises HTTPException unless the user has every permission that is needed.
 
         404 for what the user may not read, the same as for what there is not: nobody learns that it exists. 403
         for what the user may read but not do this with.
@@ -147,7 +147,7 @@ class Access:
             self._storage.keep_warrant_token(self.user, token)
 
     def session(self) -> str:
-        """A token with which a browser may ask Magistrate itself what this user may do, and nothing else."""
+        """A token with which a browser may check with Magistrate itself what this user may do, and nothing else."""
         return str(Authz.create_authorization_session(self.user))
 
     def _fresh(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Who asks: endpoints name what they need of this, and FastAPI hands it to them."""
+"""Who calls: endpoints name what they need of this, and FastAPI hands it to them."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""The HTTP API of the application. Every endpoint asks Magistrate first.
+"""The HTTP API of the application. Every endpoint checks with Magistrate first.
 
 Two databases cannot be written at once, so one rule holds for the order: **what is in storage always has its
 warrants.** They are written before it and deleted after it. Whatever fails in between leaves warrants for something
@@ -46,7 +46,7 @@ def log_in(who: Credentials, request: Request, storage: Stored) -> Token:
 
 @router.post("/me/session")
 def open_session(me: Me) -> Token:
-    """For browser code that wants to know which buttons to show, without asking through this application."""
+    """For browser code that wants to know which buttons to show, without requests to this application."""
     return Token(token=me.session())
 
 

@@ -1,4 +1,4 @@
-"""A STUB in place of a login: it believes whatever name it is told. Put your identity provider here.
+"""A STUB in place of a login: it believes whatever name it is given. Put your identity provider here.
 
 The rest of the application needs only what `user_of` promises: the name of the user, or None.
 """

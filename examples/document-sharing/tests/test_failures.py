@@ -28,7 +28,7 @@ def network(magistrate: str) -> Iterator[FaultyNetwork]:
 
 @pytest.fixture(scope="module")
 def url(folder: Path, network: FaultyNetwork) -> Iterator[str]:
-    """The application behind a network that can be told to fail."""
+    """The application behind a network that can be made to fail."""
     with application(folder, network.url, MAGISTRATE_TIMEOUT_SECONDS=str(TIMEOUT_SECONDS)) as url:
         yield url
 

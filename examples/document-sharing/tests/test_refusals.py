@@ -1,4 +1,5 @@
-"""Each endpoint refuses: strangers as if there were nothing, readers what takes more, and those who did not log in."""
+"""Each endpoint refuses: unknown users as if there were nothing, readers what takes more,
+and those who did not log in."""
 
 from collections.abc import Iterator
 
