@@ -1,7 +1,9 @@
-"""The parts of docs/ that are read off the code: `./run docs` writes them, test_docs.py demands them."""
+"""The parts of docs/ and of the console that are read off the code: `./run docs` writes them, test_docs.py demands
+them."""
 
 import importlib
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,6 +17,7 @@ from magistrate.api.route import Route
 from magistrate.api.routes import V2_ROUTES
 from magistrate.api.v1.routes import v1_routes
 from magistrate.config import SETTINGS
+from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import MagistrateError
 from tests.clients.methods import (
     WARRANT_JS,
@@ -108,6 +111,35 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
 }
 
 
+def console_operators() -> str:
+    """Returns the module of the console that has the operators of rules."""
+    lines = [
+        "/** Has the operators of rules by their keyword. `./run docs` writes this file from those of the service. */",
+        "",
+        "export interface Operator {",
+        "  /** Begins a group of rules in the text of a model. */",
+        "  text: string;",
+        "  /** Stands above the rules. */",
+        "  phrase: string;",
+        "  /** Whether every rule has to hold, or none of them. */",
+        '  requires: "all" | "none" | "other";',
+        "}",
+        "",
+        "export const OPERATORS: Record<string, Operator> = {",
+    ]
+    for keyword, operator in RULE_OPERATORS.items():
+        needed = operator.require(True, 2)
+        requires = "all" if needed == [(2, 0)] else "none" if needed == [(0, 2)] else "other"
+        words = {"text": operator.words.text, "phrase": operator.words.phrase, "requires": requires}
+        members = ", ".join(f"{name}: {json.dumps(value)}" for name, value in words.items())
+        lines.append(f"  {keyword}: {{ {members} }},")
+    return "\n".join([*lines, "};", ""])
+
+
+FILES: dict[str, Callable[[], str]] = {"console/src/operators.ts": console_operators}
+"""Files that are written as a whole."""
+
+
 def filled(text: str, blocks: dict[str, Callable[[], str]]) -> str:
     """The text with every block between its marks made anew."""
     for name, block in blocks.items():
@@ -125,6 +157,8 @@ def main() -> None:
     for name, blocks in BLOCKS.items():
         path = ROOT / name
         path.write_text(filled(path.read_text(), blocks))
+    for name, content in FILES.items():
+        (ROOT / name).write_text(content())
 
 
 if __name__ == "__main__":

@@ -30,7 +30,7 @@ from magistrate.store.contract.new_rows import NewWarrant
 from magistrate.store.postgres.database import PostgresDatabase
 from magistrate.store.sqlite.database import SqliteDatabase
 from magistrate.wiring.examples import read_example
-from tests.generated_docs import BLOCKS, ROOT, filled
+from tests.generated_docs import BLOCKS, FILES, ROOT, filled
 from tests.running import KEY, running_service, settings_for
 
 README = (ROOT / "README.md").read_text()
@@ -173,6 +173,11 @@ def test_what_is_read_off_the_code_is_up_to_date(name: str) -> None:
     text = (ROOT / name).read_text()
 
     assert filled(text, BLOCKS[name]) == text, "run ./run docs"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_written_from_the_code_is_up_to_date(name: str) -> None:
+    assert FILES[name]() == (ROOT / name).read_text(), "run ./run docs"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

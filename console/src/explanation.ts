@@ -1,6 +1,7 @@
 /** Turns the answer of POST /v2/explain into what people read: requirements, how near each came, and changes. */
 
 import { keyOf, readCheck, writeObject, writeSubject, writeWarrant, type Warrant, type WarrantKey } from "./names";
+import { OPERATORS, type Operator } from "./operators";
 
 export type Truth = boolean | "unknown";
 
@@ -165,10 +166,16 @@ function collectRequirements(root: Node, relation: string, explanation: Explanat
     const child = failing[0];
     if (!child?.rule || failing.length > 1) return [describeShortfall(node, explanation)];
     node = child;
-    if (node.rule === "noneOf") return describeExclusions(node, relation);
-    if (node.rule === "allOf") return describeAllOf(node, relation, explanation);
+    const requires = requiredBy(node);
+    if (requires === "none") return describeExclusions(node, relation);
+    if (requires === "all") return describeAllOf(node, relation, explanation);
     if (!node.children?.length) return [describeShortfall(node, explanation)];
   }
+}
+
+/** Returns which of the rules in a rule have to hold, if it has any. */
+function requiredBy(node: Node): Operator["requires"] | undefined {
+  return OPERATORS[node.rule ?? ""]?.requires;
 }
 
 function describeAllOf(node: Node, relation: string, explanation: Explanation): Requirement[] {
@@ -180,7 +187,7 @@ function describeAllOf(node: Node, relation: string, explanation: Explanation): 
         const sentence = `${saySentence(child, "is")}, as ${relation} requires.`;
         requirements.push({ kind: "met", sentence, links, branches: [], hidden: 0 });
       }
-    } else if (child.rule === "noneOf") {
+    } else if (requiredBy(child) === "none") {
       requirements.push(...describeExclusions(child, relation));
     } else {
       requirements.push(...collectRequirements(child, relation, explanation));

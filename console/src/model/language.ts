@@ -2,6 +2,7 @@
  * word is depends on what stands before it. */
 
 import type { StreamParser, StringStream } from "@codemirror/language";
+import { OPERATORS } from "../operators";
 
 type Expected =
   | "statement"
@@ -31,9 +32,7 @@ const BEHIND: Record<string, Expected> = {
   inherit: "inherited",
   policy: "policy",
   source: "source",
-  any_of: "nothing",
-  all_of: "nothing",
-  none_of: "nothing",
+  ...Object.fromEntries(Object.values(OPERATORS).map(({ text }): [string, Expected] => [text, "nothing"])),
   self: "nothing",
   nobody: "nothing",
 };

@@ -1,5 +1,6 @@
 /** Finds what a half-written line of a model may become. */
 
+import { OPERATORS } from "../operators";
 import type { Outline, OutlineType, Place } from "./outline";
 
 export interface Proposed {
@@ -15,7 +16,7 @@ export interface Completion {
 }
 
 const WORD = /[A-Za-z0-9_-]*$/;
-const RULE_WORDS = ["relation", "any_of", "all_of", "none_of", "policy", "self", "nobody"];
+const RULE_WORDS = ["relation", ...Object.values(OPERATORS).map(({ text }) => text), "policy", "self", "nobody"];
 const MEMBER_WORDS = ["relation", "inherit", "source"];
 const TOP_WORDS = ["type", "policy"];
 

@@ -1,5 +1,6 @@
 import { describePolicy, type Node, type Truth } from "../explanation";
 import { readCheck, writeObject, writeSubject } from "../names";
+import { OPERATORS } from "../operators";
 import { Mark, type Tone } from "./icons";
 import { WarrantWords } from "./names";
 
@@ -42,16 +43,15 @@ function Branch({ node, level }: { node: Node; level: number }) {
 }
 
 const WORDS: Record<Tone, string> = { yes: "yes", no: "no", unknown: "unknown" };
-const RULES: Record<string, string> = {
-  allOf: "all of these",
-  anyOf: "one of these",
-  noneOf: "none of these",
-  self: "the subject is the object itself",
-};
+const PHRASE_OF_SELF = "the subject is the object itself";
 
 function toneOf(holds: Truth): Tone {
   if (holds === "unknown") return "unknown";
   return holds ? "yes" : "no";
+}
+
+function describeRule(rule: string | undefined): string | undefined {
+  return rule === "self" ? PHRASE_OF_SELF : (OPERATORS[rule ?? ""]?.phrase ?? rule);
 }
 
 function StepText({ node }: { node: Node }) {
@@ -66,7 +66,7 @@ function StepText({ node }: { node: Node }) {
           <span class="name">{writeObject(check)}</span>
         </span>
       ) : (
-        <span class="rule">{RULES[node.rule ?? ""] ?? node.rule ?? node.check}</span>
+        <span class="rule">{describeRule(node.rule) ?? node.check}</span>
       )}
       {node.via && (
         <span class="via">

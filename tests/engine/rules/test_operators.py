@@ -31,7 +31,7 @@ from magistrate.engine.text.rendering import format_model, render_model
 from magistrate.engine.warrants.warrant import Warrant
 from tests.engine.rules.exactly_one_of import USES, ExactlyOneOf, registered
 from tests.fga.requests import check
-from tests.generated_docs import ROOT
+from tests.generated_docs import ROOT, console_operators
 from tests.memory_source import evaluated, explained, found, model_of
 from tests.properties.graphs import decided
 from tests.properties.models import Types, oracle_value
@@ -387,6 +387,14 @@ def test_the_command_line_describes_it() -> None:
     with registered():
         assert describe_rule(MEMBER) == "exactlyOneOf(paid, exactlyOneOf(paid, trial))"
         assert [row[-1] for row in describe_relations({"member": MEMBER})] == [describe_rule(MEMBER)]
+
+
+def test_the_console_has_its_words() -> None:
+    with registered():
+        written = console_operators()
+
+    row = 'exactlyOneOf: { text: "exactly_one_of", phrase: "exactly one of these", requires: "other" },'
+    assert row in written
 
 
 OTHER = {"type": "other", "relations": {"member": {"inherit_if": "exactlyOneOf", "rules": [{"inherit_if": "paid"}]}}}
