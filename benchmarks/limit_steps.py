@@ -12,9 +12,9 @@ from uvicorn.server import ServerState
 
 import magistrate
 from benchmarks.keep_alive import request_bytes
+from magistrate.api.http.connection import Connection
 from magistrate.api.http.connection_memory import ConnectionMemory, UnsentAnswers
 from magistrate.api.http.fast_path import FastPath
-from magistrate.api.http.fast_path_connection import FastPathProtocol
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.server_config import BoundedConfig
 from magistrate.api.routes import ROUTES
@@ -34,7 +34,7 @@ LIMITS = (
     "api/http/connection.py",
     "api/http/rate_limits.py",
     "api/http/connection_state.py",
-    "api/http/parser.py",
+    "api/http/incoming_bytes.py",
     "engine/cache/graph.py",
     "engine/evaluation/work.py",
     "operations/scheduling.py",
@@ -56,13 +56,13 @@ class _Application:
         raise AssertionError("the fast path does not answer")
 
 
-class _CountingProtocol(FastPathProtocol):
+class _CountingConnection(Connection):
     """Counts the instructions for what was received last, by their files."""
 
     counts: Counter[str]
 
     def data_received(self, data: bytes) -> None:
-        counts = _CountingProtocol.counts = Counter()
+        counts = _CountingConnection.counts = Counter()
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
@@ -87,7 +87,7 @@ async def count_limit_steps(service: Service, body: bytes, secret: str) -> tuple
         body_timeout_ms=settings.body_timeout_ms,
         keep_alive_timeout_ms=settings.keep_alive_timeout_ms,
         max_connections=10,
-        protocol=_CountingProtocol,
+        protocol=_CountingConnection,
         lifespan="off",
         ws="none",
         proxy_headers=False,
@@ -96,7 +96,7 @@ async def count_limit_steps(service: Service, body: bytes, secret: str) -> tuple
     config.load()
     state = ServerState()
     server = await asyncio.get_running_loop().create_server(
-        lambda: _CountingProtocol(config=config, server_state=state, app_state={}), "127.0.0.1", 0
+        lambda: _CountingConnection(config=config, server_state=state, app_state={}), "127.0.0.1", 0
     )
     async with server:
         reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
@@ -107,5 +107,5 @@ async def count_limit_steps(service: Service, body: bytes, secret: str) -> tuple
             length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
             await reader.readexactly(int(length.partition(b":")[2]))
         writer.close()
-    counts = _CountingProtocol.counts
+    counts = _CountingConnection.counts
     return sum(counts.values()), sum(counts[str(SOURCE / name)] for name in LIMITS)

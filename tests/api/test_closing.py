@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from magistrate.api.http import connection as protocol
-from magistrate.api.http.connection import BoundedProtocol
+from magistrate.api.http.connection import Connection
+from magistrate.api.http.incoming_bytes import IncomingBytes
 from magistrate.config import read_settings
 from tests.api.sockets import connect, head, is_hung_up, read_answer, read_to_the_end
 from tests.running import KEY, Client, running_server, running_service, settings_for
@@ -62,18 +63,22 @@ def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many bytes each connection holds that its client has sent since the answer that ends it."""
     sizes: list[int] = []
 
-    def observe(name: str) -> None:
-        do = getattr(BoundedProtocol, name)
+    receive, parse_slice = Connection.data_received, IncomingBytes.parse_slice
 
-        def do_and_observe(protocol: BoundedProtocol, *given: bytes) -> None:
-            do(protocol, *given)
-            if protocol.transport.is_lingering:
-                sizes.append(len(protocol._unparsed))
+    def observe(incoming: IncomingBytes) -> None:
+        if incoming._transport.is_lingering:
+            sizes.append(len(incoming.waiting))
 
-        monkeypatch.setattr(BoundedProtocol, name, do_and_observe)
+    def receive_and_observe(connection: Connection, data: bytes) -> None:
+        receive(connection, data)
+        observe(connection._incoming)
 
-    observe("data_received")
-    observe("_parse_slice")
+    def parse_and_observe(incoming: IncomingBytes) -> None:
+        parse_slice(incoming)
+        observe(incoming)
+
+    monkeypatch.setattr(Connection, "data_received", receive_and_observe)
+    monkeypatch.setattr(IncomingBytes, "parse_slice", parse_and_observe)
     return sizes
 
 

@@ -240,14 +240,14 @@ def test_a_check_that_has_to_read_goes_on_from_where_it_is(
     """Its key is looked up, its body decoded and its decision begun once, and its answer is that of the framework."""
     steps: list[str] = []
     observe(monkeypatch, steps, KeyRing, "identify", "authenticate")
-    observe(monkeypatch, steps, Pipeline, "decode", "prepare")
+    observe(monkeypatch, steps, Pipeline, "decode", "require_allowed")
     observe(monkeypatch, steps, PendingChecks, "decide_at_once", "decide")
     quick, slow = services
     segments = request(ALLOWED.replace(b'"ann"', b'"never-checked"'))
 
     answered = answers(quick, segments)
 
-    assert (taken, steps) == ([False], ["identify", "decode", "prepare", "decide_at_once", "decide"])
+    assert (taken, steps) == ([False], ["identify", "decode", "require_allowed", "decide_at_once", "decide"])
     assert answered == answers(slow, segments)
 
 
@@ -258,13 +258,13 @@ def test_a_check_with_an_unknown_token_is_decoded_once(
     steps: list[str] = []
     token = services[1].post("/v2/objects", json={"objectType": "folder", "objectId": "new"}).headers["Warrant-Token"]
     observe(monkeypatch, steps, KeyRing, "identify", "authenticate")
-    observe(monkeypatch, steps, Pipeline, "decode", "prepare")
+    observe(monkeypatch, steps, Pipeline, "decode", "require_allowed")
     observe(monkeypatch, steps, PendingChecks, "decide_at_once")
 
     answer = services[0].post("/v2/check", content=ALLOWED, headers={"Warrant-Token": token})
 
     assert answer.json()["code"] == 200
-    assert (taken, steps) == ([False], ["identify", "decode", "prepare", "decide_at_once"])
+    assert (taken, steps) == ([False], ["identify", "decode", "require_allowed", "decide_at_once"])
 
 
 def observe(monkeypatch: pytest.MonkeyPatch, steps: list[str], observed: type, *names: str) -> None:

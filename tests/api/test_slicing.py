@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from magistrate.api.http.connection import BoundedProtocol
-from magistrate.api.http.parser import PARSED_AT_ONCE
+from magistrate.api.http.connection import Connection
+from magistrate.api.http.incoming_bytes import PARSED_AT_ONCE
 from tests.api.sockets import connect, head, read_answer
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
@@ -21,14 +21,14 @@ BODY = msgspec.json.encode({"warrants": [warrant_body(CHECK)]})
 def received(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The sizes of what is parsed at once, in order. What connections of other tests discard is not parsed."""
     sizes: list[int] = []
-    receive = BoundedProtocol.receive
+    receive = Connection.receive
 
-    def observe(protocol: BoundedProtocol, data: bytes) -> None:
+    def observe(protocol: Connection, data: bytes) -> None:
         if not protocol.transport.is_lingering:
             sizes.append(len(data))
         receive(protocol, data)
 
-    monkeypatch.setattr(BoundedProtocol, "receive", observe)
+    monkeypatch.setattr(Connection, "receive", observe)
     return sizes
 
 

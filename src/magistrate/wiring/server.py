@@ -20,10 +20,9 @@ from magistrate.api.audit.log import AuditLog, check_audit_log
 from magistrate.api.auth.provider_keys import read_key_file
 from magistrate.api.endpoints.public import PROBES
 from magistrate.api.http.application import Application
-from magistrate.api.http.connection import BoundedProtocol
+from magistrate.api.http.connection import Connection
 from magistrate.api.http.connection_memory import ConnectionMemory, UnsentAnswers
 from magistrate.api.http.cors import CorsPolicy
-from magistrate.api.http.fast_path_connection import FastPathProtocol
 from magistrate.api.http.ledger import AccessLog, Ledger
 from magistrate.api.http.metrics import METRICS, Board
 from magistrate.api.http.rate_limits import (
@@ -212,7 +211,8 @@ def server_config(settings: Settings, shared_folder: Path | None = None, hangup:
         max_connections=limit_connections(settings.max_connections),
         tls=tls_files(settings),
         admin_port=settings.admin_port,
-        protocol=FastPathProtocol if settings.fast_path else BoundedProtocol,
+        protocol=Connection,
+        takes_fast_path=settings.fast_path,
         loop="uvloop",
         ws="none",
         workers=settings.workers,

@@ -95,6 +95,26 @@ class RequestHead:
         return UNKNOWN_CODING if self.coding not in (b"", b"chunked") else None
 
 
+class Timer:
+    """Calls a function after some time, unless it is stopped or started again before. `handle` is None until it is
+    started, and once it is stopped."""
+
+    __slots__ = ("_loop", "handle")
+
+    def __init__(self, loop: AbstractEventLoop) -> None:
+        self._loop = loop
+        self.handle: TimerHandle | None = None
+
+    def start(self, seconds: float, call: Callable[..., None], *arguments: object) -> None:
+        self.stop()
+        self.handle = self._loop.call_later(seconds, call, *arguments)
+
+    def stop(self) -> None:
+        if self.handle is not None:
+            self.handle.cancel()
+            self.handle = None
+
+
 class KeepAliveTimer:
     """Calls `close` when no request has arrived for `seconds` after an answer."""
 

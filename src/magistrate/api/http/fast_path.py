@@ -215,15 +215,17 @@ class FastPath:
         store = service.context.store
         known = store.known
         freshness = read_freshness(store.identity, head.tokens) if head.tokens else NO_DEMAND
+        parameters = read_parameters(head.query) if head.query else {}
         call: Call[Any] = Call(
             context=service.context,
             caller=begun.caller,
-            body=None,
-            parameters=read_parameters(head.query) if head.query else {},
+            body=pipeline.decode(body, service, parameters),
+            parameters=parameters,
             freshness=freshness,
             request_id=begun.request_id,
         )
-        begun.call = call = pipeline.prepare(call, pipeline.decode(call, body, service.limits.max_json_depth))
+        pipeline.require_allowed(call)
+        begun.call = call
         if freshness.revision and not known.holds(freshness.id):
             return None
         history, demands = known.history, known.demands

@@ -17,7 +17,6 @@ from magistrate.api.service import Answer, Call, Service, answer_call
 from magistrate.errors import HistoryReplaced, InvalidParameter, MagistrateError, RevisionLost
 from magistrate.operations.consistency import require_stored
 from magistrate.operations.keys.callers import Caller
-from magistrate.store.contract.new_rows import Once
 
 BEGUN = "magistrate.begun"
 """Names the entry of the ASGI scope that has the BegunRequest of a request that the fast path could not finish."""
@@ -27,7 +26,7 @@ MAX_ATTEMPTS = 3
 
 
 class Pipeline:
-    """Makes the calls of one route. Bodies that are likely to come again are decoded by `bodies`, if the route is
+    """Reads the calls of one route. Bodies that are likely to come again are decoded by `bodies`, if the route is
     fast."""
 
     def __init__(self, route: Route, bodies: KnownBodies) -> None:
@@ -42,14 +41,15 @@ class Pipeline:
     def takes_body(self) -> bool:
         return self._decoder is not None or self.route.takes_text
 
-    def decode(self, head: Call[None], raw: bytes, max_depth: int) -> Any:
+    def decode(self, raw: bytes, service: Service, parameters: Mapping[str, str]) -> Any:
         """Returns the value of a body, None if the route ignores bodies. Raises like `decode_body`."""
         if self._decoder is None:
-            return read_written_body(raw, max_depth) if self.route.takes_text else None
-        text = head.parameters.get(STRICT)
-        # Handlers refuse a parameter that is no boolean.
-        is_strict = self._takes_strict and (head.context.is_strict if text is None else text == "true")
-        bodies = self._bodies if text is None and len(raw) <= LARGE_BODY_BYTES else None
+            return read_written_body(raw, service.limits.max_json_depth) if self.route.takes_text else None
+        max_depth, is_strict = service.limits.max_json_depth, self._takes_strict and service.context.is_strict
+        bodies = self._bodies if len(raw) <= LARGE_BODY_BYTES else None
+        if STRICT in parameters:
+            # Handlers refuse a parameter that is no boolean.
+            bodies, is_strict = None, self._takes_strict and parameters[STRICT] == "true"
         if self._typed_decoder is not None:
             try:
                 if bodies is None:
@@ -61,16 +61,14 @@ class Pipeline:
             return decode_body(raw, self._decoder, max_depth, is_strict)
         return bodies.decode(raw, self._decoder, max_depth, self.route.last_member, is_strict=is_strict)
 
-    def prepare(self, head: Call[None], body: Any, once: Once | None = None) -> Call[Any]:
-        """Returns the call with this body. Raises Forbidden if the caller may not use its object types,
-        InvalidParameter for a parameter that the route does not have."""
-        call: Call[Any] = msgspec.structs.replace(head, body=body, once=once)
-        types = head.caller.object_types
-        if types is not None and not (self._knows_types and body.types_of_objects <= types):
-            head.caller.require_types(self.route.list_types(call))
-        if head.parameters:
+    def require_allowed(self, call: Call[Any]) -> None:
+        """Raises Forbidden if the caller may not use the object types of the call, InvalidParameter for a parameter
+        that the route does not have."""
+        types = call.caller.object_types
+        if types is not None and not (self._knows_types and call.body.types_of_objects <= types):
+            call.caller.require_types(self.route.list_types(call))
+        if call.parameters:
             self.route.check_parameters(call)
-        return call
 
 
 class BegunAnswer(msgspec.Struct, frozen=True):

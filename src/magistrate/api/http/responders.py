@@ -121,28 +121,32 @@ class RouteResponder:
         caller.require_scope(route.scope)
         if HAS_SLASH in req.scope:
             path = {name: text.replace(SLASH_IN_ID, "/") for name, text in path.items()}
+        parameters = read_parameters(req.scope[QUERY]) if req.scope[QUERY] else {}
         tokens = {header: text for header in TOKEN_HEADERS if (text := req.get_header(header)) is not None}
-        head: Call[None] = Call(
-            context=service.context,
-            caller=caller,
-            body=None,
-            path=path,
-            parameters=read_parameters(req.scope[QUERY]) if req.scope[QUERY] else {},
-            freshness=NO_DEMAND if route.writes else read_freshness(service.context.store.identity, tokens),
-            holder=holder,
-            accept=req.get_header("Accept") or "",
-            request_id=req.scope[REQUEST_ID],
-            if_match=req.get_header("If-Match"),
-        )
+        freshness = NO_DEMAND if route.writes else read_freshness(service.context.store.identity, tokens)
         if route.needs_json_type:
             require_json_type(req.content_type)
         raw, body = b"", None
         if pipeline.takes_body:
             raw = await receiver.read_body(b"{}" if route.may_lack_body else b"")
-            decoding = partial(pipeline.decode, head, raw, service.limits.max_json_depth)
+            decoding = partial(pipeline.decode, raw, service, parameters)
             body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
             req.scope[BODY] = raw
-        return pipeline.prepare(head, body, _read_once(req, raw, caller) if route.takes_key else None)
+        call: Call[Any] = Call(
+            context=service.context,
+            caller=caller,
+            body=body,
+            path=path,
+            parameters=parameters,
+            freshness=freshness,
+            once=_read_once(req, raw, caller) if route.takes_key else None,
+            holder=holder,
+            accept=req.get_header("Accept") or "",
+            request_id=req.scope[REQUEST_ID],
+            if_match=req.get_header("If-Match"),
+        )
+        pipeline.require_allowed(call)
+        return call
 
 
 async def identify_sender(req: falcon.asgi.Request, service: Service, takes_bearer: bool) -> Identified:

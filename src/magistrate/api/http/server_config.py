@@ -1,18 +1,18 @@
 """Extends uvicorn's configuration with the limits of connections."""
 
+import asyncio
 from copy import copy
 from typing import Any
 
 import uvicorn
 
 from magistrate.api.http.connection_memory import ConnectionMemory, UnsentAnswers
-from magistrate.api.http.parser import SlicingProtocol
 from magistrate.api.http.tls import TlsFiles
 
 
 class BoundedConfig(uvicorn.Config):
-    """Makes every connection one of `protocol`, with these limits. It is picklable, as worker
-    processes require."""
+    """Makes every connection one of `protocol`, with these limits, and with the fast path of the application unless it
+    is switched off. It is picklable, as worker processes require."""
 
     def __init__(
         self,
@@ -22,7 +22,8 @@ class BoundedConfig(uvicorn.Config):
         body_timeout_ms: int,
         keep_alive_timeout_ms: int,
         max_connections: int,
-        protocol: type[SlicingProtocol],
+        protocol: type[asyncio.Protocol],
+        takes_fast_path: bool = True,
         tls: TlsFiles | None = None,
         admin_port: int = 0,
         **others: Any,
@@ -33,6 +34,7 @@ class BoundedConfig(uvicorn.Config):
         self.body_timeout_ms = body_timeout_ms
         self.keep_alive_timeout_ms = keep_alive_timeout_ms
         self.max_connections = max_connections
+        self.takes_fast_path = takes_fast_path
         self.tls = tls
         self.admin_port = admin_port
 
@@ -48,4 +50,5 @@ class BoundedConfig(uvicorn.Config):
         config = copy(self)
         config.loaded_app = self.loaded_app.answer_admin
         config.max_connections += further_connections
+        config.takes_fast_path = False
         return config

@@ -10,7 +10,7 @@ from typing import Any
 import uvicorn
 from uvicorn.config import STARTUP_FAILURE
 
-from magistrate.api.http.connection import BoundedProtocol
+from magistrate.api.http.connection import Connection
 from magistrate.api.http.server_config import BoundedConfig
 from magistrate.api.http.tls import LOOK_EVERY_SECONDS, SHUTDOWN_SECONDS, ServerTls
 from magistrate.api.processes.acceptors import Channel, ConnectionSource, accept_from
@@ -24,7 +24,7 @@ class GracefulServer(uvicorn.Server):
     if the configuration has a certificate. A second listening socket is that of the admin port, which is not encrypted.
 
     During a stop, connections that clients have already made are still served, each for one more request or for a
-    moment; see BoundedProtocol."""
+    moment; see Connection."""
 
     config: BoundedConfig
 
@@ -100,12 +100,11 @@ class GracefulServer(uvicorn.Server):
             "ssl_shutdown_timeout": SHUTDOWN_SECONDS,
         }
 
-    def _create_protocol(self) -> BoundedProtocol:
-        protocol: type[BoundedProtocol] = self.config.http_protocol_class  # type: ignore[assignment]
-        return protocol(self.config, self.server_state, self.lifespan.state, self._loop)
+    def _create_protocol(self) -> Connection:
+        return Connection(self.config, self.server_state, self.lifespan.state, self._loop)
 
-    def _create_admin_protocol(self) -> BoundedProtocol:
-        return BoundedProtocol(self._admin_config, self.server_state, self.lifespan.state, self._loop)
+    def _create_admin_protocol(self) -> Connection:
+        return Connection(self._admin_config, self.server_state, self.lifespan.state, self._loop)
 
 
 def limit_connections(wanted: int) -> int:
