@@ -119,7 +119,7 @@ def _find_fault(name: str, key: str) -> str | None:
 
 
 def _state_of(found: os.stat_result) -> FileState:
-    return FileState(found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, found.st_size)
+    return FileState(found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, size=found.st_size)
 
 
 def _find_exposed_mode(found: os.stat_result) -> int | None:

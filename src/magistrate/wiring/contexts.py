@@ -31,8 +31,9 @@ def context_of(store: Store, settings: Settings) -> Context:
     """Builds a context whose caches are replaced when the store turns out to have another history."""
     counts = GraphCounts()
     caches = _build_caches(store, settings, counts)
-    recorded = (settings.decision_log, settings.max_unwritten_bytes)
-    decisions = DecisionLog(store, *recorded) if settings.decision_log else None
+    decisions = None
+    if settings.decision_log:
+        decisions = DecisionLog(store, settings.decision_log, settings.max_unwritten_bytes)
     context = Context(
         store=store,
         models=caches.models,
@@ -63,7 +64,7 @@ def _build_caches(store: Store, settings: Settings, counts: GraphCounts) -> Cach
     existing = ExistingNumbers()
     return Caches(
         models=models,
-        graph=LiveGraph(store, models, most_bytes - lists - past, store.now, counts),
+        graph=LiveGraph(store, models, most_bytes - lists - past, store.now, counts=counts),
         listings=Listings(lists),
         object_lists=ObjectLists(existing),
         subject_lists=SubjectLists(existing),

@@ -34,7 +34,7 @@ def read_example(name: str) -> Example:
     ]
     objects = folder.joinpath(OBJECTS)
     given = msgspec.json.decode(objects.read_bytes(), type=list[ExampleObject]) if objects.is_file() else []
-    return Example(value["name"], suite.types, suite.policies, suite.warrants, tries, given)
+    return Example(value["name"], suite.types, suite.policies, suite.warrants, tries=tries, objects=given)
 
 
 def complete_outcome_now(outcome: AssertionOutcome) -> AssertionOutcome:

@@ -173,12 +173,18 @@ def create_application(
     audit_log = _open_audit_log(settings, shared_folder) if settings.audit_log else None
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
     rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
-    opened = partial(open_service, settings, hangup, shared, rate_limit)
+    opened = partial(open_service, settings, hangup, shared, rate_limit=rate_limit)
     ledger = Ledger(access_log, audit_log, _limit_refused(settings, shared_folder, audit_log))
-    given = (settings.console, settings.public_url, settings.request_cache_bytes)
-    received = ConnectionMemory(settings.max_received_bytes)
-    unsent = UnsentAnswers(settings.max_unsent_bytes, settings.wait_timeout_ms / 1000)
-    application = Application(opened, ledger, cors, *given, received, unsent)
+    application = Application(
+        opened,
+        ledger,
+        cors,
+        has_console=settings.console,
+        public_url=settings.public_url,
+        request_cache_bytes=settings.request_cache_bytes,
+        received=ConnectionMemory(settings.max_received_bytes),
+        unsent=UnsentAnswers(settings.max_unsent_bytes, settings.wait_timeout_ms / 1000),
+    )
     METRICS.read_server = application.read_metrics
     return application
 

@@ -41,8 +41,14 @@ def _provider(settings: Settings) -> Provider | None:
         from magistrate.api.auth.key_url import KeyUrl  # see there
 
         origin = KeyUrl(settings.jwt_keys)
-    claims = (settings.jwt_user_claim, settings.jwt_tenant_claim, settings.jwt_scopes_claim)
-    return Provider(FetchedKeys(origin), settings.jwt_issuer, settings.jwt_audience, *claims)
+    return Provider(
+        FetchedKeys(origin),
+        settings.jwt_issuer,
+        settings.jwt_audience,
+        user_claim=settings.jwt_user_claim,
+        tenant_claim=settings.jwt_tenant_claim,
+        scopes_claim=settings.jwt_scopes_claim,
+    )
 
 
 @asynccontextmanager
@@ -81,7 +87,15 @@ async def open_service(
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()
         async with running_beside(*works), logging:
             bearers = Bearers(context, provider)
-            yield Service(context, ring, bearers, limits, admitted, rate_limit, settings.public_url)
+            yield Service(
+                context,
+                ring,
+                bearers,
+                limits,
+                admissions=admitted,
+                rate_limit=rate_limit,
+                public_url=settings.public_url,
+            )
 
 
 async def _delete_periodically(context: Context, settings: Settings) -> None:

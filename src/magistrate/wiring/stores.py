@@ -107,7 +107,9 @@ async def _open_postgres(url: PostgresUrl, settings: Settings, observer: Observe
     if settings.database_password_command:
         command = PasswordCommand(settings.database_password_command, settings.store_timeout_ms)
         conninfo = partial(command.complete_aside, url.conninfo)
-    return await open_postgres(conninfo, settings.postgres_connections, settings.store_timeout_ms, observer, sealing)
+    return await open_postgres(
+        conninfo, settings.postgres_connections, settings.store_timeout_ms, observer, sealing=sealing
+    )
 
 
 def _reach_postgres(url: PostgresUrl, settings: Settings) -> None:
@@ -132,7 +134,9 @@ def _do_nothing(*_: object) -> None: ...
 
 
 OPENERS: Mapping[type, StoreOpener] = {
-    SqliteUrl: StoreOpener(_migrate_sqlite, _open_sqlite, _do_nothing, _secure_sqlite, _inspect_sqlite),
-    PostgresUrl: StoreOpener(_migrate_postgres, _open_postgres, _reach_postgres, _do_nothing, _inspect_postgres),
+    SqliteUrl: StoreOpener(_migrate_sqlite, _open_sqlite, _do_nothing, _secure_sqlite, inspect=_inspect_sqlite),
+    PostgresUrl: StoreOpener(
+        _migrate_postgres, _open_postgres, _reach_postgres, _do_nothing, inspect=_inspect_postgres
+    ),
 }
 """Maps the types of URLs, which PARSERS in config/database_url.py makes, to what opens their stores."""

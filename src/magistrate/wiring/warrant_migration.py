@@ -59,7 +59,7 @@ def import_server(
         lists = SourceLists(server, chunk_lines)
         leave_out = LeaveOut(lambda line: refused(lists.kind, line), skips_refused)
         read_row = lists.reader(_line_reader(context, settings))
-        return await import_lines(context, lists, read_row, report_progress, leave_out)
+        return await import_lines(context, lists, read_row, report_progress, leave_out=leave_out)
 
     return asyncio.run(_run(settings, origin, work))
 
@@ -71,7 +71,14 @@ def compare_with_server(
     and writes nothing."""
 
     async def work(context: Context, server: HttpWarrantServer) -> Comparison:
-        return await compare(context, server, _line_reader(context, settings), sample_size, report_progress, max_named)
+        return await compare(
+            context,
+            server,
+            _line_reader(context, settings),
+            sample_size,
+            report_progress=report_progress,
+            max_named=max_named,
+        )
 
     reach_store(settings)
     return asyncio.run(_run(settings, origin, work))

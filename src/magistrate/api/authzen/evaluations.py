@@ -231,7 +231,7 @@ def _answer_known(
         return None
     if may_have_undefined(call.context, checks, decided.value):
         request = ReadRequest([*map(Item, checks)], set(), stop_at, is_single)
-        return Deferred(partial(_answer_with_details, call, request, checks, decided))
+        return Deferred(partial(_answer_with_details, call, request, checks, decided=decided))
     answers = [*map(PLAIN_ANSWERS.__getitem__, map(_IS_AUTHORIZED, decided.value))]
     return Answer(answers[0] if is_single else EvaluationsAnswer(answers), decided.revision)
 
@@ -256,9 +256,9 @@ def _decide(call: Call[Any], request: ReadRequest) -> Answer | Deferred:
     )
     decided = pending.attempt()
     if decided is None:
-        return Deferred(partial(_answer_later, call, request, checks, pending))
+        return Deferred(partial(_answer_later, call, request, checks, pending=pending))
     if may_have_undefined(call.context, checks, decided.value):
-        return Deferred(partial(_answer_with_details, call, request, checks, decided))
+        return Deferred(partial(_answer_with_details, call, request, checks, decided=decided))
     return _build_answer(request, decided, [None] * len(decided.value), [[]] * len(decided.value))
 
 

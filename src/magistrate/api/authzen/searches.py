@@ -117,14 +117,14 @@ async def search_subjects(call: Call[SubjectSearchBody]) -> Answer:
     body = call.body
     resource, action = require_entity(body.resource, RESOURCE), require_action(body.action)
     wanted = require_searched(body.subject, SUBJECT)
-    return await _search_entities(call, wanted, SUBJECT, resource, RESOURCE, action)
+    return await _search_entities(call, wanted, SUBJECT, resource, known_member=RESOURCE, action=action)
 
 
 async def search_resources(call: Call[ResourceSearchBody]) -> Answer:
     body = call.body
     subject, action = require_entity(body.subject, SUBJECT), require_action(body.action)
     wanted = require_searched(body.resource, RESOURCE)
-    return await _search_entities(call, wanted, RESOURCE, subject, SUBJECT, action)
+    return await _search_entities(call, wanted, RESOURCE, subject, known_member=SUBJECT, action=action)
 
 
 def search_actions(call: Call[ActionSearchBody]) -> Answer | Deferred:
@@ -150,7 +150,7 @@ async def _search_actions_later(call: Call[ActionSearchBody], search: ActionSear
     kind = action_kind(f"actions+{_digest(search.object, search.subject, search.context)}")
     wanted = _read_wanted(call, kind)
     with _naming_token():
-        found = await actions.list_page(call.context, search, wanted, call.freshness, kind)
+        found = await actions.list_page(call.context, search, wanted, call.freshness, kind=kind)
     return Answer(_render_actions(found.value.rows, found.value.next_cursor or ""), found.revision)
 
 
@@ -172,11 +172,11 @@ async def _search_entities(
         ref = read_entity(known, known_member)
     except UnknownName:
         return await _answer_nothing(call, EntitySearchAnswer(PageAnswer("", 0), []))
-    search = EntitySearch(of_type, relation, ref, wants_subjects, context, contexts.reads)
+    search = EntitySearch(of_type, relation, ref, wants_subjects, context=context, reads=contexts.reads)
     kind = replace(QUERY_LIST, name=f"search+{_digest(wanted_member, of_type, relation, ref, context)}")
     wanted_page = _read_wanted(call, kind)
     with _naming_token():
-        found = await searches.list_page(call.context, search, wanted_page, call.freshness, kind)
+        found = await searches.list_page(call.context, search, wanted_page, call.freshness, kind=kind)
     results = [EntityResult(of_type, id) for id in found.value.rows]
     page = PageAnswer(found.value.next_cursor or "", len(results))
     return Answer(EntitySearchAnswer(page, results), found.revision)

@@ -146,7 +146,7 @@ def _join_contextual(others: CheckBody, runs: PlainRuns) -> CheckBody:
 
 
 CONTEXTUAL_LAST = LastMember(
-    CONTEXTUAL_WARRANTS, ContextualMember, ContextualMember.read_plain, _join_contextual, read_contextual_text
+    CONTEXTUAL_WARRANTS, ContextualMember, ContextualMember.read_plain, _join_contextual, read_text=read_contextual_text
 )
 """Describes how a check ends whose contextual warrants are likely to come again."""
 

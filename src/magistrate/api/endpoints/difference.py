@@ -138,7 +138,7 @@ async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer:
     }
     parameters = {name: text for name, text in given.items() if text is not None}
     wanted = read_wanted(proposal_kind(proposal, narrowing), parameters, call.context.store.identity)
-    found = await list_proposed_difference(call.context, proposal, narrowing, wanted, call.freshness)
+    found = await list_proposed_difference(call.context, proposal, narrowing, wanted, freshness=call.freshness)
     return Answer(await render_page(found.value, _render_row), found.revision)
 
 
@@ -157,7 +157,7 @@ async def _read_proposal(body: ProposalBody) -> Proposal:
     if policies is not None and len(policies) > MAX_PROPOSED_POLICIES:
         raise InvalidParameter(f"{PROPOSAL}.policies", f"must be at most {MAX_PROPOSED_POLICIES} policies")
     named = None if policies is None else await read_policies(policies, f"{PROPOSAL}.policies")
-    return Proposal(created, deleted, object_types, bool(body.replace), named)
+    return Proposal(created, deleted, object_types, bool(body.replace), policies=named)
 
 
 async def _read_warrants(
@@ -202,9 +202,9 @@ def _render_warrant(warrant: Warrant) -> CauseAnswer:
         warrant.object_id,
         warrant.relation,
         SubjectAnswer(warrant.subject_type, warrant.subject_id, warrant.subject_relation),
-        warrant.policy,
-        msgspec.UNSET if warrant.starts_at is None else render_time(warrant.starts_at),
-        msgspec.UNSET if warrant.expires_at is None else render_time(warrant.expires_at),
+        policy=warrant.policy,
+        starts_at=msgspec.UNSET if warrant.starts_at is None else render_time(warrant.starts_at),
+        expires_at=msgspec.UNSET if warrant.expires_at is None else render_time(warrant.expires_at),
     )
 
 

@@ -141,7 +141,7 @@ async def _follow(
     if following is None:
         return None
     limit = _read_page_size(call, kind).slice.limit
-    found = await events.follow_events(call.context, kind, following, limit, only)
+    found = await events.follow_events(call.context, kind, following, limit, only=only)
     call.freshness.demand(found.revision)
     return found
 
@@ -155,7 +155,7 @@ def _read_page_size(call: Call[None], kind: ListKind[Event]) -> Wanted:
 async def _read_events(
     call: Call[None], kind: ListKind[Event], wanted: Wanted, only: EventFilter
 ) -> Snapshot[Page[Event]]:
-    return await events.list_events(call.context, kind, wanted, only, call.freshness)
+    return await events.list_events(call.context, kind, wanted, only, freshness=call.freshness)
 
 
 def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAnswer:

@@ -129,7 +129,7 @@ async def answer_explain(call: Call[ExplainBody]) -> Answer:
     is_strict = call.is_strict if body.strict is None else body.strict
     contextual = await judge_contextual_warrants(body.contextual_warrants)
     as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)
-    found = await explain_check(call.context, check, call.freshness, is_strict, as_of, contextual)
+    found = await explain_check(call.context, check, call.freshness, is_strict, as_of=as_of, contextual=contextual)
     return Answer(render_explained(found.value), found.revision)
 
 
@@ -164,7 +164,9 @@ def _render_node(node: ExplanationNode, children: Sequence[NodeAnswer]) -> NodeA
 
 
 def _render_policy(policy: PolicyTrace) -> PolicyAnswer:
-    return PolicyAnswer(policy.text, _render_truth(policy.holds), {**policy.values}, [*policy.missing], [*policy.long])
+    return PolicyAnswer(
+        policy.text, _render_truth(policy.holds), {**policy.values}, [*policy.missing], long=[*policy.long]
+    )
 
 
 def _render_truth(value: Truth) -> TruthAnswer:
@@ -177,10 +179,10 @@ def _render_suggestion(one: Suggestion) -> SuggestionAnswer:
         [render_warrant(warrant) for warrant in one.delete],
         SuggestedContext([*one.missing], [*one.different], {**one.example}),
         EffectsAnswer(one.effects.gained, one.effects.lost, one.effects.is_complete),
-        one.note,
+        note=one.note,
     )
 
 
 def _render_key(names: WarrantNames, policy: str) -> SuggestedWarrant:
     subject = SubjectAnswer(names.subject_type, names.subject_id, names.subject_relation)
-    return SuggestedWarrant(names.object_type, names.object_id, names.relation, subject, policy)
+    return SuggestedWarrant(names.object_type, names.object_id, names.relation, subject, policy=policy)

@@ -96,7 +96,7 @@ async def put(call: Call[WrittenBody]) -> Answer:
     expected = _read_expected(call)
     types, policies = await _aside(call.body, read_content)
     stamp, keeps = call.stamp(), keeps_stranded(call)
-    written = await put_whole_model(call.context, types, policies, stamp, expected, keeps)
+    written = await put_whole_model(call.context, types, policies, stamp, expected=expected, keeps_stranded=keeps)
     is_text = _read_accept(call.accept) == TEXT_TYPE
     headers = {"Vary": "Accept", **render_warnings(written.value.warnings)}
     return Answer(await render_stored_model(written.value.stored, is_text), written.revision, headers, is_text=is_text)
@@ -219,7 +219,7 @@ def _render_json_fault(text: str, fault: InvalidRequest) -> ModelFault:
 
 
 def _render_fault(fault: ModelFault) -> ModelFaultAnswer:
-    return ModelFaultAnswer(fault.line, fault.column, fault.code, fault.message, fault.suggestion)
+    return ModelFaultAnswer(fault.line, fault.column, fault.code, fault.message, suggestion=fault.suggestion)
 
 
 def encode_model(body: ModelBody) -> msgspec.Raw:

@@ -54,7 +54,7 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
 async def create(call: Call[ObjectTypeBody]) -> Answer:
     new = await _aside(call.body, _read)
     created = await object_types.create_object_types(
-        call.context, [new], call.stamp(), keeps_stranded(call), call.visible_types
+        call.context, [new], call.stamp(), keeps_stranded(call), visible=call.visible_types
     )
     return _answer_one(created)
 
@@ -64,7 +64,7 @@ async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
     is_whole_model = read_boolean(call.parameters, "replace")
     stamp, keeps = call.stamp(), keeps_stranded(call)
     applied = await object_types.apply_object_types(
-        call.context, types, stamp, is_whole_model, keeps, call.visible_types
+        call.context, types, stamp, is_whole_model, keeps_stranded=keeps, visible=call.visible_types
     )
     rows = [_render_object_type(row) for row in applied.value.rows]
     return Answer(rows, applied.revision, render_warnings(applied.value.warnings))
@@ -80,7 +80,7 @@ async def update(call: Call[ObjectTypeBody]) -> Answer:
     name = _read_type_name(call.path["type"])
     new = await _aside(call.body, lambda body: read_object_type(name, body.source, body.relations, body))
     updated = await object_types.update_object_types(
-        call.context, [new], call.stamp(), keeps_stranded(call), call.visible_types
+        call.context, [new], call.stamp(), keeps_stranded(call), visible=call.visible_types
     )
     return _answer_one(updated)
 

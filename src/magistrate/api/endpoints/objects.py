@@ -100,7 +100,9 @@ async def list_page(call: Call[None]) -> Answer:
     found = await objects.list_objects(call.context, wanted, only, call.freshness)
     if is_strict and not found.value.rows and (of_type := call.parameters.get("objectType")):
         is_past, names = wanted.now is not None, [UsedName(of_type)]
-        await require_defined_names(call.context, names, found.revision, NO_CHANGES, is_past, call.visible_types)
+        await require_defined_names(
+            call.context, names, found.revision, NO_CHANGES, is_past=is_past, visible=call.visible_types
+        )
     return Answer(await render_page(found.value, _render_object), found.revision)
 
 

@@ -109,7 +109,9 @@ def list_pages(public_url: str = "", script_headers: Mapping[str, str] | None = 
         PublicPage("/readyz", _READY_MEANING, JSON, readyz, is_on_admin_port=True, takes_slash=True),
         PublicPage("/openapi.json", "The OpenAPI 3.1 document", JSON, described.respond),
         PublicPage("/docs", "The same for people", html, explained.respond, headers=headers, takes_slash=True),
-        PublicPage("/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, Scope.METRICS, is_on_admin_port=True),
+        PublicPage(
+            "/metrics", "Counters for Prometheus", CONTENT_TYPE, metrics, scope=Scope.METRICS, is_on_admin_port=True
+        ),
         PublicPage(WELL_KNOWN, _WELL_KNOWN_MEANING, JSON, authzen_configuration),
         PublicPage(
             f"{WELL_KNOWN}/{{base:path}}", "The same, if `--public-url` has this path", JSON, authzen_configuration

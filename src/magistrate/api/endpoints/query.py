@@ -110,7 +110,9 @@ def _read_wanted_page(call: Call[None], parsed: Query, contextual: Sequence[NewW
     wanted = read_wanted(query_kind(contextual), call.parameters, call.context.store.identity)
     context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
     is_counted = read_boolean(call.parameters, TOTAL)
-    return _WantedPage(QueryRequest(parsed, context, contextual), wanted, call.as_of, call.is_strict, is_counted)
+    return _WantedPage(
+        QueryRequest(parsed, context, contextual), wanted, call.as_of, call.is_strict, is_counted=is_counted
+    )
 
 
 def _answer_kept_page(call: Call[None], wanted_page: _WantedPage) -> Answer | None:
@@ -141,7 +143,7 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer:
     is_strict = call.context.is_strict if body.strict is None else body.strict
     as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)
     request = QueryRequest(parsed, context, contextual)
-    return await _answer_query(call, _WantedPage(request, wanted, as_of, is_strict, bool(body.total)))
+    return await _answer_query(call, _WantedPage(request, wanted, as_of, is_strict, is_counted=bool(body.total)))
 
 
 async def _answer_query(call: Call[Any], wanted_page: _WantedPage) -> Answer:
@@ -157,7 +159,9 @@ async def _answer_query(call: Call[Any], wanted_page: _WantedPage) -> Answer:
     if wanted_page.is_strict and not found.value.rows:
         names, is_past = _collect_names(request.query), wanted.now is not None
         overlay = build_contextual_warrants(request.contextual, call.context.now()).overlay
-        await require_defined_names(call.context, names, found.revision, overlay, is_past, call.visible_types)
+        await require_defined_names(
+            call.context, names, found.revision, overlay, is_past=is_past, visible=call.visible_types
+        )
     rendering, types = found.value.rendering, call.caller.object_types
     if (rendered := rendering.find(types)) is None:
         rendered = await render_page(found.value, partial(_render_row, call.caller))
@@ -186,7 +190,7 @@ def _collect_names(parsed: Query) -> Iterator[UsedName]:
         among, relations = parsed.types or (), condition.relations or ()
         yield UsedName(condition.subject.type, None, "q", among=among, is_subject=True, relations=relations)
         for relation in relations:
-            yield UsedName(None, relation, "q", "q", among)
+            yield UsedName(None, relation, "q", "q", among=among)
 
 
 async def list_page_v1(call: Call[None]) -> Answer:

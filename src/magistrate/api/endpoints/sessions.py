@@ -67,7 +67,9 @@ def _read(body: SessionBody, max_context_bytes: int) -> Session:
     tenant = _tenant(body.tenant_id, is_required=kind == DASHBOARD)
     ttl_seconds = _ttl(body.ttl)
     context = check_context_size(body.context or {}, max_context_bytes)
-    return Session(kind, user, tenant, context, ttl_seconds, _dashboard(body) if kind == DASHBOARD else {})
+    return Session(
+        kind, user, tenant, context, ttl_seconds=ttl_seconds, further=_dashboard(body) if kind == DASHBOARD else {}
+    )
 
 
 def _read_choice(text: str | None, choices: tuple[str, str], parameter: str) -> str:

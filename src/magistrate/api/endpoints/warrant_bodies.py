@@ -123,7 +123,7 @@ def read_alike_warrants(text: str, begin: int, end: int, most: int, max_depth: i
         before, after = first[: place.start(1)], first[place.end(1) :]
         template = _read_template(before, after, max_depth - 1)
         if template is not None:
-            ids = _split_ids(text, begin, end, (before, after, separator), most)
+            ids = _split_ids(text, begin, end, (before, after, separator), most=most)
             return _join_ids(*template, ids) if ids else None
     return None
 
@@ -201,7 +201,7 @@ class ContextualMember(msgspec.Struct, rename="camel", frozen=True, forbid_unkno
 
 def read_contextual_text(text: str, begin: int, end: int, max_depth: int) -> PlainRuns | None:
     """Returns the warrants in the JSON array between these places of a text, or None if they have to be decoded."""
-    return read_alike_warrants(text, begin, end, MAX_CONTEXTUAL_WARRANTS, max_depth)
+    return read_alike_warrants(text, begin, end, MAX_CONTEXTUAL_WARRANTS, max_depth=max_depth)
 
 
 def read_contextual_warrants(

@@ -163,7 +163,9 @@ async def list_page(call: Call[None]) -> Answer:
     if is_strict and not found.value.rows:
         names = _collect_names(call.parameters)
         is_past = wanted.now is not None
-        await require_defined_names(call.context, names, found.revision, NO_CHANGES, is_past, call.visible_types)
+        await require_defined_names(
+            call.context, names, found.revision, NO_CHANGES, is_past=is_past, visible=call.visible_types
+        )
     return Answer(await render_page(found.value, render_warrant), found.revision)
 
 

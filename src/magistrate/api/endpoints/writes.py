@@ -139,7 +139,7 @@ async def delete_matching(call: Call[FilteredDeletionBody]) -> Answer:
     limit = DEFAULT_DELETED if body.limit is None else body.limit
     if not 1 <= limit <= MAX_DELETED:
         raise InvalidParameter("limit", f"must be between 1 and {MAX_DELETED}")
-    deleted = await warrants.delete_matching(call.context, equal, limit, call.stamp, bool(body.dry_run))
+    deleted = await warrants.delete_matching(call.context, equal, limit, call.stamp, is_dry_run=bool(body.dry_run))
     return Answer(FilteredDeletionAnswer(deleted.value.deleted, deleted.value.has_more), deleted.revision)
 
 

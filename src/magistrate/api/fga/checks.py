@@ -81,7 +81,7 @@ def _is_authorized(answer: CheckAnswer) -> bool:
 
 def _read(body: FgaSingleCheckBody) -> SingleCheckBody:
     subject = None if body.subject is None else body.subject.to_subject_body()
-    return SingleCheckBody(body.resource_type, body.resource_id, body.relation, subject, body.context)
+    return SingleCheckBody(body.resource_type, body.resource_id, body.relation, subject, context=body.context)
 
 
 async def _build_answer(

@@ -100,7 +100,7 @@ def render_fga_type(body: TypeBody) -> FgaTypeBody:
 
 def render_fga_policy(body: PolicyBody) -> FgaPolicyBody:
     parameters = [FgaParameterBody(name, of_type) for name, of_type in (body.parameters or {}).items()]
-    return FgaPolicyBody(body.name, body.description, LANGUAGE, parameters, body.expression)
+    return FgaPolicyBody(body.name, body.description, LANGUAGE, parameters, expression=body.expression)
 
 
 def _convert_type(body: FgaTypeBody) -> TypeBody:
@@ -118,7 +118,9 @@ def _convert_type(body: FgaTypeBody) -> TypeBody:
 
 def _convert_relation(one: FgaRelationDefinition, names: Container[str]) -> RuleBody:
     """Returns the rule of a relation; `names` has the relations of its type."""
-    rule = FgaRuleDefinition(one.inherit_if, one.of_type, one.with_relation, one.rules, one.for_all, one.policy)
+    rule = FgaRuleDefinition(
+        one.inherit_if, one.of_type, one.with_relation, one.rules, for_all=one.for_all, policy=one.policy
+    )
     body: RuleBody = fold(rule, lambda inner: inner.rules or (), partial(_convert_rule, names))
     return body
 
@@ -129,7 +131,7 @@ def _convert_rule(names: Container[str], rule: FgaRuleDefinition, rules: Sequenc
     if rule.rules is None and (rule.inherit_if in names or rule.with_relation is not None):
         inherit_if = rule.inherit_if
     inner: list[RuleBody | None] | None = None if rule.rules is None else [*rules]
-    return RuleBody(inherit_if, rule.for_all, rule.of_type, rule.with_relation, inner, rule.policy)
+    return RuleBody(inherit_if, rule.for_all, rule.of_type, rule.with_relation, rules=inner, policy=rule.policy)
 
 
 def _read_operator(name: str) -> str:
@@ -175,7 +177,13 @@ def read_policy_parameters(body: FgaPolicyBody, path: str) -> dict[str, str]:
 def _render_relation(rule: RuleBody | None, allowed: list[str] | None) -> FgaRelationDefinition:
     one: FgaRuleDefinition = fold(rule, _list_rules, _render_rule)
     return FgaRelationDefinition(
-        one.inherit_if, one.of_type, one.with_relation, one.rules, one.for_all, one.policy, allowed
+        one.inherit_if,
+        one.of_type,
+        one.with_relation,
+        one.rules,
+        for_all=one.for_all,
+        policy=one.policy,
+        allowed_types=allowed,
     )
 
 
@@ -188,4 +196,6 @@ def _render_rule(rule: RuleBody | None, rules: Sequence[FgaRuleDefinition]) -> F
         return FgaRuleDefinition()
     inherit_if = None if rule.inherit_if is None else _render_operator(rule.inherit_if)
     inner = None if rule.rules is None else [*rules]
-    return FgaRuleDefinition(inherit_if, rule.of_type, rule.with_relation, inner, rule.for_all, rule.policy)
+    return FgaRuleDefinition(
+        inherit_if, rule.of_type, rule.with_relation, inner, for_all=rule.for_all, policy=rule.policy
+    )

@@ -61,7 +61,7 @@ class FgaWarrantBody(msgspec.Struct, frozen=True):
 
     def to_warrant_body(self) -> WarrantBody:
         subject = None if self.subject is None else self.subject.to_subject_body()
-        return WarrantBody(self.resource_type, self.resource_id, self.relation, subject, self.policy)
+        return WarrantBody(self.resource_type, self.resource_id, self.relation, subject, policy=self.policy)
 
 
 class FgaSubjectAnswer(msgspec.Struct, omit_defaults=True):

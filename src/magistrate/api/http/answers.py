@@ -79,11 +79,11 @@ def audit_answer(
         kind,
         None if caller is None else caller.actor,
         request_id,
-        req.method,
-        render_path(req)[:MOST_PATH_CHARACTERS],
-        resp.status_code,
-        resp.get_header(TOKEN_HEADERS[0]) if kind == CHANGE else None,
-        req.scope.get(BODY, b""),
+        method=req.method,
+        path=render_path(req)[:MOST_PATH_CHARACTERS],
+        status=resp.status_code,
+        token=resp.get_header(TOKEN_HEADERS[0]) if kind == CHANGE else None,
+        body=req.scope.get(BODY, b""),
     )
     audit_log.note(record)
 
@@ -118,7 +118,7 @@ def finish_answer(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
         return
     ledger.record_answer(req.method, route_path, status, started, path=render_path(req), request_id=request_id)
     if ledger.audit_log is not None:
-        audit_answer(ledger.audit_log, ledger.refused, req, resp, request_id)
+        audit_answer(ledger.audit_log, ledger.refused, req, resp, request_id=request_id)
 
 
 TRY_AGAIN = (

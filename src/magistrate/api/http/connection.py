@@ -100,7 +100,11 @@ class Connection(HttpToolsProtocol):
         # Writing is paused by what the kernel does not take at once, until all of it is sent.
         cast(Transport, transport).set_write_buffer_limits(UNSENT_BYTES, 0)
         client = ClientTransport(
-            cast(Transport, transport), self.loop, linger_seconds, self._is_client_sending, self._note_written
+            cast(Transport, transport),
+            self.loop,
+            linger_seconds,
+            self._is_client_sending,
+            note_written=self._note_written,
         )
         self._head = RequestHead(self.config.max_head_bytes)
         self._sizes = deque[int]()

@@ -63,7 +63,11 @@ def _list_files(described: Iterable[tuple[str, str, str, str]]) -> list[PublicPa
         etag = sha256(content).hexdigest()[:32]
         answer = partial(_answer, content)
         takes_slash = path == CONSOLE_PATH
-        pages.append(PublicPage(path, meaning, content_type, answer, None, HEADERS, etag, takes_slash=takes_slash))
+        pages.append(
+            PublicPage(
+                path, meaning, content_type, answer, scope=None, headers=HEADERS, etag=etag, takes_slash=takes_slash
+            )
+        )
     return pages
 
 

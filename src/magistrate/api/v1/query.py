@@ -103,7 +103,7 @@ async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> 
     if object and subject:
         group = RelationName(conditions.subject_relation) if conditions.subject_relation else None
         parsed = Subject(subject.type, subject.id, group)
-        return await _check_each(call, object, relations, parsed, conditions.context or {})
+        return await _check_each(call, object, relations, parsed, context=conditions.context or {})
     if subject:
         types = (conditions.object_type,) if conditions.object_type else None
         return await _find(call, ObjectsQuery(subject, relations, types, is_explicit=False), conditions)

@@ -99,7 +99,7 @@ class ResourceView:
         text = read_search(call.parameters)
         wanted = read_wanted(self.list_kind, call.parameters, call.context.store.identity)
         only = ObjectFilter(self.resource.type, text)
-        found = await objects.list_objects(call.context, wanted, only, call.freshness, self.list_kind)
+        found = await objects.list_objects(call.context, wanted, only, call.freshness, kind=self.list_kind)
         return Answer(await render_page(found.value, self.render_row), found.revision)
 
     def _meta(self, context: Context, body: msgspec.Struct) -> str | None:
@@ -157,10 +157,10 @@ class TenantUsers:
 async def _run_query(call: Call[Any], parsed: Query, view: ResourceView) -> Answer:
     list_kind = view.assigned_kind
     wanted = read_wanted(list_kind, call.parameters, call.context.store.identity)
-    found = await query.list_page(call.context, QueryRequest(parsed, {}), wanted, call.freshness, list_kind)
+    found = await query.list_page(call.context, QueryRequest(parsed, {}), wanted, call.freshness, kind=list_kind)
     if any(row.stored is None for row in found.value.rows):
         # A warrant with `*` as its subject is a row that names no user, where one is expected.
         wider = replace(wanted, slice=replace(wanted.slice, limit=wanted.slice.limit + 1))
-        found = await query.list_page(call.context, QueryRequest(parsed, {}), wider, call.freshness, list_kind)
+        found = await query.list_page(call.context, QueryRequest(parsed, {}), wider, call.freshness, kind=list_kind)
     shown = [view.render_row(row.stored) for row in found.value.rows if row.stored is not None]
     return Answer(ListAnswer(shown), found.revision)

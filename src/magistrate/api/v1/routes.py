@@ -1,7 +1,7 @@
 """Lists the routes of v1 (docs/compatibility.md#v1): those it shares with v2, and others over the same objects and
 warrants. Lists are bare arrays."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -99,17 +99,18 @@ def _resource_routes(resource: Resource) -> Iterator[Route]:
         summary = f"Create a {one}"
     route = partial(Route, list_types=always_list(one))
     read, write = partial(route, scope=Scope.READ), partial(route, scope=Scope.WRITE, writes=True)
-    yield write("POST", path, view.create, summary, answer, body)
-    yield _list(path, view.list_page, f"List {resource.path}", view, view.list_kind, read, SEARCH)
+    yield write("POST", path, view.create, summary, answer=answer, body=body)
+    summary = f"List {resource.path}"
+    yield _list(path, view.list_page, summary, view, kind=view.list_kind, route=read, filters=(SEARCH,))
     if resource.is_numerous:
         refs: Any = view.ref_body
         yield write(
             "DELETE", path, view.delete_batch, f"Delete 1 to 100 {resource.path}", body=list[refs], not_found=True
         )
-    yield read("GET", item, view.get, f"Get a {one}", view.answer, not_found=True)
+    yield read("GET", item, view.get, f"Get a {one}", answer=view.answer, not_found=True)
     for method in ("PUT", "POST"):
         summary = f"Replace the members of a {one}"
-        yield write(method, item, view.update, summary, view.answer, view.members_body, not_found=True)
+        yield write(method, item, view.update, summary, answer=view.answer, body=view.members_body, not_found=True)
     yield write("DELETE", item, view.delete, f"Delete a {one}", not_found=True, is_typed=resource.is_numerous)
 
 
@@ -121,8 +122,8 @@ def _assignment_routes(given: ResourceView, holder: ResourceView) -> Iterator[Ro
     summary = f"List the {given.resource.path} given to a {whom}"
     route = partial(Route, list_types=always_list(one))
     find, write = partial(route, scope=Scope.QUERY), partial(route, scope=Scope.WRITE, writes=True, not_found=True)
-    yield _list(path, assignment.list_page, summary, given, given.assigned_kind, find)
-    yield write("POST", item, assignment.create, f"Give a {one} to a {whom}", given.answer)
+    yield _list(path, assignment.list_page, summary, given, kind=given.assigned_kind, route=find)
+    yield write("POST", item, assignment.create, f"Give a {one} to a {whom}", answer=given.answer)
     yield write("DELETE", item, assignment.delete, f"Take a {one} from a {whom}", is_typed=False)
 
 
@@ -132,11 +133,12 @@ def _tenancy_routes(users: ResourceView, tenants: ResourceView) -> Iterator[Rout
     route = partial(Route, scope=Scope.QUERY)
     tenants_of, find = Assignment(tenants, users).list_page, partial(route, list_types=always_list(TENANTS.type))
     path = f"{_item(users)}/tenants"
-    yield _list(path, tenants_of, "List the tenants of a user", tenants, tenants.assigned_kind, find)
+    yield _list(path, tenants_of, "List the tenants of a user", tenants, kind=tenants.assigned_kind, route=find)
     # The rows have the members of users, so both types are used.
     users_of = TenantUsers(users, tenants).list_page
     find = partial(route, list_types=always_list(TENANTS.type, USERS.type))
-    yield _list(f"{_item(tenants)}/users", users_of, "List the users of a tenant", users, users.assigned_kind, find)
+    path = f"{_item(tenants)}/users"
+    yield _list(path, users_of, "List the users of a tenant", users, kind=users.assigned_kind, route=find)
 
 
 def _item(view: ResourceView) -> str:
@@ -148,15 +150,16 @@ def _list(
     handler: Handler,
     summary: str,
     view: ResourceView,
+    *,
     kind: ListKind[Any],
     route: Callable[..., Route],
-    *filters: Parameter,
+    filters: Sequence[Parameter] = (),
 ) -> Route:
     """Returns the route of a list; `route` makes one with the rights that callers need."""
     row: Any = view.answer
     parameters = _use_v1_parameters(list_parameters(kind, *filters), takes_ids=True)
     is_nested = path.count("/") > 2
-    return route("GET", path, bare(handler), summary, list[row], not_found=is_nested, parameters=parameters)
+    return route("GET", path, bare(handler), summary, answer=list[row], not_found=is_nested, parameters=parameters)
 
 
 def _use_v1_parameters(parameters: Iterable[Parameter], takes_ids: bool) -> tuple[Parameter, ...]:
