@@ -341,7 +341,7 @@ def test_what_cannot_be_written_waits_and_what_is_dropped_is_said_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "folder" / "audit"
-    for name, value in {"MOST_RECORDS": 3, "WRITTEN_EVERY_SECONDS": 0.01, "RETRIED_EVERY_SECONDS": 0.01}.items():
+    for name, value in {"MAX_RECORDS": 3, "WRITTEN_EVERY_SECONDS": 0.01, "RETRIED_EVERY_SECONDS": 0.01}.items():
         monkeypatch.setattr(audit_log, name, value)
     log = AuditLog(str(path), "json")
 

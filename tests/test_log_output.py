@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from magistrate.log import MOST_WAITING_BYTES, LineOutput
+from magistrate.log import MAX_WAITING_BYTES, LineOutput
 
 MOST_LINES = 200_000
 LINE = b'{"event":"%06d"}\n'
@@ -55,7 +55,7 @@ def test_a_reader_that_has_stopped_is_not_waited_for(kind: str, monkeypatch: pyt
 
     *lines, notice = content.splitlines(keepends=True)
     assert 0 < lost < MOST_LINES
-    assert 0 < waiting_bytes <= MOST_WAITING_BYTES
+    assert 0 < waiting_bytes <= MAX_WAITING_BYTES
     assert lines == [LINE % number for number in range(MOST_LINES - lost)]
     assert (json.loads(notice)["event"], json.loads(notice)["times"]) == ("lines of the log were lost", lost)
     assert last == LINE % 7

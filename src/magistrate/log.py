@@ -76,7 +76,7 @@ def redact_text(text: str) -> str:
     return text
 
 
-MOST_WAITING_BYTES = 1_048_576
+MAX_WAITING_BYTES = 1_048_576
 """Limits the lines that wait to be written (1 MiB)."""
 DRAINED_WITHIN_SECONDS = 1.0
 """Sets how long a process that ends waits for its last lines to be read."""
@@ -111,7 +111,7 @@ class LineOutput:
         """Writes these lines, of which there are so many, now or later, or counts them as lost. Raises nothing."""
         with self._state:
             left = lines if self._waiting else self._write_now(lines, count)
-            if left and left is lines and self.waiting_bytes + len(lines) > MOST_WAITING_BYTES:
+            if left and left is lines and self.waiting_bytes + len(lines) > MAX_WAITING_BYTES:
                 self.lost += count
             elif left:
                 self._waiting.append((left, count))
@@ -201,9 +201,9 @@ OUTAGES = ("store", "token provider", "connections", "descriptors")
 """Lists the values of the member `outage`: causes that concern all requests and processes alike."""
 SHARED_NAME = "outages.slots"
 """Names the file of shared slots. Files with a suffix are not metrics; see Board."""
-MOST_REPEATED = 256
+MAX_REPEATED = 256
 """Limits the different lines of libraries whose repetitions are counted."""
-MOST_LINE_BYTES = select.PIPE_BUF
+MAX_LINE_BYTES = select.PIPE_BUF
 """Limits a line: longer ones could be mixed with those of other workers in a pipe (POSIX)."""
 SHORTENED_CHARACTERS = (2_000, 1_000, 500, 250, 100, 20)
 """Lists the lengths to which the texts of a line that is too long are cut, until it fits."""
@@ -234,7 +234,7 @@ class OutageSlots:
         left out."""
         if outage not in OUTAGES:
             self._repeated[outage], times = _advance(*self._repeated.get(outage, (0, 0)))
-            if len(self._repeated) > MOST_REPEATED:
+            if len(self._repeated) > MAX_REPEATED:
                 self._repeated.pop(next(iter(self._repeated)))
             return times
         place = OUTAGES.index(outage) * _SLOT.size
@@ -321,7 +321,7 @@ def render_line(logger: object, method: str, event: Event) -> str:
     line = {name: redact(value) for name, value in (ordered | dict(event)).items()}
     rendered = json.dumps(line)
     for most in SHORTENED_CHARACTERS:
-        if len(rendered) < MOST_LINE_BYTES:
+        if len(rendered) < MAX_LINE_BYTES:
             break
         rendered = json.dumps({name: _shorten(value, most) for name, value in line.items()})
     return rendered

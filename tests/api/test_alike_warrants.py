@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
-from magistrate.api.endpoints.warrant_bodies import MOST_CHARACTERS, ContextualMember, read_alike_warrants
+from magistrate.api.endpoints.warrant_bodies import MAX_CHARACTERS, ContextualMember, read_alike_warrants
 from magistrate.api.http.body_cache import KnownBodies
-from magistrate.api.http.fast_path import MOST_KEPT_BYTES
+from magistrate.api.http.fast_path import MAX_KEPT_BYTES
 from magistrate.api.http.request_values import decode_body
 from magistrate.engine.warrants.plain_warrants import PlainRuns
 from magistrate.errors import InvalidRequest
@@ -41,7 +41,7 @@ OTHERS = (
     USUAL.replace('"relation"', '"context":{"objectId":"%s"},"relation"'),
     USUAL.replace("objectId", "object\\u0049d"),
     USUAL.replace("{", '{"x":' + "[" * DEPTH + "]" * DEPTH + ",", 1),
-    USUAL.replace("{", '{"x":"' + "x" * MOST_CHARACTERS + '",', 1),
+    USUAL.replace("{", '{"x":"' + "x" * MAX_CHARACTERS + '",', 1),
     USUAL.replace('"%s"', "1"),
     USUAL.replace('"%s"', "null"),
     '{"objectId":"%s"}',
@@ -142,7 +142,7 @@ def test_the_array_may_nest_as_deep_as_is_allowed(depth: int, is_read: bool) -> 
 
 
 def test_a_body_with_a_few_new_warrants_is_not_decoded_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    known, decoder = KnownBodies(MOST_KEPT_BYTES), msgspec.json.Decoder(CheckBody)
+    known, decoder = KnownBodies(MAX_KEPT_BYTES), msgspec.json.Decoder(CheckBody)
     checked = b'{"warrants":[{"objectType":"document","objectId":"plan","relation":"viewer",' + SUBJECT.encode() + b"}]"
     decoded: list[bytes] = []
 

@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
-from magistrate.api.http.body_cache import MOST_BODY_BYTES, MOST_MEMBER_BYTES, BoundedCache, KnownBodies
-from magistrate.api.http.fast_path import MOST_HEAD_BYTES, FastPath
+from magistrate.api.http.body_cache import MAX_BODY_BYTES, MAX_MEMBER_BYTES, BoundedCache, KnownBodies
+from magistrate.api.http.fast_path import MAX_HEAD_BYTES, FastPath
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import FastHead
 from magistrate.api.routes import ROUTES
@@ -74,7 +74,7 @@ WORST: dict[str, Callable[[int], bytes]] = {
 def test_the_worst_bodies_take_no_more_memory_than_they_may(kind: str) -> None:
     known = KnownBodies(MOST_BYTES)
     make = WORST[kind]
-    assert len(make(0)) <= MOST_BODY_BYTES or len(make(0)) <= MOST_MEMBER_BYTES
+    assert len(make(0)) <= MAX_BODY_BYTES or len(make(0)) <= MAX_MEMBER_BYTES
 
     tracemalloc.start()
     try:
@@ -98,7 +98,7 @@ def test_the_worst_heads_take_no_more_memory_than_they_may() -> None:
     tracemalloc.start()
     try:
         for number in range(1_000):
-            key = f"{number:06}" + "x" * (MOST_HEAD_BYTES - 100)
+            key = f"{number:06}" + "x" * (MAX_HEAD_BYTES - 100)
             received = b"POST / HTTP/1.1\r\nHost: x\r\nAuthorization: %s\r\n\r\n" % key.encode()
             fast_path.remember(received, FastHead(route.pipeline, b"", key, 0))
         taken, _ = tracemalloc.get_traced_memory()

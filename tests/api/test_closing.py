@@ -158,7 +158,7 @@ def test_there_are_no_more_connections_than_may_be(tmp_path: Path) -> None:
         for connection in kept:
             connection.sendall(head(client, "GET", "/healthz"))
             assert read_answer(connection).startswith(b"HTTP/1.1 200 ")
-        for _ in range(4 + protocol.MOST_REFUSED):
+        for _ in range(4 + protocol.MAX_REFUSED):
             refused = stack.enter_context(connect(client))
             answer = read_to_the_end(refused)
             assert answer.startswith(b"HTTP/1.1 503 ") or not answer

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from magistrate.api.http.content_coding import LEAST_COMPRESSED_BYTES, GzipBody, accepts_gzip, has_gzip_body
+from magistrate.api.http.content_coding import MIN_COMPRESSED_BYTES, GzipBody, accepts_gzip, has_gzip_body
 from magistrate.api.routes import ROUTES
 from magistrate.errors import BodyTooLarge, InvalidRequest, UnsupportedCoding
 from tests.api.sockets import connect, head, read_to_the_end
@@ -209,10 +209,10 @@ def test_an_answer_is_compressed_for_who_accepts_it(served: Client, accepted: st
     fields, body = raw_answer(served, "GET", LARGE, *headers)
     of_head, nothing = raw_answer(served, "HEAD", LARGE, *headers)
 
-    assert len(plain) > LEAST_COMPRESSED_BYTES
+    assert len(plain) > MIN_COMPRESSED_BYTES
     assert fields["vary"] == "accept-encoding"
     assert fields.get("content-encoding") == ("gzip" if is_compressed else None)
-    assert int(fields["content-length"]) == len(body) < (LEAST_COMPRESSED_BYTES if is_compressed else 10**9)
+    assert int(fields["content-length"]) == len(body) < (MIN_COMPRESSED_BYTES if is_compressed else 10**9)
     assert (gzip.decompress(body) if is_compressed else body) == plain
     assert (of_head["content-length"], nothing) == (fields["content-length"], b"")
 
@@ -248,7 +248,7 @@ def test_an_answer_of_the_fast_path_is_not_compressed(served: Client) -> None:
     for _ in range(3):
         answer = served.post("/v2/check", content=body, headers={"Accept-Encoding": "gzip"})
 
-    assert len(answer.content) > LEAST_COMPRESSED_BYTES
+    assert len(answer.content) > MIN_COMPRESSED_BYTES
     assert "content-encoding" not in answer.headers
 
 

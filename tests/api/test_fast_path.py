@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from magistrate.api.auth.callers import KeyRing
-from magistrate.api.http.fast_path import MOST_HEAD_BYTES, FastPath, PendingRefusal
+from magistrate.api.http.fast_path import MAX_HEAD_BYTES, FastPath, PendingRefusal
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import BegunRequest, FastHead, Pipeline
 from magistrate.api.routes import ROUTES
@@ -431,7 +431,7 @@ KNOWN = b"POST / HTTP/1.1\r\nHost: x\r\n\r\n"
         (KNOWN.replace(b"\r\n", b"\n") + b"body", 4, False),
         (b"POST / HTTP/1.1\n\nGET / HTTP/1.1\r\n\r\n", 0, False),
         (b"POST / HTTP/1.1\r\rGET / HTTP/1.1\r\n\r\n", 0, False),
-        (KNOWN.replace(b"x", b"x" * MOST_HEAD_BYTES), 0, False),
+        (KNOWN.replace(b"x", b"x" * MAX_HEAD_BYTES), 0, False),
     ],
 )
 def test_a_head_is_kept_only_if_it_is_certain_where_it_ends(received: bytes, length: int, is_kept: bool) -> None:

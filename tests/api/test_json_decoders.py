@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import magistrate.api
-from magistrate.api.http.json_values import MOST_DECIMAL_CHARACTERS, build_decoder, decode_json
+from magistrate.api.http.json_values import MAX_DECIMAL_CHARACTERS, build_decoder, decode_json
 from magistrate.api.http.request_values import decode_body
 from magistrate.api.routes import ROUTES
 from magistrate.errors import InvalidParameter
@@ -81,7 +81,7 @@ def test_a_decimal_out_of_range_is_refused_as_it_is_without_the_function(number:
 
 
 @pytest.mark.parametrize(
-    ("characters", "is_read"), [(MOST_DECIMAL_CHARACTERS, True), (MOST_DECIMAL_CHARACTERS + 1, False)]
+    ("characters", "is_read"), [(MAX_DECIMAL_CHARACTERS, True), (MAX_DECIMAL_CHARACTERS + 1, False)]
 )
 def test_a_decimal_has_so_many_characters_at_most(characters: int, is_read: bool) -> None:
     text = "0." + "1" * (characters - 2)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from magistrate.api.endpoints.check import CONTEXTUAL_LAST, CheckBody
 from magistrate.api.endpoints.warrant_bodies import ContextualMember
-from magistrate.api.http.body_cache import MOST_BODY_BYTES, MOST_MEMBER_BYTES, KnownBodies, LastMember
-from magistrate.api.http.fast_path import MOST_KEPT_BYTES
+from magistrate.api.http.body_cache import MAX_BODY_BYTES, MAX_MEMBER_BYTES, KnownBodies, LastMember
+from magistrate.api.http.fast_path import MAX_KEPT_BYTES
 from magistrate.api.http.request_values import decode_body
 from magistrate.errors import InvalidRequest
 
@@ -62,7 +62,7 @@ MEMBERS = (
     b'"op":"anyOf"',
     b'"op":1',
     b'"context":{"a":1}',
-    b'"unknown":"%s"' % (b"x" * MOST_BODY_BYTES),
+    b'"unknown":"%s"' % (b"x" * MAX_BODY_BYTES),
     b'"unknown":",\\"contextualWarrants\\":[' + b"{}," * 300 + b']"',
     b'"unknown":",\\"contextualWarrants"',
     b'"unknown":{"a":1,"contextualWarrants":[' + b'{"objectType":"team"},' * 40 + b"{}]}",
@@ -88,7 +88,7 @@ SEPARATORS = (b",", b" ,\n ", b"", b",,", b"}{")
 def test_a_body_means_the_same_whether_its_last_member_is_known_or_not(
     members: Sequence[bytes], separator: bytes, opening: bytes, closing: bytes
 ) -> None:
-    known, body = KnownBodies(MOST_KEPT_BYTES), opening + separator.join(members) + closing
+    known, body = KnownBodies(MAX_KEPT_BYTES), opening + separator.join(members) + closing
 
     first, again, known_now = (read_known(known, body) for _ in range(3))
 
@@ -121,7 +121,7 @@ def test_a_last_member_is_taken_off_if_it_is_certain_that_it_is_one(
 
 @pytest.mark.parametrize("members", [*permutations((CHECKED, list_groups(8), b'"op":"anyOf"'))])
 def test_members_may_have_any_order(members: Sequence[bytes]) -> None:
-    known, body = KnownBodies(MOST_KEPT_BYTES), b"{" + b",".join(members) + b"}"
+    known, body = KnownBodies(MAX_KEPT_BYTES), b"{" + b",".join(members) + b"}"
 
     assert read_known(known, body) == read_known(known, body) == read_whole(body)
 
@@ -141,7 +141,7 @@ class Reading:
 
 
 def test_the_groups_of_a_user_are_read_once_more_and_then_kept_for_many_checks() -> None:
-    known, reading = KnownBodies(MOST_KEPT_BYTES), Reading()
+    known, reading = KnownBodies(MAX_KEPT_BYTES), Reading()
 
     for number in range(20):
         checked = CHECKED.replace(b"plan", b"plan-%d" % number)
@@ -154,7 +154,7 @@ def test_the_groups_of_a_user_are_read_once_more_and_then_kept_for_many_checks()
 
 
 def test_groups_that_come_once_are_not_kept() -> None:
-    known = KnownBodies(MOST_KEPT_BYTES)
+    known = KnownBodies(MAX_KEPT_BYTES)
 
     for number in range(20):
         known.decode(
@@ -165,7 +165,7 @@ def test_groups_that_come_once_are_not_kept() -> None:
 
 
 def test_members_with_the_same_ends_are_not_mistaken_for_each_other() -> None:
-    known = KnownBodies(MOST_KEPT_BYTES)
+    known = KnownBodies(MAX_KEPT_BYTES)
     bodies = [
         b"{" + CHECKED + b"," + list_groups(90).replace(b'"team-47"', b'"team-%s"' % name) + b"}"
         for name in (b"ab", b"cd", b"ab", b"ab")
@@ -175,9 +175,9 @@ def test_members_with_the_same_ends_are_not_mistaken_for_each_other() -> None:
     assert len(known.members) == 1
 
 
-@pytest.mark.parametrize(("blanks", "is_kept"), [(0, True), (MOST_MEMBER_BYTES, False)])
+@pytest.mark.parametrize(("blanks", "is_kept"), [(0, True), (MAX_MEMBER_BYTES, False)])
 def test_a_very_large_member_is_not_kept(blanks: int, is_kept: bool) -> None:
-    known = KnownBodies(MOST_KEPT_BYTES)
+    known = KnownBodies(MAX_KEPT_BYTES)
 
     for _ in range(2):
         known.decode(b"{" + CHECKED + b"," + list_groups(90) + b" " * blanks + b"}", DECODER, DEPTH, CONTEXTUAL_LAST)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from magistrate.api.http import json_values as json_tokens
 from magistrate.api.http import request_values as parse
-from magistrate.api.http.json_values import MOST_ESCAPES, PIECE_BYTES, find_edges
+from magistrate.api.http.json_values import MAX_ESCAPES, PIECE_BYTES, find_edges
 from magistrate.api.http.request_values import (
     LARGE_BODY_BYTES,
+    MAX_ENCODED_ESCAPES,
     MAX_KEPT_QUERY_BYTES,
     MAX_VALUES,
-    MOST_ENCODED_ESCAPES,
     UNPAUSED_SECONDS,
     decode_body,
     read_parameters,
@@ -157,7 +157,7 @@ def test_a_large_body_is_read_like_a_small_one(filling: bytes) -> None:
     assert decode_body(body, ANYTHING, DEPTH) == json.loads(body)
 
 
-ESCAPED_AT_LENGTH = rb"\n" * (max(MOST_ESCAPES, MOST_ENCODED_ESCAPES) + 1)
+ESCAPED_AT_LENGTH = rb"\n" * (max(MAX_ESCAPES, MAX_ENCODED_ESCAPES) + 1)
 """More escapes than are passed over at once, and than are encoded again."""
 
 
@@ -193,7 +193,7 @@ def test_no_escape_is_divided(place: int, escape: bytes) -> None:
 def test_other_threads_can_run_while_very_many_escapes_are_read(piece: bytes) -> None:
     """Threads change between two lines of Python. One match of a regular expression over 8 MiB took 50 ms."""
     steps = 40
-    body = b'{"a":"%s"}' % (piece * (steps * MOST_ESCAPES))
+    body = b'{"a":"%s"}' % (piece * (steps * MAX_ESCAPES))
 
     assert count_lines("_find_end_of_string", lambda: decode_body(body, ANYTHING, DEPTH)) >= steps
 

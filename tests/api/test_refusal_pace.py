@@ -9,7 +9,7 @@ from typing import BinaryIO
 import pytest
 
 from magistrate.api.http.admission import (
-    MOST_TICKS,
+    MAX_TICKS,
     REFUSED_PER_TICK,
     TICK_SECONDS,
     Admission,
@@ -55,7 +55,7 @@ async def test_a_pause_makes_refusals_immediate_again() -> None:
 
 async def test_no_refusal_is_held_for_more_ticks_than_the_limit() -> None:
     pace, sent = RefusalPace(), list[int]()
-    count = 2 * REFUSED_PER_TICK * MOST_TICKS
+    count = 2 * REFUSED_PER_TICK * MAX_TICKS
     for _ in range(count):
         pace.schedule(lambda: sent.append(1))
 
@@ -66,7 +66,7 @@ async def test_no_refusal_is_held_for_more_ticks_than_the_limit() -> None:
             await asyncio.sleep(0)
         ticks += 1
 
-    assert ticks <= MOST_TICKS
+    assert ticks <= MAX_TICKS
     assert len(sent) == count
 
 

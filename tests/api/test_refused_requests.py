@@ -10,7 +10,7 @@ import pytest
 
 from magistrate.api.audit.chain import ChainVerifier
 from magistrate.api.http.rate_limits import (
-    MOST_COUNTED,
+    MAX_COUNTED,
     OTHER_SOURCES,
     SECOND_NS,
     RefusedRequests,
@@ -82,11 +82,11 @@ def test_each_source_has_its_limit_and_all_together_have_one() -> None:
 async def test_the_sources_that_are_counted_are_bounded() -> None:
     refused = refusing([5 * SECOND_NS])
 
-    for number in range(3 * MOST_COUNTED):
+    for number in range(3 * MAX_COUNTED):
         refused.count_source(name_source(f"2001:db8:{number:x}::1"))
 
-    assert len(refused._by_source) == MOST_COUNTED + 1
-    assert refused._by_source[OTHER_SOURCES].times == 2 * MOST_COUNTED
+    assert len(refused._by_source) == MAX_COUNTED + 1
+    assert refused._by_source[OTHER_SOURCES].times == 2 * MAX_COUNTED
     refused.report()
     assert not refused._by_source
 

@@ -118,7 +118,7 @@ async def test_rounds_are_a_pause_apart() -> None:
 async def test_more_than_can_wait_are_refused_at_once_and_one_that_gives_up_ends_no_round(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(unknown_keys, "MOST_WAITING", 2)
+    monkeypatch.setattr(unknown_keys, "MAX_WAITING", 2)
     store = Store()
     keys = UnknownKeys(store.take_over)
     store.may_end.clear()

@@ -14,7 +14,7 @@ Value = str | int | bool
 BOOLEANS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
 """Lists the texts of a boolean setting, in lower case; any case is read."""
 
-MOST_DIGITS = 18
+MAX_DIGITS = 18
 """Limits the characters of a number that is converted; longer ones are out of any range."""
 _WHOLE_NUMBER = re.compile(r"\s*-?[0-9]+\s*")
 
@@ -74,7 +74,7 @@ class Setting:
             return self._read_boolean(text.strip().lower(), origin)
         if not _WHOLE_NUMBER.fullmatch(text):
             raise InvalidSetting(f"{origin} must be a whole number, not {text!r}")
-        if len(text.strip()) > MOST_DIGITS or not self.minimum <= int(text) <= self.maximum:
+        if len(text.strip()) > MAX_DIGITS or not self.minimum <= int(text) <= self.maximum:
             raise InvalidSetting(f"{origin} must be from {self.minimum} to {self.maximum}, not {text.strip()}")
         return int(text)
 

@@ -20,7 +20,7 @@ from magistrate.store.contract.store import Store
 
 PAUSE_SECONDS = 0.05
 """Sets the time between the beginnings of two rounds: 20 lookups a second in each worker."""
-MOST_WAITING = 1_000
+MAX_WAITING = 1_000
 """Limits the requests that wait for a round; others are refused at once."""
 
 
@@ -38,7 +38,7 @@ class UnknownKeys:
 
     async def look_up(self) -> None:
         """Returns when all keys are known that were stored before the call, or when that takes too long."""
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             return
         if self._next_round is None:
             self._next_round = asyncio.create_task(self._run_round())

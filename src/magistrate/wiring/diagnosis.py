@@ -36,7 +36,7 @@ CLOCK_SECONDS = 2.0
 """Sets the difference between two clocks above which something is wrong. Synchronized clocks differ by milliseconds."""
 EXPIRES_SOON = timedelta(days=14)
 UNUSED = timedelta(days=90)
-MOST_NAMED = 5
+MAX_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +292,8 @@ def _check_keys(settings: Settings) -> Findings:
         for message, remedy in _find_faults(key, now):
             groups.setdefault((message, remedy), []).append(key.name)
     for (message, remedy), names in groups.items():
-        more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-        yield WARNING, f"{message}: {', '.join(names[:MOST_NAMED])}{more}", remedy
+        more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
+        yield WARNING, f"{message}: {', '.join(names[:MAX_NAMED])}{more}", remedy
 
 
 async def _list_keys(settings: Settings) -> tuple[StoredKey, ...]:

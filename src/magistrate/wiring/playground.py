@@ -21,7 +21,7 @@ from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.server import announce, listen, name_url, serve_alone
 from magistrate.wiring.stores import migrate_store
 
-MOST_LINK_CHARACTERS = 4_000
+MAX_LINK_CHARACTERS = 4_000
 """Limits a test file in the URL: terminals break longer ones, so that they cannot be clicked."""
 
 
@@ -82,7 +82,7 @@ def _announce(folder: Path, console: str, key: str, example: str, file: OpenedFi
         announce(f"Left out, because they have expired: {left_out}")
     parameters: Mapping[str, str] = {"key": key}
     packed = base64.urlsafe_b64encode(zlib.compress(file.tests.encode(), 9)).decode()
-    if len(packed) > MOST_LINK_CHARACTERS:
+    if len(packed) > MAX_LINK_CHARACTERS:
         tests = folder / "tests.test.yaml"
         tests.write_text(file.tests, encoding="utf-8")
         announce(f"Open {tests} on the page Tests to run the {len(file.suite.assertions)} tests of {file.name}")

@@ -152,7 +152,7 @@ call and for each row of SQLite, many times in one iteration; with Python's defa
 validated in a thread held it for 100 ms."""
 
 LISTEN_BACKLOG = 2_048
-MOST_CHOSEN_WORKERS = 4
+MAX_CHOSEN_WORKERS = 4
 """Limits the number of workers chosen by default; more have to be configured."""
 
 
@@ -313,7 +313,7 @@ def _choose_workers() -> int:
     own and so takes more memory."""
     # Not every system can say which cores a process may use.
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, find_cpu_quota() or cores, MOST_CHOSEN_WORKERS)
+    return min(cores, find_cpu_quota() or cores, MAX_CHOSEN_WORKERS)
 
 
 def serve_alone(settings: Settings, sockets: list[socket.socket]) -> int:

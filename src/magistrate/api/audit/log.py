@@ -20,9 +20,9 @@ WRITTEN_EVERY_SECONDS = 0.2
 RETRIED_EVERY_SECONDS = 1.0
 CLOSED_WITHIN_SECONDS = 5.0
 AT_ONCE = 1_000
-MOST_RECORDS = 10_000
+MAX_RECORDS = 10_000
 """Limits the records that wait to be written."""
-MOST_BYTES = 16_777_216
+MAX_BYTES = 16_777_216
 """Limits the bytes of the records that wait to be written, unless the operator does (16 MiB)."""
 
 log = structlog.get_logger()
@@ -34,7 +34,7 @@ class AuditLog:
     Through `shared_folder`, if there is one, it takes turns with other workers in writing to standard output, a path of
     `-`. `dropped` counts those that were not written because too many were waiting; the next line says so, too."""
 
-    def __init__(self, path: str, format: str, shared_folder: Path | None = None, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, path: str, format: str, shared_folder: Path | None = None, most_bytes: int = MAX_BYTES) -> None:
         self.dropped = 0
         self.waiting_bytes = 0
         """Estimates the bytes of the records that wait."""
@@ -54,7 +54,7 @@ class AuditLog:
         with self._state:
             size = record.measure()
             is_full = self._waiting and self.waiting_bytes + size > self._most_bytes
-            if is_full or len(self._waiting) >= MOST_RECORDS:
+            if is_full or len(self._waiting) >= MAX_RECORDS:
                 self.dropped += 1
             else:
                 self._waiting.append(record)

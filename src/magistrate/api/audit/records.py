@@ -13,9 +13,9 @@ from magistrate.api.http.json_values import decode_json, render_time
 
 CHANGE, REFUSED, ADMINISTRATIVE = "change", "refused", "administrative"
 """Name the kinds of audited requests."""
-MOST_BODY_BYTES = 4_096
+MAX_BODY_BYTES = 4_096
 """Limits the bytes of a request body that is recorded as a whole; of a longer one, the digest is recorded."""
-MOST_PATH_CHARACTERS = 2_048
+MAX_PATH_CHARACTERS = 2_048
 """Limits the characters of a path that are recorded."""
 BYTES_OF_A_RECORD = 600
 NOT_RENDERED = "the record could not be rendered"
@@ -84,7 +84,7 @@ def _build_head_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
 
 
 def _build_body_members(body: bytes) -> dict[str, Any]:
-    if len(body) > MOST_BODY_BYTES:
+    if len(body) > MAX_BODY_BYTES:
         return _build_digest_members(body)
     if not body:
         return {}

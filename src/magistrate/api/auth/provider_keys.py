@@ -20,7 +20,7 @@ from magistrate.errors import InvalidSetting
 from magistrate.operations.sessions.bearer_tokens import TokenHeader
 
 ALGORITHMS = ("RS256", "ES256")
-LEAST_RSA_BITS = 2_048
+MIN_RSA_BITS = 2_048
 """Sets the minimum length of RSA keys (NIST SP 800-131A)."""
 MAX_KEYS_BYTES = 262_144
 """Limits the size of a key file or key set (256 KiB)."""
@@ -103,7 +103,7 @@ def _entry_keys(entry: dict[str, Any]) -> tuple[ProviderKey, ...]:
 
 
 def _usable(id: str | None, key: object) -> tuple[ProviderKey, ...]:
-    if isinstance(key, RSAPublicKey) and key.key_size >= LEAST_RSA_BITS:
+    if isinstance(key, RSAPublicKey) and key.key_size >= MIN_RSA_BITS:
         return (ProviderKey(id, "RS256", key),)
     if isinstance(key, EllipticCurvePublicKey) and isinstance(key.curve, SECP256R1):
         return (ProviderKey(id, "ES256", key),)

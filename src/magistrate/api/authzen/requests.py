@@ -25,7 +25,7 @@ from magistrate.operations.authzen.properties import ACTION, ENTITIES, RESOURCE,
 
 EXPLAIN = "explain"
 """Names the member of the context that asks for reasons. No policy sees it: an explained decision is the same."""
-MOST_CONTEXTS = 128
+MAX_CONTEXTS = 128
 """Limits the contexts of the evaluations of one request, as a multiple of the maximum context size."""
 
 Text = Annotated[str, msgspec.Meta(extra_json_schema={"minLength": 1})]
@@ -84,7 +84,7 @@ class ContextReader:
     def __init__(self, limit: int) -> None:
         self.reads: set[str] = set()
         self._limit = limit
-        self._left = MOST_CONTEXTS * limit
+        self._left = MAX_CONTEXTS * limit
         self._known: dict[tuple[int, ...], tuple[SingleEvaluationBody, ObservedContext]] = {}
         self._empty = ObservedContext({}, self.reads)
 
@@ -117,7 +117,7 @@ class ContextReader:
                 variables[name] = properties
         self._left -= context_bytes(variables, self._limit)
         if self._left < 0:
-            most = MOST_CONTEXTS * self._limit
+            most = MAX_CONTEXTS * self._limit
             raise InvalidParameter("context", f"must be at most {most} bytes of JSON for all evaluations together")
         return ObservedContext(variables, self.reads)
 

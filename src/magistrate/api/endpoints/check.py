@@ -59,7 +59,7 @@ MAX_CHECKS = 1_000
 """Limits the warrants in one check."""
 MAX_CHECKS_BY_TOKEN = 100
 """Limits the warrants in one check with a bearer token, which any browser may hold."""
-MOST_CONTEXTS = 128
+MAX_CONTEXTS = 128
 """Limits the contexts of warrants that have their own, as a multiple of the maximum context size: 8 MiB by default."""
 
 STOP_AT = {None: ALL_NEEDED, "anyOf": UNTIL_AUTHORIZED, "allOf": UNTIL_DENIED, "batch": ALL_NEEDED}
@@ -402,7 +402,7 @@ def _merge_contexts(
     """Yields the context of each warrant: its own over the common one, and the token's claims over both. Raises
     InvalidParameter if one is too large, or if all together are: each includes a copy of the common one."""
     shared = common if holder is None else holder.overlay_context(common)
-    left = MOST_CONTEXTS * limit
+    left = MAX_CONTEXTS * limit
     for check_body in check_bodies:
         if not check_body.context:
             yield shared
@@ -411,6 +411,6 @@ def _merge_contexts(
         left -= context_bytes(merged, limit)
         if left < 0:
             raise InvalidParameter(
-                "context", f"must be at most {MOST_CONTEXTS * limit} bytes of JSON for all warrants together"
+                "context", f"must be at most {MAX_CONTEXTS * limit} bytes of JSON for all warrants together"
             )
         yield merged if holder is None else holder.overlay_context(merged)

@@ -96,7 +96,7 @@ def _build_warrants(kind: WarrantKind, ids: KindIds) -> Iterable[NewWarrant]:
     ]
 
 
-MOST_TEMPLATES, MOST_CHARACTERS = 1_024, 512
+MAX_TEMPLATES, MAX_CHARACTERS = 1_024, 512
 """Limit the warrants without an id that are kept, and the characters of each."""
 
 _WARRANT_DECODER = build_decoder(WarrantBody)
@@ -117,7 +117,7 @@ def read_alike_warrants(text: str, begin: int, end: int, most: int, max_depth: i
     begin, end = opening.end(), end - 1
     between = _BETWEEN.search(text, begin, end)
     first, separator = (text[begin:end], "") if between is None else (text[begin : between.start() + 1], between[1])
-    if len(first) > MOST_CHARACTERS:
+    if len(first) > MAX_CHARACTERS:
         return None
     for place in _ID.finditer(first):  # that of the object, or first that of the subject
         before, after = first[: place.start(1)], first[place.end(1) :]
@@ -128,7 +128,7 @@ def read_alike_warrants(text: str, begin: int, end: int, most: int, max_depth: i
     return None
 
 
-@lru_cache(MOST_TEMPLATES)
+@lru_cache(MAX_TEMPLATES)
 def _read_template(before: str, after: str, max_depth: int) -> tuple[WarrantKind, ObjectId] | None:
     """Returns the kind and the subject of the warrants that are written like this around the ids of their objects, or
     None if none of them is plain, or if the ids of the objects are not there. Each may nest `max_depth` levels."""

@@ -21,7 +21,7 @@ from magistrate.operations.keys.callers import Scope
 OPERATORS = {"any_of": "anyOf", "all_of": "allOf", "batch": "batch"}
 """Maps the operators of checks to those of v2."""
 
-MOST_ATTEMPTS = 3
+MAX_ATTEMPTS = 3
 """Limits how often an explanation is made again that comes to another decision, because others wrote meanwhile."""
 
 
@@ -62,7 +62,7 @@ async def answer_check(call: Call[FgaCheckBody]) -> Answer:
     v2_call = translate_call(call, CheckBody(op, checks))
     if not body.debug or call.is_limited or Scope.READ not in call.caller.scopes:
         return await _build_answer(call, op, await answer_call(check.answer_check, v2_call), [])
-    for _ in range(MOST_ATTEMPTS):
+    for _ in range(MAX_ATTEMPTS):
         answer = await answer_call(check.answer_check, v2_call)
         explained = await explain_decisions(call, checks, STOP_AT[op])
         compared = explained if op == "batch" else explained[-1:]

@@ -19,7 +19,7 @@ from magistrate.engine.warrants.notation import read_written
 from magistrate.errors import InvalidParameter
 from magistrate.operations.checks.explain import explain_check
 
-MOST_EXPLAINED = 10
+MAX_EXPLAINED = 10
 """Limits the checks of a request with `debug`: an explanation takes much longer than a decision."""
 
 
@@ -71,9 +71,9 @@ async def explain_decisions(
     call: Call[Any], bodies: Sequence[SingleCheckBody], stop_at: bool | None
 ) -> list[ExplainedDecision]:
     """Explains the checks in order, up to the first whose decision is `stop_at`. Raises InvalidParameter if there are
-    more than MOST_EXPLAINED."""
-    if len(bodies) > MOST_EXPLAINED:
-        raise InvalidParameter("warrants", f"must be at most {MOST_EXPLAINED} with debug")
+    more than MAX_EXPLAINED."""
+    if len(bodies) > MAX_EXPLAINED:
+        raise InvalidParameter("warrants", f"must be at most {MAX_EXPLAINED} with debug")
     explained: list[ExplainedDecision] = []
     for check in [_read_check(call, body) for body in bodies]:
         started = call.context.now()

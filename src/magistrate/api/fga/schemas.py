@@ -39,8 +39,8 @@ from magistrate.operations.scheduling import aside
 from magistrate.store.contract.stored_rows import StoredModel
 
 DEFAULT_VERSION = "0.3"
-MOST_WARNINGS = 100
-MOST_LEVELS = 1_000
+MAX_WARNINGS = 100
+MAX_LEVELS = 1_000
 """Limits nothing: the depth of a body is checked where it is read first."""
 
 
@@ -117,8 +117,8 @@ def _convert(body: WrittenBody) -> FgaSchemaAnswer:
     exact = exact_document(document)
     found = [FgaSchemaWarning("validation_warning", fault.describe()) for fault in lint_document(exact)]
     if body.is_json:
-        return FgaSchemaAnswer(version=NEWEST_VERSION, schema=render_model(exact), warnings=found[:MOST_WARNINGS])
-    return replace(_render(render_body(exact)), warnings=found[:MOST_WARNINGS])
+        return FgaSchemaAnswer(version=NEWEST_VERSION, schema=render_model(exact), warnings=found[:MAX_WARNINGS])
+    return replace(_render(render_body(exact)), warnings=found[:MAX_WARNINGS])
 
 
 def read_schema(body: WrittenBody) -> ModelDocument:
@@ -127,7 +127,7 @@ def read_schema(body: WrittenBody) -> ModelDocument:
         return models.read_document(body)
     if body.fault is not None:
         raise body.fault
-    schema = decode_body(body.text.encode(), _DECODER, MOST_LEVELS)
+    schema = decode_body(body.text.encode(), _DECODER, MAX_LEVELS)
     version = schema.version or DEFAULT_VERSION
     if version not in VERSIONS:
         raise InvalidParameter("version", f"must be one of {', '.join(VERSIONS)}")

@@ -22,7 +22,7 @@ from magistrate.operations.keys.callers import Scope
 TICK_SECONDS = 0.01
 REFUSED_PER_TICK = 10
 """Sets how many requests are refused at once: 1,000 a second, each of which takes 30 to 50 µs to read and refuse."""
-MOST_TICKS = 100
+MAX_TICKS = 100
 """Limits how long a refusal is held, to one second: a client that gives up and connects again costs more than a
 refusal. If more refusals are held than the pace allows in that time, the pace grows until all are sent."""
 
@@ -49,7 +49,7 @@ class RefusalPace:
             refuse()
         else:
             self._waiting.append(refuse)
-            self._per_tick = max(self._per_tick, ceil(len(self._waiting) / MOST_TICKS))
+            self._per_tick = max(self._per_tick, ceil(len(self._waiting) / MAX_TICKS))
 
     async def wait(self) -> None:
         """Waits until a refusal may be sent."""
@@ -75,7 +75,7 @@ SLICE_SECONDS = 0.005
 """Sets for how long requests may begin in one iteration of the event loop. What has arrived by then waits, so that
 further requests are read, and refused, soon; otherwise those that need not wait for anything would be a queue that
 nobody sees."""
-MOST_AT_ONCE = 64
+MAX_AT_ONCE = 64
 """Limits the waiting requests that begin in one iteration."""
 LATE_SHARE = 0.75
 """Sets the part of the time for which requests may wait after which the oldest one is late. Those that come then would
@@ -240,7 +240,7 @@ class Admission:
         """Lets as many waiting requests begin as take one slice, judged by the iteration before."""
         now = self._clock()
         is_long = now - self._slice_began > SLICE_SECONDS
-        self._at_once = max(1, self._at_once // 2) if is_long else min(self._at_once * 2, MOST_AT_ONCE)
+        self._at_once = max(1, self._at_once // 2) if is_long else min(self._at_once * 2, MAX_AT_ONCE)
         loop = asyncio.get_running_loop()
         if self._queue:
             loop.call_soon(self._begin_slice)  # before those that begin below, and after what is read in between

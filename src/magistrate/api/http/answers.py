@@ -12,7 +12,7 @@ from falcon.constants import COMBINED_METHODS
 
 from magistrate import errors
 from magistrate.api.audit.log import AuditLog
-from magistrate.api.audit.records import ADMINISTRATIVE, CHANGE, MOST_PATH_CHARACTERS, REFUSED, AuditRecord
+from magistrate.api.audit.records import ADMINISTRATIVE, CHANGE, MAX_PATH_CHARACTERS, REFUSED, AuditRecord
 from magistrate.api.auth.bearer import CHALLENGE
 from magistrate.api.endpoints import public
 from magistrate.api.http.consistency_tokens import TOKEN_HEADERS
@@ -80,7 +80,7 @@ def audit_answer(
         None if caller is None else caller.actor,
         request_id,
         method=req.method,
-        path=render_path(req)[:MOST_PATH_CHARACTERS],
+        path=render_path(req)[:MAX_PATH_CHARACTERS],
         status=resp.status_code,
         token=resp.get_header(TOKEN_HEADERS[0]) if kind == CHANGE else None,
         body=req.scope.get(BODY, b""),

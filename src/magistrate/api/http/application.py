@@ -38,7 +38,7 @@ from magistrate.api.http.content_coding import compress_answer
 from magistrate.api.http.cors import CorsPolicy, answer_options
 from magistrate.api.http.deadlines import Deadlines
 from magistrate.api.http.error_bodies import Send, answer_cancelled, answer_overloaded, answer_refused
-from magistrate.api.http.fast_path import MOST_KEPT_BYTES, FastPath, FullRoute, RefusableRoutes
+from magistrate.api.http.fast_path import MAX_KEPT_BYTES, FastPath, FullRoute, RefusableRoutes
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.metrics import Readings
 from magistrate.api.http.pages import (
@@ -159,7 +159,7 @@ class Application:
         cors: CorsPolicy | None = None,
         has_console: bool = True,
         public_url: str = "",
-        request_cache_bytes: int = MOST_KEPT_BYTES,
+        request_cache_bytes: int = MAX_KEPT_BYTES,
         received: ConnectionMemory | None = None,
         unsent: UnsentAnswers | None = None,
     ) -> None:

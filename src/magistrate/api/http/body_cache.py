@@ -124,9 +124,9 @@ class BoundedCache(OrderedDict[K, V]):
             self.bytes -= self._measure(*self.popitem(last=False))
 
 
-MOST_BODY_BYTES = 512
+MAX_BODY_BYTES = 512
 """Limits the size of a body whose value is kept."""
-MOST_MEMBER_BYTES = 16_384
+MAX_MEMBER_BYTES = 16_384
 """Limits the size of a member whose value is kept (16 KiB)."""
 BYTES_OF_A_BODY, BYTES_FOR_A_BYTE, BYTES_FOR_AN_OBJECT = 900, 14, 170
 """Estimate what a body and its value take, above what was measured for the worst bodies: those with many short texts,
@@ -178,7 +178,7 @@ class KnownBodies:
         is_strict: bool = False,
     ) -> Any:
         """Returns the value of a body. Raises like `decode_body`; `is_strict` is the same in all calls."""
-        if len(body) <= MOST_BODY_BYTES:
+        if len(body) <= MAX_BODY_BYTES:
             key, bodies = (decoder, body), self.bodies
             value = bodies.get(key)
             if value is not None:
@@ -194,14 +194,14 @@ class KnownBodies:
     def _decode_whole(
         self, body: bytes, decoder: msgspec.json.Decoder[Any], max_depth: int, is_strict: bool = False
     ) -> Any:
-        value = self.bodies.get((decoder, body)) if len(body) <= MOST_BODY_BYTES else None
+        value = self.bodies.get((decoder, body)) if len(body) <= MAX_BODY_BYTES else None
         if value is None:
             value = decode_body(body, decoder, max_depth, is_strict)
             self._keep(body, decoder, value)
         return value
 
     def _keep(self, body: bytes, decoder: msgspec.json.Decoder[Any], value: Any) -> None:
-        if len(body) <= MOST_BODY_BYTES:
+        if len(body) <= MAX_BODY_BYTES:
             self.bodies.keep((decoder, body), value)
 
     def _join(
@@ -210,7 +210,7 @@ class KnownBodies:
         """Returns the value of a body that ends in this member, or None if it does not, if the value of the member is
         not kept, or if something is not valid."""
         parts = last_member.split(body)
-        if parts is None or len(parts[1]) > MOST_MEMBER_BYTES:
+        if parts is None or len(parts[1]) > MAX_MEMBER_BYTES:
             return None
         try:
             value = self._read_member(parts[1], max_depth, last_member)
@@ -222,7 +222,7 @@ class KnownBodies:
             return None
 
     def _read_member(self, member: bytes, max_depth: int, last_member: AnyLastMember) -> Any | None:
-        if len(member) <= MOST_BODY_BYTES:
+        if len(member) <= MAX_BODY_BYTES:
             return last_member.read(member, max_depth)
         key = (last_member.decoder, len(member), member[:MEMBER_ENDS], member[-MEMBER_ENDS:])
         known = self.members.get(key)

@@ -48,13 +48,13 @@ GRACE_SECONDS = 1.0
 """Sets how long an idle connection stays open during shutdown, so that a request that may be on its way is answered,
 and the answer announces that the connection is closed. Busy clients send one within that time."""
 
-MOST_REFUSED = 64
+MAX_REFUSED = 64
 """Limits the surplus connections that are answered 503 at the same time; others are closed without an answer."""
 
-MOST_PIPELINED = 8
+MAX_PIPELINED = 8
 """Limits the requests of a connection that wait behind another one: beyond it, no further slice is parsed."""
 
-MOST_PIECES = 100
+MAX_PIECES = 100
 """Limits the pieces of a body that is waited for before the application has the request: a client that sends more of
 them is slow."""
 
@@ -237,7 +237,7 @@ class Connection(HttpToolsProtocol):
         self._note_received()
 
     def _has_capacity(self) -> bool:
-        return len(self.pipeline) < MOST_PIPELINED
+        return len(self.pipeline) < MAX_PIPELINED
 
     def _note_received(self) -> None:
         """Notes what was received and not answered yet, if it is more than an ordinary request."""
@@ -295,7 +295,7 @@ class Connection(HttpToolsProtocol):
         if self._pending is not None:
             self._head.idle_bytes = 0
             self._pieces += (body,)
-            if len(self._pieces) > MOST_PIECES:
+            if len(self._pieces) > MAX_PIECES:
                 self._release()
             return
         if self._is_answering():
@@ -374,7 +374,7 @@ class Connection(HttpToolsProtocol):
         self.flow.resume_reading()
         if self.pipeline:
             self._start_asgi_task(*self.pipeline.pop())
-            if len(self.pipeline) == MOST_PIPELINED - 1:
+            if len(self.pipeline) == MAX_PIPELINED - 1:
                 self.loop.call_soon(self._incoming.parse_slice)
         else:
             self._keep_alive.start()
@@ -590,7 +590,7 @@ class Connection(HttpToolsProtocol):
     def _refuse_connection(self, surplus: int) -> None:
         """Answers a surplus connection before it sends a request."""
         log.warning("too many connections", outage="connections", limit=self.config.max_connections)
-        if surplus > MOST_REFUSED:
+        if surplus > MAX_REFUSED:
             self.transport.abort()
             return
         self._phase = Phase.REFUSED

@@ -14,7 +14,7 @@ TOKEN_HEADERS = ("Service-Token", "Warrant-Token")
 
 token_of = lru_cache(maxsize=256)(write_token)
 _read_short_token = lru_cache(maxsize=1_024)(read_token)
-MOST_CACHED_CHARACTERS = 64
+MAX_CACHED_CHARACTERS = 64
 """Limits the texts that are cached; tokens are shorter."""
 
 
@@ -27,7 +27,7 @@ def read_freshness(identity: Identity, given: Mapping[str, str]) -> Freshness:
     if len(set(given.values())) > 1:
         raise InvalidRequest(f"{' and '.join(given)} must be the same if both are given")
     header, text = next(iter(given.items()))
-    read = _read_short_token if len(text) <= MOST_CACHED_CHARACTERS else read_token
+    read = _read_short_token if len(text) <= MAX_CACHED_CHARACTERS else read_token
     freshness = read(identity, header, text)
     if freshness is NO_DEMAND:
         METRICS.unknown_tokens += 1

@@ -16,9 +16,9 @@ GZIP, IDENTITY = "gzip", "identity"
 _NAMES = {"x-gzip": GZIP}
 """Maps other names of codings to these (RFC 9110, section 8.4.1.3)."""
 
-LEAST_COMPRESSED_BYTES = 8_192
+MIN_COMPRESSED_BYTES = 8_192
 """Sets the size beyond which answers are compressed (8 KiB)."""
-MOST_BYTES_AT_ONCE = 65_536
+MAX_BYTES_AT_ONCE = 65_536
 """Limits the answers that are compressed in the event loop, which takes half a millisecond, and the bytes that are
 decoded at once (64 KiB)."""
 LEVEL, LEVEL_OF_PAGES = 1, 9
@@ -50,7 +50,7 @@ class GzipBody:
         self.decoded = bytearray()
         self._limit = limit
         # Compression makes a text longer by less than this; members without any text could go on forever.
-        self._left = limit + limit // 64 + MOST_BYTES_AT_ONCE
+        self._left = limit + limit // 64 + MAX_BYTES_AT_ONCE
         self._member: zlib._Decompress | None = None
 
     async def add(self, piece: bytes) -> None:
@@ -58,8 +58,8 @@ class GzipBody:
         self._left -= len(piece)
         if self._left < 0:
             raise BodyTooLarge(self._limit)
-        for start in range(0, len(piece), MOST_BYTES_AT_ONCE):
-            rest: bytes | None = piece[start : start + MOST_BYTES_AT_ONCE]
+        for start in range(0, len(piece), MAX_BYTES_AT_ONCE):
+            rest: bytes | None = piece[start : start + MAX_BYTES_AT_ONCE]
             while rest is not None:
                 rest = self._decode(rest)
                 if is_time_up():
@@ -77,7 +77,7 @@ class GzipBody:
             if not piece:
                 return None
             self._member = zlib.decompressobj(_GZIP_WINDOW)
-        most = min(MOST_BYTES_AT_ONCE, self._limit + 1 - len(self.decoded))
+        most = min(MAX_BYTES_AT_ONCE, self._limit + 1 - len(self.decoded))
         try:
             found = self._member.decompress(piece, most)
         except zlib.error:
@@ -96,14 +96,14 @@ async def compress_answer(req: falcon.asgi.Request, resp: falcon.asgi.Response) 
     """Compresses the body of an answer, unless it is short, a stream or sent without the framework, for a client that
     accepts it."""
     data = resp.data
-    if data is None or len(data) <= LEAST_COMPRESSED_BYTES or resp.get_header("Content-Encoding"):
+    if data is None or len(data) <= MIN_COMPRESSED_BYTES or resp.get_header("Content-Encoding"):
         return
     resp.append_header("Vary", "Accept-Encoding")
     if not accepts_gzip(req.scope["headers"]):
         return
     if IS_CONSTANT in req.scope:
         resp.data = await asyncio.to_thread(_compress_page, data)
-    elif len(data) <= MOST_BYTES_AT_ONCE:
+    elif len(data) <= MAX_BYTES_AT_ONCE:
         resp.data = _compress(data)
     else:
         resp.data = await asyncio.to_thread(_compress, data)

@@ -73,16 +73,16 @@ class RefusableRoutes:
 RawHeaders = Sequence[tuple[bytes, bytes]]
 """Holds headers as received, with their names in lower case."""
 
-MOST_BYTES = 65_536
+MAX_BYTES = 65_536
 """Limits the size of a body that the fast path waits for (64 KiB)."""
 
-MOST_HEAD_BYTES = 2_048
+MAX_HEAD_BYTES = 2_048
 """Limits the size of a head that is kept (2 KiB)."""
 BYTES_OF_A_HEAD, HEAD_FACTOR = 1_200, 2
 """Estimate what a head takes: what was read in it, as measured, and its bytes, which that repeats in part."""
 HEADS_PART = 0.1
 """Sets the part of the bytes for what is kept of requests that heads may take."""
-MOST_KEPT_BYTES = 33_554_432
+MAX_KEPT_BYTES = 33_554_432
 """Sets the bytes for what is kept of requests unless the operator does (32 MiB)."""
 END_OF_HEAD = b"\r\n\r\n"
 
@@ -110,7 +110,7 @@ class FastPath:
         routes: Sequence[Route],
         ledger: Ledger,
         has_cors: bool = False,
-        most_kept_bytes: int = MOST_KEPT_BYTES,
+        most_kept_bytes: int = MAX_KEPT_BYTES,
     ) -> None:
         self._service = service
         self._ledger = ledger
@@ -183,7 +183,7 @@ class FastPath:
         if full is None:
             return None
         for name, value in headers:
-            is_large = name == b"content-length" and int(value) > MOST_BYTES
+            is_large = name == b"content-length" and int(value) > MAX_BYTES
             if is_large or name == b"transfer-encoding" or self._watched.get(name, name) is None:
                 return None
         return PendingRefusal(full, path, admissions, perf_counter())
@@ -192,7 +192,7 @@ class FastPath:
         """Keeps the head of a request for `known_heads` if it is certain where it ends: at the first empty line of what
         was received, behind which there is nothing but its body."""
         end = received.find(END_OF_HEAD) + len(END_OF_HEAD)
-        if end > MOST_HEAD_BYTES or len(received) - end != head.length:
+        if end > MAX_HEAD_BYTES or len(received) - end != head.length:
             return
         known = received[:end]
         if known.count(b"\r") == known.count(b"\n") == known.count(b"\r\n"):
@@ -298,7 +298,7 @@ def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders) -> FastHead |
             if header is None or header in given:
                 return None
             given[header] = value.decode("latin-1")
-    if length is None or length > MOST_BYTES:
+    if length is None or length > MAX_BYTES:
         return None
     echoed = given.pop(ECHOED_HEADER, None)
     if fast.pipeline.route.needs_json_type:

@@ -20,11 +20,11 @@ WRITTEN_EVERY_SECONDS = 0.2
 LINES_AT_ONCE = 10
 """Limits the lines per write. With paths of usual length they stay below 4 KiB, which a pipe does not interleave with
 the lines of other workers (POSIX, PIPE_BUF)."""
-MOST_LINES = 500
+MAX_LINES = 500
 """Limits the lines that wait to be written."""
 
 
-MOST_PATH_CHARACTERS = 1_000
+MAX_PATH_CHARACTERS = 1_000
 """Limits the path in a line, so that no line is longer than such a write."""
 
 
@@ -62,12 +62,12 @@ class AccessLog:
                 time=stamp,
                 request=request_id,
                 method=method,
-                path=path[:MOST_PATH_CHARACTERS],
+                path=path[:MAX_PATH_CHARACTERS],
                 status=status,
                 ms=round(seconds * 1_000, 3),
             )
         )
-        if len(self._lines) >= MOST_LINES:
+        if len(self._lines) >= MAX_LINES:
             self.flush()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(WRITTEN_EVERY_SECONDS, self.flush)

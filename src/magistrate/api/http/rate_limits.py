@@ -155,7 +155,7 @@ SOURCES = 8_192
 places of others."""
 ALL_SOURCES_FACTOR = 20
 """Sets how many times the limit of one source all together may reach: a network of addresses is cheap."""
-MOST_COUNTED = 1_000
+MAX_COUNTED = 1_000
 """Limits the sources that are counted by themselves in a period, each in some 400 bytes; the others are counted
 together."""
 OTHER_SOURCES = "others"
@@ -234,7 +234,7 @@ class RefusedRequests:
                 self._audit_log.note(_build_record(counted, self._now() // 1_000, actor=actor))
 
     def _count(self, counts: dict[str, RefusedCount], name: str, status: int) -> None:
-        if name not in counts and len(counts) >= MOST_COUNTED:
+        if name not in counts and len(counts) >= MAX_COUNTED:
             name = OTHER_SOURCES
         counted = counts.get(name)
         if counted is None:

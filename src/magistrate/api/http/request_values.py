@@ -36,7 +36,7 @@ thread, so that other requests do not wait."""
 MAX_VALUES = 100_000
 """Limits the values, arrays and objects in one body, at any depth. They are counted before decoding, because decoding
 holds the interpreter lock, in a thread as well, for up to half a microsecond per value."""
-MOST_ENCODED_ESCAPES = 100_000
+MAX_ENCODED_ESCAPES = 100_000
 """Limits the escapes in a large body that is compared with its value, encoded again. Encoding them takes up to three
 times as long as any other pass, and reading the members one by one as long as both together."""
 
@@ -53,7 +53,7 @@ _MUST_BE = {
     "object | array": "must be an object or an array",
 }
 
-MAX_KEPT_QUERY_BYTES, MOST_PARAMETERS_BYTES = 256, 2_097_152
+MAX_KEPT_QUERY_BYTES, MAX_PARAMETERS_BYTES = 256, 2_097_152
 """Limit each query string whose parameters are kept, and what all of them take in memory (2 MiB)."""
 PAUSE_SECONDS = 0.002
 """Sets the pause between passes over a large body. A pass may hold the interpreter lock for some hundredths of a
@@ -176,7 +176,7 @@ def _weigh_parameters(parameters: dict[str, str]) -> int:
 
 
 # Parsing takes a tenth of a list that is cached.
-_CAPACITY = Capacity(MOST_PARAMETERS_BYTES)
+_CAPACITY = Capacity(MAX_PARAMETERS_BYTES)
 _KEPT_PARAMETERS: CacheSegment[dict[str, str]] = CacheSegment(_CAPACITY, _weigh_parameters)
 
 
@@ -387,7 +387,7 @@ def _describe_values(decoder: msgspec.json.Decoder[Any]) -> _DecodedValues:
 def _has_many_escapes(body: bytes) -> bool:
     if len(body) <= LARGE_BODY_BYTES or b"\\" not in body:
         return False
-    return sum(piece.count(b"\\") for piece in json_tokens.split(body)) > MOST_ENCODED_ESCAPES
+    return sum(piece.count(b"\\") for piece in json_tokens.split(body)) > MAX_ENCODED_ESCAPES
 
 
 def _has_each_member_once(body: bytes, pacing: _Pacing | None) -> bool:

@@ -51,7 +51,7 @@ KNOWN_TO_CLIENTS = frozenset(name for names in WARRANT_MEMBERS.values() for name
 one."""
 
 
-LEAST_LETTERS = 6
+MIN_LETTERS = 6
 """Sets how many letters a name must have that is taken for one of ours without its last word."""
 
 _LAST_WORD = re.compile("[A-Z][a-z]*$")
@@ -101,7 +101,7 @@ def _is_meant(folded: str, ours: str) -> bool:
     if len(ours) == 1:
         return folded == ours  # one edit makes any letter of it
     without_last_word = _LAST_WORD.sub("", ours).lower()
-    return _is_near(folded, _fold(ours)) or (folded == without_last_word and len(folded) >= LEAST_LETTERS)
+    return _is_near(folded, _fold(ours)) or (folded == without_last_word and len(folded) >= MIN_LETTERS)
 
 
 def _fold(name: str) -> str:

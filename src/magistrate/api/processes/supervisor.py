@@ -154,7 +154,7 @@ request causes, and any time for which a whole machine is likely to be too busy 
 STEADY_AFTER_SECONDS = 10
 """Sets the time after which the failure of a worker is not attributed to its start."""
 
-MOST_FAILURES = 5
+MAX_FAILURES = 5
 """Limits the failures in a row, after which the cause is considered permanent."""
 
 STOP_MARGIN_SECONDS = 10
@@ -309,7 +309,7 @@ class Supervisor:
 
     def _count_failure(self, pid: int | None, reason: str) -> None:
         self._failures += 1
-        if self._failures < MOST_FAILURES:
+        if self._failures < MAX_FAILURES:
             log.error("worker is replaced", pid=pid, reason=reason, failures_in_a_row=self._failures)
             return
         log.error("the service stops: too many workers have failed in a row", pid=pid, reason=reason)
