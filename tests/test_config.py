@@ -192,22 +192,12 @@ def test_other_texts_are_no_booleans(text: str) -> None:
         read_settings({}, {"MAGISTRATE_ACCESS_LOG": text})
 
 
-def test_the_former_name_of_a_setting_is_read_after_the_present_one() -> None:
-    assert not read_settings({"shortcut": "0"}, {}).fast_path
-    assert not read_settings({}, {"MAGISTRATE_SHORTCUT": "0"}).fast_path
-    assert read_settings({"shortcut": "0", "fast_path": "1"}, {}).fast_path
-    assert read_settings({}, {"MAGISTRATE_SHORTCUT": "0", "MAGISTRATE_FAST_PATH": "1"}).fast_path
-    assert not read_settings({"shortcut": "0"}, {"MAGISTRATE_FAST_PATH": "1"}).fast_path
-    with pytest.raises(InvalidSetting, match="MAGISTRATE_SHORTCUT"):
-        read_settings({}, {"MAGISTRATE_SHORTCUT": "x"})
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         ([], (True, False)),
         (["--access-log", "--fast-path", "off"], (False, True)),
-        (["--shortcut", "0", "--access-log", "1"], (False, True)),
+        (["--fast-path", "0", "--access-log", "1"], (False, True)),
         (["--access-log=no", "--fast-path"], (True, False)),
     ],
 )

@@ -69,7 +69,7 @@ IDEAS = (
     Idea("membership closure", "reaching"),
     Idea("fast path", "hot"),
     Idea("fast path", "held", outside=("store/scripts/", "operations/writes/warrants.py")),  # a lock is held
-    Idea("fast path", "shortcut shortcuts", outside=SETTINGS),  # a setting was called that
+    Idea("fast path", "shortcut shortcuts"),
     Idea(
         "fast path", "head heads", outside=(*SETTINGS, "api/http/", "api/audit/", "store/")
     ),  # of a request, or of the change log

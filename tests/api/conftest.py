@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import new_database_url
 from tests.running import Client, running_service, settings_for
 
-SERVICES = ("sqlite", "postgres", "sqlite-without-shortcut")
+SERVICES = ("sqlite", "postgres", "sqlite-without-fast-path")
 
 
 @pytest.fixture(params=SERVICES)

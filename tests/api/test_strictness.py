@@ -19,7 +19,7 @@ def request(version: str, *headers: str, body: bytes = CHECK) -> bytes:
 
 @pytest.fixture(scope="module")
 def asked(shared_client: Client) -> Client:
-    """A client of a service that has answered the check before, so that the shortcut can."""
+    """A client of a service that has answered the check before, so that the fast path can."""
     shared_client.define({"folder": {"viewer": {}}})
     shared_client.grant("folder:a#viewer@user:ann")
     assert shared_client.post("/v2/check", content=CHECK).status_code == 200

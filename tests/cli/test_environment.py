@@ -100,7 +100,7 @@ def test_settings_are_read_beside_the_variables_of_a_container_platform() -> Non
 
 
 def test_no_setting_is_taken_for_a_variable_of_a_container_platform() -> None:
-    names = [name for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS) for name in setting.variables]
+    names = [setting.variable for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS)]
 
     assert find_service_links({name: "8000" for name in names}) == []
 

@@ -48,7 +48,7 @@ def test_each_request_is_a_line_of_json_if_that_is_wanted(tmp_path: Path, worker
     with ServiceProcess(tmp_path, "--workers", workers, access_log="1", api_key=KEY) as service:
         with service.client() as client:
             client.define({"folder": {"viewer": {}}})
-            answers = [client.ask(CLAIM) for _ in range(3)]  # at least one of them by the shortcut
+            answers = [client.ask(CLAIM) for _ in range(3)]  # at least one of them by the fast path
             answers += [client.get("/v2/objects/folder/missing?x=1"), client.get("/nowhere")]
         assert service.stop() == 0
         lines = [json.loads(line) for line in service.errors().splitlines()]

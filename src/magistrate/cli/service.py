@@ -13,7 +13,6 @@ import click
 
 from magistrate.cli.output import discard_output, echo, print_json
 from magistrate.config import CLIENT_SETTINGS, ClientSettings, Setting, read_client_settings
-from magistrate.config.settings_table import name_flag
 from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
 from magistrate.terminal import printable
 
@@ -109,17 +108,7 @@ def _join_by_commas(context: click.Context, parameter: click.Parameter, values: 
 
 def _boolean_option(setting: Setting, shown: str) -> Callable[[Command], Command]:
     """Returns an option that may stand alone, which means true."""
-
-    def decorate(command: Command) -> Command:
-        for name in reversed(setting.names):
-            is_hidden = name != setting.name
-            option = click.option(
-                name_flag(name), name, is_flag=False, flag_value="true", metavar="", help=shown, hidden=is_hidden
-            )
-            command = option(command)
-        return command
-
-    return decorate
+    return click.option(setting.flag, setting.name, is_flag=False, flag_value="true", metavar="", help=shown)
 
 
 def calls_service(command: Command) -> Command:

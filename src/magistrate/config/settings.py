@@ -18,7 +18,6 @@ from magistrate.config.settings_table import (
     SETTINGS,
     Setting,
     Value,
-    name_flag,
 )
 from magistrate.errors import InvalidSetting
 
@@ -282,7 +281,7 @@ def _select_variables(environment: Mapping[str, str]) -> dict[str, str]:
     setting."""
     ignored = find_service_links(environment)
     ours = {name: text for name, text in environment.items() if name.startswith(PREFIX) and name not in ignored}
-    known = {variable for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS) for variable in setting.variables}
+    known = {setting.variable for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS)}
     for variable in ours:
         if variable not in known:
             raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")
@@ -299,22 +298,11 @@ def _values(
 ) -> Iterator[tuple[str, Value]]:
     for setting in settings:
         value = setting.default
-        for text, origin in _texts(setting, flags, environment):
-            value = setting.read(text, origin)
-            break
+        if (text := flags.get(setting.name)) is not None:
+            value = setting.read(text, setting.flag)
+        elif setting.variable in environment:
+            value = setting.read(environment[setting.variable], setting.variable)
         yield setting.name, value
-
-
-def _texts(
-    setting: Setting, flags: Mapping[str, str | None], environment: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Yields the texts given for a setting and the flag or variable that gave each, the one that counts first."""
-    for name in setting.names:
-        if (given := flags.get(name)) is not None:
-            yield given, name_flag(name)
-    for variable in setting.variables:
-        if variable in environment:
-            yield environment[variable], variable
 
 
 def _refuse_half_a_provider(values: Mapping[str, Value]) -> None:

@@ -21,16 +21,14 @@ _WHOLE_NUMBER = re.compile(r"\s*-?[0-9]+\s*")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Defines a setting. `default` determines the type; numbers lie in `minimum`..`maximum`, both included. Under
-    `former_name` the setting is read as well, but not documented. If `is_repeatable`, the flag may be given several
-    times, which means the same as one with commas."""
+    """Defines a setting. `default` determines the type; numbers lie in `minimum`..`maximum`, both included. If
+    `is_repeatable`, the flag may be given several times, which means the same as one with commas."""
 
     name: str
     default: Value
     meaning: str
     minimum: int = 0
     maximum: int = 0
-    former_name: str | None = None
     is_repeatable: bool = False
     further_values: tuple[str, ...] = ()
     """Lists texts, in lower case, that a boolean setting can have as its value, besides true and false."""
@@ -47,22 +45,12 @@ class Setting:
         return str(self.default).lower() if self.is_boolean else str(self.default)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Returns the names under which the setting is read; the first that is given counts."""
-        return (self.name,) if self.former_name is None else (self.name, self.former_name)
-
-    @property
     def flag(self) -> str:
         return name_flag(self.name)
 
     @property
     def variable(self) -> str:
         return self.variable_name or _name_variable(self.name)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Returns the environment variables from which the setting is read; the first that is given counts."""
-        return (self.variable, *map(_name_variable, self.names[1:]))
 
     def read(self, text: str, origin: str) -> Value:
         """Returns the value that a text stands for; `origin` is the flag or variable to name in an InvalidSetting."""
@@ -238,7 +226,6 @@ SETTINGS = (
         "fast_path",
         True,
         "whether checks whose warrants are all cached are answered before the web framework sees them",
-        former_name="shortcut",
     ),
     Setting(
         "strict",

@@ -1,9 +1,9 @@
-"""Defines the bodies and handlers of /v2/query and /v1/query (docs/compatibility.md#query)."""
+"""Defines the bodies and handlers of /v2/query (docs/compatibility.md#query)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -16,11 +16,10 @@ from magistrate.api.endpoints.warrant_bodies import (
 )
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
 from magistrate.api.http.request_values import read_boolean
-from magistrate.api.service import Answer, Call, Deferred, answer_call
-from magistrate.api.v1 import query as legacy_query
+from magistrate.api.service import Answer, Call, Deferred
 from magistrate.engine.lists.language import MAX_QUERY_LENGTH, Query, SubjectsQuery, hide_undefined_types, read_query
 from magistrate.engine.names import split_subject_type
-from magistrate.errors import InvalidParameter, NotFound
+from magistrate.errors import NotFound
 from magistrate.operations.history.points_in_time import AsOf, pin_page, read_as_of
 from magistrate.operations.keys.callers import Caller
 from magistrate.operations.lists import query
@@ -32,7 +31,6 @@ from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANT
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant
 
-V1_CURSORS = ("afterId", "lastId")
 TOTAL = "total"
 
 
@@ -57,14 +55,6 @@ class QueryAnswer(ListAnswer[QueryRowAnswer], rename="camel", omit_defaults=True
     total: int | None = None
 
 
-class V1QueryAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
-    """Represents a page of v1. `lastId` is present if more rows follow; passed as `afterId` or `lastId`, it selects the
-    next page."""
-
-    results: list[QueryRowAnswer]
-    last_id: str | None = None
-
-
 class QueryBody(msgspec.Struct, rename="camel", frozen=True):
     """Represents a query whose parameters are members of the body: those of `GET`, with `context` as an object and
     `contextualWarrants` as an array."""
@@ -82,7 +72,7 @@ class QueryBody(msgspec.Struct, rename="camel", frozen=True):
     total: Annotated[bool | None, msgspec.Meta(description="whether the rows of all pages are counted")] = None
 
 
-class _WantedPage(NamedTuple):
+class RequestedPage(NamedTuple):
     """Holds the page that a request asks for, and how it is to be answered."""
 
     query: QueryRequest
@@ -97,32 +87,32 @@ def list_page(call: Call[None]) -> Answer | Deferred:
     parsed = read_query(call.parameters.get("q", ""))
     if CONTEXTUAL_WARRANTS in call.parameters:
         return Deferred(partial(_list_with_contextual_warrants, call, parsed))
-    wanted_page = _read_wanted_page(call, parsed, ())
-    return _answer_kept_page(call, wanted_page) or Deferred(partial(_answer_query, call, wanted_page))
+    requested = _read_requested_page(call, parsed, ())
+    return _answer_kept_page(call, requested) or Deferred(partial(_answer_query, call, requested))
 
 
 async def _list_with_contextual_warrants(call: Call[None], parsed: Query) -> Answer:
     bodies = decode_contextual_warrants(call.parameters.get(CONTEXTUAL_WARRANTS))
-    return await _answer_query(call, _read_wanted_page(call, parsed, await judge_contextual_warrants(bodies)))
+    return await _answer_query(call, _read_requested_page(call, parsed, await judge_contextual_warrants(bodies)))
 
 
-def _read_wanted_page(call: Call[None], parsed: Query, contextual: Sequence[NewWarrant]) -> _WantedPage:
+def _read_requested_page(call: Call[None], parsed: Query, contextual: Sequence[NewWarrant]) -> RequestedPage:
     wanted = read_wanted(query_kind(contextual), call.parameters, call.context.store.identity)
     context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
     is_counted = read_boolean(call.parameters, TOTAL)
-    return _WantedPage(
+    return RequestedPage(
         QueryRequest(parsed, context, contextual), wanted, call.as_of, call.is_strict, is_counted=is_counted
     )
 
 
-def _answer_kept_page(call: Call[None], wanted_page: _WantedPage) -> Answer | None:
-    if wanted_page.as_of is not None:
+def _answer_kept_page(call: Call[None], requested: RequestedPage) -> Answer | None:
+    if requested.as_of is not None:
         return None
-    found = query.find_kept_page(call.context, wanted_page.query, wanted_page.wanted, call.freshness)
-    if found is None or (wanted_page.is_strict and not found.value.rows):
+    found = query.find_kept_page(call.context, requested.query, requested.wanted, call.freshness)
+    if found is None or (requested.is_strict and not found.value.rows):
         return None
     rendered = found.value.rendering.find(call.caller.object_types)
-    return None if rendered is None else _build_answer(found, rendered, wanted_page)
+    return None if rendered is None else _build_answer(found, rendered, requested)
 
 
 async def list_page_of_body(call: Call[QueryBody]) -> Answer:
@@ -143,20 +133,20 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer:
     is_strict = call.context.is_strict if body.strict is None else body.strict
     as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)
     request = QueryRequest(parsed, context, contextual)
-    return await _answer_query(call, _WantedPage(request, wanted, as_of, is_strict, is_counted=bool(body.total)))
+    return await _answer_query(call, RequestedPage(request, wanted, as_of, is_strict, is_counted=bool(body.total)))
 
 
-async def _answer_query(call: Call[Any], wanted_page: _WantedPage) -> Answer:
-    request = replace(wanted_page.query, query=hide_undefined_types(wanted_page.query.query, call.visible_types))
-    wanted = await pin_page(call.context, wanted_page.wanted, wanted_page.as_of, call.freshness)
+async def _answer_query(call: Call[Any], requested: RequestedPage) -> Answer:
+    request = replace(requested.query, query=hide_undefined_types(requested.query.query, call.visible_types))
+    wanted = await pin_page(call.context, requested.wanted, requested.as_of, call.freshness)
     request = request if wanted.now is None else replace(request, now=wanted.now)
     try:
         found = await query.list_page(call.context, request, wanted, call.freshness)
     except NotFound as missing:
-        if not wanted_page.is_strict:
+        if not requested.is_strict:
             raise
         raise await describe_missing_type(call.context, missing, "q", call.visible_types) from None
-    if wanted_page.is_strict and not found.value.rows:
+    if requested.is_strict and not found.value.rows:
         names, is_past = _collect_names(request.query), wanted.now is not None
         overlay = build_contextual_warrants(request.contextual, call.context.now()).overlay
         await require_defined_names(
@@ -166,13 +156,13 @@ async def _answer_query(call: Call[Any], wanted_page: _WantedPage) -> Answer:
     if (rendered := rendering.find(types)) is None:
         rendered = await render_page(found.value, partial(_render_row, call.caller))
         rendering.keep(types, rendered)
-    return _build_answer(found, rendered, wanted_page)
+    return _build_answer(found, rendered, requested)
 
 
 def _build_answer(
-    found: Snapshot[Page[StoredRow]], rendered: ListAnswer[QueryRowAnswer], wanted_page: _WantedPage
+    found: Snapshot[Page[StoredRow]], rendered: ListAnswer[QueryRowAnswer], requested: RequestedPage
 ) -> Answer:
-    total = found.value.total if wanted_page.is_counted else None
+    total = found.value.total if requested.is_counted else None
     return Answer(QueryAnswer(rendered.results, rendered.prev_cursor, rendered.next_cursor, total), found.revision)
 
 
@@ -191,27 +181,6 @@ def _collect_names(parsed: Query) -> Iterator[UsedName]:
         yield UsedName(condition.subject.type, None, "q", among=among, is_subject=True, relations=relations)
         for relation in relations:
             yield UsedName(None, relation, "q", "q", among=among)
-
-
-async def list_page_v1(call: Call[None]) -> Answer:
-    known = {name: text for name, text in call.parameters.items() if name not in (CONTEXTUAL_WARRANTS, TOTAL)}
-    call = msgspec.structs.replace(call, parameters=known)
-    if "q" not in call.parameters and "select" in call.parameters:
-        return await legacy_query.list_page(call)
-    given = next((name for name in V1_CURSORS if name in call.parameters), None)
-    try:
-        answer = await answer_call(list_page, call if given is None else _translate_cursor(call, given))
-    except InvalidParameter as error:
-        if given is not None and error.parameter == "nextCursor":
-            raise InvalidParameter(given, f"invalid {given}") from None
-        raise
-    page = cast(ListAnswer[QueryRowAnswer], answer.value)
-    return Answer(V1QueryAnswer(page.results, page.next_cursor), answer.revision)
-
-
-def _translate_cursor(call: Call[None], given: str) -> Call[None]:
-    others = {name: text for name, text in call.parameters.items() if name not in V1_CURSORS}
-    return msgspec.structs.replace(call, parameters={**others, "nextCursor": call.parameters[given]})
 
 
 def _render_row(caller: Caller, found: StoredRow) -> QueryRowAnswer:

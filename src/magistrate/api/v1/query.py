@@ -1,16 +1,21 @@
-"""Implements the query of v1, `GET /v1/query?select=…&for=…&where=…` (docs/compatibility.md#v1): it lists stored or
-implied warrants under conditions on their object, relation, subject and context."""
+"""Implements the query of v1 (docs/compatibility.md#v1), `GET /v1/query`, in both of its languages: with `q` it is that
+of v2; with `select`, `for` and `where` it lists stored or implied warrants under conditions on their object, relation,
+subject and context."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
+from magistrate.api.endpoints import query as v2_query
+from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.policies import check_context_size
+from magistrate.api.endpoints.query import TOTAL, QueryRowAnswer
 from magistrate.api.endpoints.warrants import SubjectAnswer
 from magistrate.api.http.json_values import render_time
-from magistrate.api.service import Answer, Call
+from magistrate.api.service import Answer, Call, answer_call
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery, hide_undefined_types
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
@@ -26,6 +31,7 @@ from magistrate.operations.lists.paging import ListKind, Wanted, read_wanted
 from magistrate.operations.lists.query import QUERY_LIST, QueryRequest
 from magistrate.operations.models import object_types
 from magistrate.operations.models.definitions import read_definition
+from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.writes import warrants
 from magistrate.operations.writes.warrants import WARRANT_LIST
 from magistrate.store.contract.lists import WarrantFilter
@@ -33,6 +39,8 @@ from magistrate.store.contract.lists import WarrantFilter
 IMPLIED, STORED = "warrants", "explicit warrants"
 
 CLAUSES = ("for", "where")
+CURSORS = ("afterId", "lastId")
+"""Lists the parameters that have the cursor of a query with `q`."""
 
 _CONDITION = re.compile(r"(object|relation|subject|context)=(.*)", re.DOTALL)
 _BETWEEN_CONDITIONS = re.compile(r",(?=(?:object|relation|subject|context)=)")
@@ -53,6 +61,14 @@ class V1WarrantAnswer(msgspec.Struct, rename="camel", kw_only=True):
     created_at: str | msgspec.UnsetType = msgspec.UNSET
 
 
+class V1QueryAnswer(msgspec.Struct, rename="camel", omit_defaults=True):
+    """Represents a page of v1. `lastId` is present if more rows follow; passed as `afterId` or `lastId`, it selects the
+    next page."""
+
+    results: list[QueryRowAnswer]
+    last_id: str | None = None
+
+
 class LegacyQueryConditions(msgspec.Struct, frozen=True):
     """Holds the conditions on a warrant; None matches anything. An empty `subject_relation` matches a subject that is
     not a userset."""
@@ -67,6 +83,26 @@ class LegacyQueryConditions(msgspec.Struct, frozen=True):
 
 
 async def list_page(call: Call[None]) -> Answer:
+    """Returns a page of v2, or an array of warrants if the request has `select` in place of `q`."""
+    parameters = {name: text for name, text in call.parameters.items() if name not in (CONTEXTUAL_WARRANTS, TOTAL)}
+    call = replace(call, parameters=parameters)
+    if "q" not in parameters and "select" in parameters:
+        return await _list_selected(call)
+    cursor = next((name for name in CURSORS if name in parameters), None)
+    if cursor is not None:
+        others = {name: text for name, text in parameters.items() if name not in CURSORS}
+        call = replace(call, parameters={**others, "nextCursor": parameters[cursor]})
+    try:
+        answer = await answer_call(v2_query.list_page, call)
+    except InvalidParameter as error:
+        if cursor is not None and error.parameter == "nextCursor":
+            raise InvalidParameter(cursor, f"invalid {cursor}") from None
+        raise
+    page = cast(ListAnswer[QueryRowAnswer], answer.value)
+    return Answer(V1QueryAnswer(page.results, page.next_cursor), answer.revision)
+
+
+async def _list_selected(call: Call[None]) -> Answer:
     """Returns an array of warrants. Raises InvalidParameter for an invalid clause."""
     selected = call.parameters["select"]
     if selected not in (IMPLIED, STORED):
@@ -90,10 +126,10 @@ async def _list_stored(call: Call[None], conditions: LegacyQueryConditions) -> A
     context = columns.pop("context", None)
     if context is not None:
         columns["policy"] = policy_digest(policy_of_context(context))
-    wanted = _read_page_bounds(call, WARRANT_LIST)
-    only = WarrantFilter(columns, unexpired_at=call.context.now())
-    found = await warrants.list_warrants(call.context, wanted, only, call.freshness)
-    return Answer([_render_stored(row) for row in found.value.rows], found.revision)
+    bounds = _read_page_bounds(call, WARRANT_LIST)
+    matching = WarrantFilter(columns, unexpired_at=call.context.now())
+    page = await warrants.list_warrants(call.context, bounds, matching, call.freshness)
+    return Answer([_render_stored(row) for row in page.value.rows], page.revision)
 
 
 async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> Answer:
@@ -106,25 +142,24 @@ async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> 
         return await _check_each(call, object, relations, parsed, context=conditions.context or {})
     if subject:
         types = (conditions.object_type,) if conditions.object_type else None
-        return await _find(call, ObjectsQuery(subject, relations, types, is_explicit=False), conditions)
+        return await _list_by_query(call, ObjectsQuery(subject, relations, types, is_explicit=False), conditions)
     if object:
         types = (conditions.subject_type,) if conditions.subject_type else None
-        return await _find(call, SubjectsQuery(object, relations, types, is_explicit=False), conditions)
+        return await _list_by_query(call, SubjectsQuery(object, relations, types, is_explicit=False), conditions)
     raise InvalidParameter("for", "must name an object or a subject by its id")
 
 
-async def _find(call: Call[None], parsed: Query, conditions: LegacyQueryConditions) -> Answer:
+async def _list_by_query(call: Call[None], parsed: Query, conditions: LegacyQueryConditions) -> Answer:
     context = check_context_size(conditions.context or {}, call.context.max_context_bytes)
-    wanted = _read_page_bounds(call, QUERY_LIST)
+    bounds = _read_page_bounds(call, QUERY_LIST)
     request = QueryRequest(hide_undefined_types(parsed, call.visible_types), context)
-    found = await query.list_page(call.context, request, wanted, call.freshness)
+    page = await query.list_page(call.context, request, bounds, call.freshness)
     answers = []
-    for one in found.value.rows:
-        other = ObjectRef(one.row.type, one.row.id)
-        object, subject = (other, parsed.subject) if isinstance(parsed, ObjectsQuery) else (parsed.object, other)
-        named = Subject(subject.type, subject.id)
-        answers.append(_render_warrant(object, named, one.row.relation, one.row.is_implicit))
-    return Answer(answers, found.revision)
+    for row in (stored.row for stored in page.value.rows):
+        other = ObjectRef(row.type, row.id)
+        object_ref, subject = (other, parsed.subject) if isinstance(parsed, ObjectsQuery) else (parsed.object, other)
+        answers.append(_render_warrant(object_ref, Subject(subject.type, subject.id), row.relation, row.is_implicit))
+    return Answer(answers, page.revision)
 
 
 async def _check_each(
@@ -138,13 +173,16 @@ async def _check_each(
     if relations is None:
         defined = await object_types.get_object_type(call.context, object.type, call.freshness)
         relations = [RelationName(name) for name in sorted(read_definition(defined.value.definition).relations)]
-    given = check_context_size(context, call.context.max_context_bytes)
-    checks = [Check(object, name, subject, given) for name in relations]
-    found = await check_all(call.context, checks, call.freshness, call.visible_types)
-    holding = [(name, one) for name, one in zip(relations, found.value, strict=True) if one.is_authorized]
-    return Answer(
-        [_render_warrant(object, subject, name, one.is_implicit) for name, one in holding[:limit]], found.revision
-    )
+    check_context_size(context, call.context.max_context_bytes)
+    checks = [Check(object, name, subject, context) for name in relations]
+    decisions = await check_all(call.context, checks, call.freshness, call.visible_types)
+    pairs = zip(relations, decisions.value, strict=True)
+    allowed = [
+        _render_warrant(object, subject, name, decision.is_implicit)
+        for name, decision in pairs
+        if decision.is_authorized
+    ]
+    return Answer(allowed[:limit], decisions.revision)
 
 
 def _render_stored(row: Warrant) -> V1WarrantAnswer:
@@ -176,8 +214,10 @@ def _read_page_bounds(call: Call[None], kind: ListKind[Any]) -> Wanted:
             raise InvalidParameter(name, "this query has no cursors: ask for up to 1000 rows with limit, or by q")
     if AS_OF in call.parameters:
         raise InvalidParameter(AS_OF, "this query is answered as of now only: ask by q")
-    given = {name: text for name, text in call.parameters.items() if name not in ("sortBy", "sortOrder", "snapshot")}
-    return read_wanted(kind, given, call.context.store.identity)
+    parameters = {
+        name: text for name, text in call.parameters.items() if name not in ("sortBy", "sortOrder", "snapshot")
+    }
+    return read_wanted(kind, parameters, call.context.store.identity)
 
 
 def _ref(of_type: TypeName | None, id: ObjectId | None) -> ObjectRef | None:

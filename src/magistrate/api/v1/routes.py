@@ -6,13 +6,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from magistrate.api.endpoints import events, query
+from magistrate.api.endpoints import events
 from magistrate.api.endpoints.events import AccessEventAnswer, EventsAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.lists import bare
 from magistrate.api.route import SEARCH, TEXT, V1_PARAMETERS, Parameter, Route, list_parameters
 from magistrate.api.service import Handler
 from magistrate.api.used_types import always_list, list_in_v1_query
-from magistrate.api.v1.query import CLAUSES, V1WarrantAnswer
+from magistrate.api.v1 import query
 from magistrate.api.v1.resources import Assignment, ResourceView, TenantUsers
 from magistrate.operations.keys.callers import Scope
 from magistrate.operations.lists.paging import ListKind
@@ -59,16 +59,16 @@ def _adapt_route(route: Route) -> Route:
 def _query(route: Route) -> Route:
     known = [parameter for parameter in route.parameters if parameter.name != CONTEXTUAL_WARRANTS]
     of_clients = [
-        *[Parameter(name, "`lastId` of the page before it", TEXT) for name in query.V1_CURSORS],
+        *[Parameter(name, "`lastId` of the page before it", TEXT) for name in query.CURSORS],
         Parameter("select", "without `q`: `warrants` or `explicit warrants`, which answers an array", TEXT),
-        *[Parameter(name, "with `select`: conditions, `object=type:id,relation=r`", TEXT) for name in CLAUSES],
+        *[Parameter(name, "with `select`: conditions, `object=type:id,relation=r`", TEXT) for name in query.CLAUSES],
     ]
     return replace(
         route,
         list_types=list_in_v1_query,
         path="/v1/query",
-        handler=query.list_page_v1,
-        answer=query.V1QueryAnswer | list[V1WarrantAnswer],
+        handler=query.list_page,
+        answer=query.V1QueryAnswer | list[query.V1WarrantAnswer],
         parameters=(*_use_v1_parameters(known, takes_ids=False), *of_clients),
     )
 
