@@ -41,8 +41,8 @@ IN_BYTES = {
 """Names the caches that are measured, as /metrics does."""
 
 FIXED = {
-    "engine/walk/overlaid_walk.py": "is always empty",
-    "engine/walk/ahead_walk.py": "goes with the read outlines of a model",
+    "engine/walk/cached_entries.py": "is always empty",
+    "engine/walk/warrants_ahead.py": "goes with the read outlines of a model",
     "engine/warrants/read_ahead.py": "goes with the model",
     "engine/warrants/read_ahead.py outline_reads": "1,000 outlines a model",
     "engine/model/model.py Model": "1,000 plans of undefined relations",

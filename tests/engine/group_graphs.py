@@ -3,14 +3,15 @@
 from collections.abc import Callable, Sequence
 
 from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
-from magistrate.engine.cache.graph import CheckpointNeeded, Graph
+from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import Subject
-from magistrate.engine.walk.walk import Walk
+from magistrate.engine.walk.cached_entries import CachedEntries
+from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import Warrant
 from tests.calls import count_calls
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
@@ -65,7 +66,7 @@ class Case:
 
     def walk(self) -> int:
         """Decides all, and returns how many calls that took, the reading itself left out."""
-        walk = Walk(self.graph, 0, Work(PLENTY), shares=True)
+        walk = Walk(CachedEntries(self.graph), 0, Work(PLENTY), shares=True)
         found, calls = count_calls(lambda: decide_all(walk, self.questions))
         while found is None:
             calls += self.fetch(Fetch(self.graph, walk.missing))
@@ -124,13 +125,9 @@ class Case:
 def decide_all(walk: Walk, questions: Sequence[Check]) -> Sequence[Decision | None] | None:
     decisions = []
     for one in questions:
-        decision = None
-        while True:
+        walk.work.pass_checkpoint()
+        while (decision := walk.decide(one)) is Undecided.PAUSED:
             walk.work.pass_checkpoint()
-            try:
-                decision = walk.decide(one)
-                break
-            except CheckpointNeeded:
-                continue
-        decisions.append(decision)
+        assert decision is not Undecided.IMPOSSIBLE
+        decisions.append(None if isinstance(decision, Undecided) else decision)
     return None if None in decisions else decisions

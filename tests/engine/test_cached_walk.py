@@ -11,7 +11,8 @@ from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import Revision
-from magistrate.engine.walk.walk import CachedWalk
+from magistrate.engine.walk.cached_entries import CachedEntries
+from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY, Relations, change_of, model_of, rows_of
 from tests.operations.stored_warrants import question
@@ -62,11 +63,14 @@ class Cache:
         self.stored = ever[: len(WRITTEN)]
         self.graph = Graph(model_of(dict(TYPES), ever), Revision(1), most_bytes, most_each)
 
+    def walk(self, work: Work) -> Walk:
+        return Walk(CachedEntries(self.graph), 0, work, decisions=self.graph.decisions)
+
     def decide(self, asked: Check) -> Decision:
         for _ in range(20):
-            walk = CachedWalk(self.graph, 0, Work(PLENTY))
+            walk = self.walk(Work(PLENTY))
             decision = walk.decide(asked)
-            if decision is not None:
+            if not isinstance(decision, Undecided):
                 return decision
             fetch = Fetch(self.graph, walk.missing)
             while (wanted := fetch.reads()) is not None:
@@ -81,7 +85,7 @@ class Cache:
 
     def count_work(self, asked: Check) -> int:
         work = Work(PLENTY)
-        assert CachedWalk(self.graph, 0, work).decide(asked) is not None
+        assert not isinstance(self.walk(work).decide(asked), Undecided)
         return work.cost
 
 

@@ -11,7 +11,8 @@ from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import Subject, object_ref
-from magistrate.engine.walk.walk import Walk
+from magistrate.engine.walk.cached_entries import CachedEntries
+from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY, Relations, change_of, model_of
 from tests.properties.graphs import decided
@@ -47,7 +48,8 @@ def filled_graph(stored: Sequence[Warrant], ever: Sequence[Warrant]) -> Graph:
 
 def without_reading(graph: Graph, check: Check) -> Decision | None:
     """None if something has to be read."""
-    return Walk(graph, 0, Work(PLENTY)).decide(check)
+    decision = Walk(CachedEntries(graph), 0, Work(PLENTY)).decide(check)
+    return None if isinstance(decision, Undecided) else decision
 
 
 @pytest.mark.parametrize("count", [0, 1, FEW_NAMES - 2, FEW_NAMES + 2, 3 * FEW_NAMES])

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -12,14 +12,15 @@ from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
 from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision
-from magistrate.engine.walk import ahead_walk
+from magistrate.engine.walk import walk
 from magistrate.engine.warrants.read_ahead import MOST_BRANCHES
 from magistrate.errors import NotFound, RevisionLost
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.check_as_of import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
-from magistrate.operations.checks.prefetching_reader import MOST_ROWS
+from magistrate.operations.checks.prefetching_reader import MOST_ROWS, BegunRead
 from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
@@ -176,7 +177,7 @@ async def test_a_walk_gives_up_after_some_steps(
 
     assert await decide(ctx, asked) == [DENIED]
     assert not evaluations
-    monkeypatch.setattr(ahead_walk, "MOST_STEPS", 12 * 12)
+    monkeypatch.setattr(walk, "MOST_STEPS", 12 * 12)
 
     assert await decide(ctx, asked) == [DENIED]
     assert len(evaluations) == 1
@@ -330,12 +331,12 @@ async def test_walks_whose_rows_come_at_once_leave_time_to_others(
     clock, iterations = Clock(), Iterations()
     begun: Counter[int] = Counter()
 
-    def walk_long(*given: Sequence[object]) -> Decision:
+    def walk_long(known: Model, batch: CheckBatch, read: BegunRead) -> Decision | None:
         clock.nanoseconds += NANOSECONDS_BETWEEN_CHECKPOINTS // 5
         begun[iterations.count] += 1
-        return ahead_walk.walk_ahead(*given)  # type: ignore[arg-type]  # whatever it is given
+        return decide_ahead(known, batch, read)
 
-    monkeypatch.setattr("magistrate.operations.checks.walking_ahead.walk_ahead", walk_long)
+    monkeypatch.setattr("magistrate.operations.checks.check.decide_ahead", walk_long)
     monkeypatch.setattr("magistrate.operations.scheduling.time.thread_time_ns", clock)
     await asyncio.gather(*(decide(ctx, "folder:a#viewer@user:ann") for _ in range(5 * TASKS)))
     iterations.stop()

@@ -11,7 +11,8 @@ from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
-from magistrate.engine.walk.walk import GivenUp, Walk
+from magistrate.engine.walk.cached_entries import CachedEntries
+from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY, evaluated, model_of, rows_of
@@ -50,16 +51,16 @@ class TooSmall(AssertionError):
 
 
 def decided(
-    graph: Graph, stored: Sequence[Warrant], asked: Check, kind: type[Walk] = Walk, now: int = 0
+    graph: Graph, stored: Sequence[Warrant], asked: Check, caches: bool = True, now: int = 0
 ) -> Decision | None:
-    """None if the walk gives up."""
-    walk = kind(graph, now, Work(PLENTY))
+    """None if a walk cannot decide it."""
+    decisions = graph.decisions if caches else None
+    walk = Walk(CachedEntries(graph), now, Work(PLENTY), decisions=decisions)
     for _ in range(100):
-        try:
-            found = walk.decide(asked)
-        except GivenUp:
+        found = walk.decide(asked)
+        if found is Undecided.IMPOSSIBLE:
             return None
-        if found is not None:
+        if not isinstance(found, Undecided):
             return found
         filled(Fetch(graph, walk.missing), stored)
         walk.resume_checks()

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.cache.entry_reads import Fetch
-from magistrate.engine.cache.graph import MOST_VISITS, CheckpointNeeded, Graph
+from magistrate.engine.cache.graph import MOST_VISITS, Graph
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import Revision
 from magistrate.engine.terms import ObjectRef, Subject
-from magistrate.engine.walk.walk import CachedWalk, GivenUp, Walk
+from magistrate.engine.walk.cached_entries import CachedEntries
+from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
 from tests.memory_source import PLENTY, change_of, model_of
 from tests.properties.graphs import TooSmall, by_the_book, decided, filled, keep, question, read
@@ -26,16 +27,14 @@ def check_about(warrant: Warrant) -> Check:
     return Check(ObjectRef(warrant.object_type, warrant.object_id), warrant.relation, subject, {"x": 1})
 
 
-def decide_in_slices(walk: Walk, asked: Check, used: int) -> Decision | None:
+def decide_in_slices(walk: Walk, asked: Check, used: int) -> Decision | Undecided:
     """So many units of each time slice are used for something else; a little less each time, so that it ends."""
     while True:
         walk.work.pass_checkpoint()
         walk.work.hasten_checkpoint(used)
         used -= 50
-        try:
-            return walk.decide(asked)
-        except CheckpointNeeded:
-            continue
+        if (found := walk.decide(asked)) is not Undecided.PAUSED:
+            return found
 
 
 @given(
@@ -110,12 +109,11 @@ def test_checks_that_share_warrants_are_answered_as_if_each_were_the_only_one(
     graph = Graph(model_of(drawn, stored), Revision(1), most_bytes=1_000_000)
 
     for _ in range(100):
-        walk = Walk(graph, 0, Work(PLENTY), shares=True)
-        try:
-            found = [walk.decide(question) for question in asked]
-        except GivenUp:
+        walk = Walk(CachedEntries(graph), 0, Work(PLENTY), shares=True)
+        found = [walk.decide(question) for question in asked]
+        if Undecided.IMPOSSIBLE in found:
             return
-        if None not in found:
+        if Undecided.MISSING not in found:
             break
         filled(Fetch(graph, walk.missing), stored)
 
@@ -137,19 +135,17 @@ def test_checks_that_go_on_where_they_stopped_are_answered_as_if_everything_had_
     Some that are still open in one round are not made again in the next, so the walks of others wait for none."""
     graph = Graph(model_of(drawn, stored), Revision(1), most_bytes=1_000_000, most_each=most_each)
     work = Work(PLENTY)
-    walk = Walk(graph, 0, work, shares=len(asked) > 1)
+    walk = Walk(CachedEntries(graph), 0, work, shares=len(asked) > 1)
     decisions: list[Decision | None] = [None] * len(asked)
     left = [*range(len(asked))]
 
     for number in [*dropped, *[-1] * 100]:
         for place in [place for place in left if place != number]:
-            try:
-                decisions[place] = decide_in_slices(walk, asked[place], used)
-            except GivenUp:
+            found = decide_in_slices(walk, asked[place], used)
+            if found is not Undecided.MISSING:
                 left.remove(place)
-                continue
-            if decisions[place] is not None:
-                left.remove(place)
+            if not isinstance(found, Undecided):
+                decisions[place] = found
         if not left:
             break
         filled(Fetch(graph, walk.missing), stored)
@@ -188,9 +184,9 @@ def test_a_cached_decision_is_what_a_walk_decides_at_any_time_and_in_any_context
 
     def expect_cached(asked: Check, now: int) -> None:
         with suppress(TooSmall):
-            found = decided(graph, stored, asked, CachedWalk, now)
+            found = decided(graph, stored, asked, now=now)
             roomy = Graph(graph.model, Revision(1), most_bytes=1_000_000, most_each=most_each)
-            assert found in (None, decided(roomy, stored, asked, Walk, now))
+            assert found in (None, decided(roomy, stored, asked, caches=False, now=now))
 
     for revision, (number, asked, x, is_late) in enumerate(steps, 2):
         now = 10 if is_late else 0
@@ -219,9 +215,8 @@ def test_what_changes_while_it_is_read_is_not_kept(
     """The rows of a fetch are those of its revision; by the time they are kept, the graph has moved on."""
     graph = Graph(model_of(drawn, all_ever), Revision(1), most_bytes=1_000_000, most_each=most_each)
     stored = all_ever[::2]
-    walk = Walk(graph, 0, Work(PLENTY))
-    with suppress(GivenUp):
-        walk.decide(asked)
+    walk = Walk(CachedEntries(graph), 0, Work(PLENTY))
+    walk.decide(asked)
     fetch = Fetch(graph, walk.missing)
     before = list(stored)
     touched = []
@@ -245,7 +240,7 @@ def test_what_changes_while_it_is_read_is_not_kept(
 
 
 def expect(graph: Graph, drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warrant], asked: Check) -> None:
-    for kind in (CachedWalk, CachedWalk, Walk):  # the second time, the decision may be cached
-        found = decided(graph, stored, asked, kind)
+    for caches in (True, True, False):  # the second time, the decision may be cached
+        found = decided(graph, stored, asked, caches)
         if found is not None:
             assert found == by_the_book(drawn, all_ever, stored, asked)

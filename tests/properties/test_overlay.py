@@ -16,8 +16,8 @@ from magistrate.engine.lists.language import Query
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
-from magistrate.engine.walk.overlaid_walk import OverlaidWalk
-from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.walk.cached_entries import OverlaidEntries
+from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.overlay import Overlay, warrant_key
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
 from magistrate.engine.warrants.reader import (
@@ -147,15 +147,15 @@ def test_queries_over_an_overlay_find_what_they_find_once_the_changes_are_made(
     assert over.rows == found(final_model(types, case), case.written, after, asked, CONTEXT).rows
 
 
-def walked(graph: Graph, case: Case, asked: Sequence[Check], now: int = 0) -> list[Decision | None] | None:
-    """None if the walk gives up."""
-    walk = OverlaidWalk(graph, now, Work(PLENTY), len(asked) > 1, case.overlay)
+def walked(graph: Graph, case: Case, asked: Sequence[Check], now: int = 0) -> list[Decision] | None:
+    """None if the walk cannot decide all of them."""
+    walk = Walk(OverlaidEntries(graph, now, case.overlay), now, Work(PLENTY), shares=len(asked) > 1)
     for _ in range(100):
-        try:
-            decided = [walk.decide(one) for one in asked]
-        except GivenUp:
+        found = [walk.decide(one) for one in asked]
+        if Undecided.IMPOSSIBLE in found:
             return None
-        if None not in decided:
+        decided = [one for one in found if not isinstance(one, Undecided)]
+        if len(decided) == len(found):
             return decided
         filled(Fetch(graph, walk.missing), case.stored)
         walk.resume_checks()

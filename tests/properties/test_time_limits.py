@@ -15,7 +15,8 @@ from magistrate.engine.lists.language import Query
 from magistrate.engine.lists.query_search import find
 from magistrate.engine.names import Revision
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.walk.walk import GivenUp, Walk
+from magistrate.engine.walk.cached_entries import CachedEntries
+from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle, oracle_queries
 from tests.memory_source import PLENTY, change_of, evaluated, found, found_paths, model_of, searched
@@ -73,14 +74,13 @@ def test_rows_stay_as_they_are_until_the_time_that_the_findings_name(
 
 
 def decided(graph: Graph, stored: Sequence[Warrant], asked: Check, now: int) -> tuple[bool, bool] | None:
-    """Whether the check is authorized, and whether implicitly; None if the walk gives up."""
-    walk = Walk(graph, now, Work(PLENTY))
+    """Whether the check is authorized, and whether implicitly; None if the walk cannot decide it."""
+    walk = Walk(CachedEntries(graph), now, Work(PLENTY))
     for _ in range(100):
-        try:
-            decision = walk.decide(asked)
-        except GivenUp:
+        decision = walk.decide(asked)
+        if decision is Undecided.IMPOSSIBLE:
             return None
-        if decision is not None:
+        if not isinstance(decision, Undecided):
             return decision.is_authorized, decision.is_implicit
         test_graph.filled(Fetch(graph, walk.missing), stored)
         walk.resume_checks()

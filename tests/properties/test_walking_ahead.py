@@ -17,15 +17,13 @@ from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
-from magistrate.engine.walk.ahead_walk import walk_ahead
-from magistrate.engine.walk.walk import GivenUp
-from magistrate.engine.warrants.read_ahead import ReadsAhead, outline_reads
+from magistrate.engine.warrants.read_ahead import AheadResult, ReadsAhead, outline_reads
 from magistrate.engine.warrants.reader import WarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded, NotFound
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
 from magistrate.operations.checks.check_run import CheckRun
-from magistrate.operations.checks.prefetching_reader import PrefetchingReader
+from magistrate.operations.checks.prefetching_reader import BegunRead, PrefetchingReader
 from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.runs import drive_run, release_run
 from magistrate.store.contract.new_rows import NewObjectType, Stamp
@@ -64,14 +62,13 @@ def rows_ahead(stored: Sequence[Warrant], ahead: ReadsAhead, id: ObjectId) -> li
 
 
 def walked(known: Model, stored: Sequence[Warrant], asked: Check, now: int) -> bool | None:
-    """None if the walk gives up."""
+    """None if the walk cannot decide it."""
     plan = known.plan(asked.object.type, asked.relation)
     ahead = outline_reads(known, plan, asked.subject).name_subject(asked.subject)
     rows = rows_ahead(stored, ahead, asked.object.id)
-    try:
-        return walk_ahead(known, plan, asked.object.id, ahead.outline, rows, now, PLENTY).is_authorized
-    except GivenUp:
-        return None
+    begun = BegunRead((), ahead, AheadResult(Revision(1), Revision(1), Revision(1), rows), is_complete=True)
+    decision = decide_ahead(known, CheckBatch([asked], ALL_NEEDED, now, PLENTY), begun)
+    return None if decision is None else decision.is_authorized
 
 
 @settings(max_examples=1_500, deadline=None)

@@ -27,20 +27,20 @@ NOT_IN_THIS_ROUND = 0
 
 
 class OpenWalk:
-    """Holds a walk from one state that lacks something.
+    """Holds a walk from one state.
 
     `seen` maps each state to the one it was reached from; the first of them is `start`. `waiting` has those that are
-    not expanded yet, and `operations` the combinations, each with its state, whose values are not known. `is_certain`
+    not expanded yet, and `operations` the operations, each with its state, whose values are not known. `is_certain`
     is false when a value was unknown. `round` is the number of the round in which the walk went as far as it could.
     """
 
     __slots__ = ("_registered", "is_certain", "operations", "round", "seen", "start", "waiting")
 
-    def __init__(self, seen: dict[State, State], operations: list[tuple[CombinedView, State]]) -> None:
-        self.start = next(iter(seen))
-        self.seen = seen
-        self.waiting: list[State] = []
-        self.operations = operations
+    def __init__(self, start: State) -> None:
+        self.start = start
+        self.seen: dict[State, State] = {start: start}
+        self.waiting: list[State] = [start]
+        self.operations: list[tuple[CombinedView, State]] = []
         self.is_certain = True
         self.round = NOT_IN_THIS_ROUND
         self._registered = 0
@@ -64,7 +64,7 @@ class WalkFindings:
     """Holds the results for one subject with one context.
 
     `values` maps states to their values, or to an open walk that has seen them; `decided` has the values of
-    combinations, by number and object, and `undecided` the keys of those that lack something in round `round`. `open`
+    operations, by number and object, and `undecided` the keys of those that lack something in round `round`. `open`
     has the open walks by the state they start from. `closure` and `conditions` are None until they are needed.
     """
 

@@ -8,7 +8,7 @@ import msgspec
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.work import Work
-from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.walk.walk import Undecided
 from magistrate.engine.warrants.reader import WarrantReader
 from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.errors import BudgetExceeded
@@ -119,8 +119,8 @@ class PendingChecks(msgspec.Struct):
             return None
         rounds = self._rounds = GraphRounds(graph, batch, self._work)
         try:
-            decided = rounds.outcome() if rounds.walk(stops_when_open=True) else None
-        except (GivenUp, BudgetExceeded):
+            decided = rounds.outcome() if rounds.walk(stops_when_open=True) is None else None
+        except BudgetExceeded:
             return None  # `decide` meets the same again
         if decided is None:
             return None
@@ -174,7 +174,10 @@ class PendingChecks(msgspec.Struct):
                 if rounds is None or not rounds.is_at(graph):
                     rounds = GraphRounds(graph, self._batch, work)
                     restarts += 1
-                if (decided := await _complete_round(rounds, graph, work)) is not None:
+                decided = await _complete_round(rounds, graph, work)
+                if decided is Undecided.IMPOSSIBLE:
+                    break
+                if not isinstance(decided, Undecided):
                     live.count_decision(had_to_read=bool(fetched))
                     live.read_ahead(graph, rounds.missing)
                     return decided
@@ -186,7 +189,7 @@ class PendingChecks(msgspec.Struct):
                     await live.fetch(graph, rounds.missing, work)
                     fetched = rounds.missing.keys()
                 rounds.begin_round()
-        except (GivenUp, BudgetExceeded):
+        except BudgetExceeded:
             pass
         live.counts.given_up += 1
         return None
@@ -231,10 +234,10 @@ class PendingChecks(msgspec.Struct):
             release_run(run)
 
 
-async def _complete_round(rounds: GraphRounds, graph: Graph, work: Work) -> Decisions | None:
-    """Returns the decisions, or None if something is missing or the graph has changed in the meantime."""
-    while not rounds.walk():
+async def _complete_round(rounds: GraphRounds, graph: Graph, work: Work) -> Decisions | Undecided:
+    """Returns the decisions, or why there are none; walks are PAUSED if the graph has changed in the meantime."""
+    while (undecided := rounds.walk()) is Undecided.PAUSED:
         await take_checkpoint(work)
         if not rounds.is_at(graph):
-            return None
-    return rounds.outcome()
+            return undecided
+    return undecided or rounds.outcome() or Undecided.MISSING

@@ -4,12 +4,12 @@ the warrants read since."""
 from itertools import islice
 
 from magistrate.engine.cache.entry_reads import MissingEntries
-from magistrate.engine.cache.graph import CheckpointNeeded, Graph
+from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Decision
 from magistrate.engine.evaluation.work import Work
+from magistrate.engine.walk.cached_entries import CachedEntries, OverlaidEntries
 from magistrate.engine.walk.findings import OpenWalk
-from magistrate.engine.walk.overlaid_walk import OverlaidWalk
-from magistrate.engine.walk.walk import CachedWalk, Walk
+from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions
 from magistrate.store.contract.lists import Snapshot
 
@@ -47,11 +47,12 @@ class GraphRounds:
         if batch.contextual is not None:
             batch.contextual.require_defined(graph.model)
             work.spend(batch.contextual.overlay.size)
-        shares = len(batch.checks) > 1
-        if batch.contextual is None:
-            self._walk: Walk = CachedWalk(graph, batch.now, work, shares)
+        shares, contextual = len(batch.checks) > 1, batch.contextual
+        if contextual is None:
+            self._walk = Walk(CachedEntries(graph), batch.now, work, shares=shares, decisions=graph.decisions)
         else:
-            self._walk = OverlaidWalk(graph, batch.now, work, shares, batch.contextual.overlay)
+            entries = OverlaidEntries(graph, batch.now, contextual.overlay)
+            self._walk = Walk(entries, batch.now, work, shares=shares)
         self._collect(list(range(len(batch.checks))))
 
     def is_at(self, graph: Graph) -> bool:
@@ -71,33 +72,34 @@ class GraphRounds:
         self._open: list[int] = []
         """Holds the places of the checks that this round could not decide, in their order."""
 
-    def walk(self, stops_when_open: bool = False) -> bool:
-        """Walks for one time slice, and returns whether the round is complete. With `stops_when_open`, the time slice
-        ends at the first check that misses something. Raises GivenUp, BudgetExceeded."""
+    def walk(self, stops_when_open: bool = False) -> Undecided | None:
+        """Walks for one time slice, and returns None if the round is complete. With `stops_when_open`, the time slice
+        ends at the first check that misses something. Raises BudgetExceeded."""
         walk, work, left, batch = self._walk, self._work, self._left, self._batch
         work.pass_checkpoint()
         while left:
             if work.needs_checkpoint:
-                return False
+                return Undecided.PAUSED
             place = left[-1]
             blocker = self._blockers.get(place)
             if blocker is not None and walk.is_open(blocker):
                 self._open.append(left.pop())
                 continue
-            try:
-                decision = self._decisions[place] = walk.decide(batch.checks[place])
-            except CheckpointNeeded:
-                return False
+            decision = walk.decide(batch.checks[place])
+            if decision is Undecided.PAUSED or decision is Undecided.IMPOSSIBLE:
+                return decision
             left.pop()
-            if decision is None:
+            if isinstance(decision, Undecided):
                 self._open.append(place)  # the other checks still collect what they miss
                 if walk.blocker is not None:
                     self._blockers[place] = walk.blocker
                 if stops_when_open:
-                    return False
-            elif not self._open and decision.is_authorized is batch.stop_at:
+                    return decision
+                continue
+            self._decisions[place] = decision
+            if not self._open and decision.is_authorized is batch.stop_at:
                 break
-        return True
+        return None
 
     def outcome(self) -> Decisions | None:
         """Returns the decisions up to the last that is needed; None if one of them is open."""

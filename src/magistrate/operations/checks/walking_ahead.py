@@ -1,10 +1,11 @@
 """Decides single checks by a walk over the rows that are read ahead for them, in one statement."""
 
 from magistrate.engine.evaluation.check import Decision
+from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, Revision
-from magistrate.engine.walk.ahead_walk import walk_ahead
-from magistrate.engine.walk.walk import GivenUp
+from magistrate.engine.walk.walk import Undecided, Walk
+from magistrate.engine.walk.warrants_ahead import WarrantsAhead
 from magistrate.engine.warrants.read_ahead import AheadReader, ReadsAhead, outline_reads
 from magistrate.operations.checks.check_batch import CheckBatch
 from magistrate.operations.checks.prefetching_reader import MOST_ROWS, BegunRead
@@ -42,9 +43,9 @@ def decide_ahead(model: Model, batch: CheckBatch, begun: BegunRead) -> Decision 
     `model` is that for which the reads were predicted, and of their revision."""
     if not begun.is_complete:
         return None
-    [check], found = batch.checks, begun.result.warrants
-    plan, outline = model.plan(check.object.type, check.relation), begun.ahead.outline
-    try:
-        return walk_ahead(model, plan, check.object.id, outline, found, batch.now, batch.most_work)
-    except GivenUp:
+    [check], outline = batch.checks, begun.ahead.outline
+    ahead = WarrantsAhead(model, outline, batch.now)
+    if not ahead.take(model.plan(check.object.type, check.relation), begun.result.warrants, batch.most_work):
         return None
+    decision = Walk(ahead, batch.now, Work(batch.most_work)).decide(check)
+    return None if isinstance(decision, Undecided) else decision

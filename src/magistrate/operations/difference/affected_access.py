@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
 from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
-from magistrate.engine.cache.graph import CheckpointNeeded, Graph
+from magistrate.engine.cache.graph import Graph
 from magistrate.engine.difference.comparison import (
     Affected,
     Concerned,
@@ -27,7 +27,8 @@ from magistrate.engine.lists.reverse_graph import ReverseGraph, Target
 from magistrate.engine.lists.subjects import Root, SubjectSearch
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
-from magistrate.engine.walk.walk import GivenUp, Walk
+from magistrate.engine.walk.cached_entries import CachedEntries
+from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.operations.checks.graph import compile_groups
 from magistrate.operations.difference.filters import Narrowing, list_subject_types
 from magistrate.operations.difference.states import ComparedState, StateComparison
@@ -55,7 +56,7 @@ class StateGraph:
         graph = await self._find_graph()
         values: list[Truth | None] = [None] * len(checks)
         waiting, fetched = list(range(len(checks))), frozenset[object]()
-        walk = Walk(graph, self._state.now, self._work, shares=True)
+        walk = Walk(CachedEntries(graph), self._state.now, self._work, shares=True)
         for _ in range(MOST_ROUNDS):
             waiting = await self._walk(walk, checks, waiting, values)
             if not waiting or not walk.missing or walk.missing.keys() == fetched:
@@ -80,22 +81,16 @@ class StateGraph:
         missing: list[int] = []
         left = list(reversed(waiting))
         while left:
-            try:
-                if self._work.needs_checkpoint:
-                    raise CheckpointNeeded
-                decision = walk.decide(checks[left[-1]])
-            except CheckpointNeeded:
+            decision = Undecided.PAUSED if self._work.needs_checkpoint else walk.decide(checks[left[-1]])
+            if decision is Undecided.PAUSED:
                 await take_checkpoint(self._work)
                 self._work.pass_checkpoint()
                 continue
-            except GivenUp:
-                left.pop()
-                continue
             place = left.pop()
-            if decision is None:
-                missing.append(place)
-            else:
+            if not isinstance(decision, Undecided):
                 values[place] = TRUE if decision.is_authorized else FALSE
+            elif decision is Undecided.MISSING:
+                missing.append(place)
         return missing
 
     async def _fetch(self, graph: Graph, missing: MissingEntries) -> None:

@@ -1,4 +1,4 @@
-"""Decides checks from the graph cache and an overlay of added warrants.
+"""Finds the entries that walks need in the graph cache, perhaps together with an overlay of added warrants.
 
 The added warrants are merged into what the cache has while a walk reads it: into the entries of the objects they are
 on, and into the membership closure of the subject. The cache itself stays as it is, and what a walk misses is read and
@@ -7,22 +7,117 @@ cached without them.
 
 from collections.abc import Container, Mapping, Sequence, Set
 from functools import cached_property
+from itertools import islice
 
 from magistrate.engine.cache.closures import GivenIds, Member, MembershipClosure
-from magistrate.engine.cache.entries import ALL_SUBJECTS, UNREADABLE, Entry, join_names, read_entry
-from magistrate.engine.cache.graph import Graph
+from magistrate.engine.cache.entries import ALL_SUBJECTS, EMPTY, UNREADABLE, Entry, join_names, read_entry
+from magistrate.engine.cache.entry_reads import MissingEntries
+from magistrate.engine.cache.graph import UNREACHABLE, CheckpointNeeded, Graph
 from magistrate.engine.cache.segments import AbsentKeys, Capacity, Key, SparseSegment
 from magistrate.engine.cache.views import PlanView
-from magistrate.engine.evaluation.check import Check, Decision
+from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName
-from magistrate.engine.walk.walk import GivenUp, Walk
 from magistrate.engine.warrants.overlay import Overlay, WarrantKey, warrant_key
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 
+MOST_MEMBERS = 100
+"""Limits the members of a closure whose groups are read in one round with what else is missing; later rounds read
+the rest."""
 
-class OverlaidViews(dict[int, PlanView]):
+
+class CachedEntries:
+    """Implements EntryFinder for a graph at its revision. `missing` collects what has to be read."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.missing = MissingEntries()
+        self.views: Mapping[int, PlanView] = graph.views
+        self.policies = graph.model.policies
+        self._graph = graph
+        self._view_evictions = graph.view_evictions
+
+    def find_view(self, check: Check, work: Work) -> int | None:
+        subject, object, graph = check.subject, check.object, self._graph
+        if subject.relation is not None or subject.id == WILDCARD or object.id == WILDCARD:
+            return None
+        number = graph.find_view(object.type, check.relation, subject.type, work)
+        return number if number == UNREACHABLE or graph.view_evictions == self._view_evictions else None
+
+    def find_entry(self, number: int, id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
+        view, missing = self.views[number], self.missing
+        if view.is_empty:
+            return EMPTY
+        entry = view.entries.young.get(id) or view.entries.find(id)
+        if entry is None and not is_bare:
+            missing.entries[number, id] = None
+            return None
+        if entry is None:
+            missing.bare[number, id] = None
+        elif entry.direct is not None or not entry.is_readable:
+            return entry
+        key = (id, subject)
+        point = view.points.young.get(key) or view.points.find(key)
+        if point is None:
+            missing.points[number, id, subject] = None
+        if entry is None or point is None:
+            return None
+        return entry.with_subject(point) if point.is_readable else UNREADABLE
+
+    def find_closure(self, of_type: TypeName, id: ObjectId, work: Work) -> MembershipClosure:
+        closure = self._grow_closure(of_type, id, work)
+        if closure.is_open:
+            if closure.is_interrupted:
+                raise CheckpointNeeded
+            missing = islice(closure.missing, MOST_MEMBERS)
+            self.missing.groups.update({(of_type, kind.number, id): None for kind, id in missing})
+        return closure
+
+    def _grow_closure(self, of_type: TypeName, id: ObjectId, work: Work) -> MembershipClosure:
+        return self._graph.memberships(of_type).closure(id, work)
+
+    def begin_round(self) -> None:
+        self.missing = MissingEntries()
+
+
+class OverlaidEntries(CachedEntries):
+    """Implements EntryFinder for a graph as if the warrants of the overlay had been written.
+
+    No walk can decide if stored warrants may have to be taken away: if the overlay removes any, or adds one that is not
+    in force and may count instead of a stored one. One that is in force gives what a stored one without its time limits
+    gives, whatever the limits of that. Nor can it if the model of the graph lacks a pattern of those it adds.
+    """
+
+    def __init__(self, graph: Graph, now: int, overlay: Overlay) -> None:
+        super().__init__(graph)
+        in_force = overlay.remove_limits(now) if overlay.only_adds else None
+        self._is_possible = in_force is not None and overlay.patterns <= graph.model.patterns
+        self._overlay = in_force or overlay
+        self.views = _OverlaidViews(graph, self._overlay)
+        self._added_groups: dict[TypeName, Mapping[Member, GivenIds]] = {}
+        self._closures: dict[tuple[TypeName, ObjectId], MembershipClosure] = {}
+
+    def find_view(self, check: Check, work: Work) -> int | None:
+        return super().find_view(check, work) if self._is_possible else None
+
+    def _grow_closure(self, of_type: TypeName, id: ObjectId, work: Work) -> MembershipClosure:
+        stored = super()._grow_closure(of_type, id, work)
+        if not stored.is_complete:
+            return stored  # the walk then expands groups from the object's side, with the added warrants
+        memberships = self._graph.memberships(of_type)
+        if of_type not in self._added_groups:
+            self._added_groups[of_type] = memberships.find_groups(self._overlay.ids_by_kind)
+        added = self._added_groups[of_type]
+        if not added:
+            return stored
+        closure = self._closures.get((of_type, id))
+        if closure is None:
+            closure = self._closures[of_type, id] = memberships.extend_closure(stored, added)
+        memberships.grow(closure, work)
+        return closure
+
+
+class _OverlaidViews(dict[int, PlanView]):
     """Maps the numbers of views to the views themselves or, where the overlay has warrants for a view, to one that
     includes them. Each is looked up when it is first needed."""
 
@@ -135,45 +230,3 @@ def join_entries(entry: Entry, more: Entry) -> Entry:
 
 def _keys(entry: Entry) -> Set[WarrantKey]:
     return {warrant_key(conditioned.warrant) for conditioned in entry.conditioned}
-
-
-class OverlaidWalk(Walk):
-    """Decides checks as if the warrants of the overlay had been written.
-
-    It gives up if stored warrants may have to be taken away: if the overlay removes any, or adds one that is not in
-    force and may count instead of a stored one. One that is in force gives what a stored one without its time limits
-    gives, whatever the limits of that. It also gives up if the model of the graph lacks a pattern of those it adds.
-    """
-
-    __slots__ = ("_added_groups", "_closures", "_is_possible", "_overlay")
-
-    def __init__(self, graph: Graph, now: int, work: Work, shares: bool, overlay: Overlay) -> None:
-        super().__init__(graph, now, work, shares)
-        in_force = overlay.remove_limits(now) if overlay.only_adds else None
-        self._is_possible = in_force is not None and overlay.patterns <= graph.model.patterns
-        self._overlay = in_force or overlay
-        self._views = OverlaidViews(graph, self._overlay)
-        self._added_groups: dict[TypeName, Mapping[Member, GivenIds]] = {}
-        self._closures: dict[tuple[TypeName, ObjectId], MembershipClosure] = {}
-
-    def decide(self, check: Check) -> Decision | None:
-        if not self._is_possible:
-            raise GivenUp
-        return super().decide(check)
-
-    def _find_closure(self) -> MembershipClosure:
-        of_type, id = self._subject_type, self._subject_id
-        stored = super()._find_closure()
-        if not stored.is_complete:
-            return stored  # the walk then expands groups from the object's side, with the added warrants
-        memberships = self._graph.memberships(of_type)
-        if of_type not in self._added_groups:
-            self._added_groups[of_type] = memberships.find_groups(self._overlay.ids_by_kind)
-        added = self._added_groups[of_type]
-        if not added:
-            return stored
-        closure = self._closures.get((of_type, id))
-        if closure is None:
-            closure = self._closures[of_type, id] = memberships.extend_closure(stored, added)
-        memberships.grow(closure, self.work)
-        return closure
