@@ -22,7 +22,6 @@ from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle_queries
 from tests.memory_source import PLENTY, change_of, model_of, rows_of
@@ -139,15 +138,14 @@ class Lists:
         fetch = AdjacencyFetch(self.graph)
         conditions = PolicyEvaluator(CONTEXT, 0, work, current.policies)
 
-        def steps() -> Steps[ObjectSets]:
+        def steps() -> Steps[ObjectSets | None]:
             connected: ConnectedGraph | None = yield from connect_graph(examined, asked.subject.type, targets, work)
             if connected is None:
-                raise GivenUp
+                return None
             return (yield from search_sets(connected, fetch, asked.subject, conditions, work))
 
-        try:
-            sets = carry_out(steps(), work, stored)
-        except GivenUp:
+        sets = carry_out(steps(), work, stored)
+        if sets is None:
             return None
         return OrderedSets(sets, numbers_of_existing(sets.tables, stored), absent(sets.tables, stored, sets.itself))
 

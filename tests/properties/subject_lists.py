@@ -13,7 +13,6 @@ from magistrate.engine.lists.language import SubjectsQuery
 from magistrate.engine.lists.query_search import list_relations, list_subject_types
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import Revision
-from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY, model_of
 from tests.properties.models import Types
@@ -42,9 +41,8 @@ class Lists:
         conditions = PolicyEvaluator(CONTEXT, 0, work, current.policies)
         root = (asked.object, list_relations(current, asked))
         wanted, edges = list_subject_types(current, asked), self.edges[asked.is_explicit]
-        try:
-            sets = carry_out(search_subjects(examined, edges, fetch, wanted, conditions, work, root), work, stored)
-        except GivenUp:
+        sets = carry_out(search_subjects(examined, edges, fetch, wanted, conditions, work, root), work, stored)
+        if sets is None:
             return None
         there = numbers_of_existing(sets.tables, stored)
         return OrderedSubjects(sets, there, absent(sets.tables, stored, sets.itself))

@@ -26,7 +26,6 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import TypeName
 from magistrate.engine.rules.rule import Combined
-from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.warrant import WarrantPattern
 
 MOST_NODES = 500
@@ -34,8 +33,8 @@ MOST_NODES = 500
 
 
 class UnknownAs(Enum):
-    """Says what a value that is neither TRUE nor FALSE counts as in the set of a node; with NOTHING, there must be
-    none."""
+    """Says what a value that is neither TRUE nor FALSE counts as in the set of a node; with NOTHING, the set cannot be
+    computed if there is one."""
 
     FALSE = 0
     TRUE = 1
@@ -43,10 +42,12 @@ class UnknownAs(Enum):
 
     __hash__ = object.__hash__  # that of Enum is written in Python, and nodes are looked up by it
 
+    def permits(self, value: Truth) -> bool:
+        """Returns whether a set with this value can be computed."""
+        return self is not UnknownAs.NOTHING or value is TRUE or value is FALSE
+
     def includes(self, value: Truth) -> bool:
-        """Returns whether a set has what has this value. Raises GivenUp if it must not occur."""
-        if self is UnknownAs.NOTHING and value is not TRUE and value is not FALSE:
-            raise GivenUp
+        """Returns whether a set has what has this value."""
         return value is TRUE or (self is UnknownAs.TRUE and value is not FALSE)
 
     def below(self, rule: Combined) -> "UnknownAs":

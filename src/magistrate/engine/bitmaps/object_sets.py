@@ -4,18 +4,19 @@ It computes what `objects.py` computes, in the same order, for graphs whose node
 are (connected_graph.py): each node has the set of objects where it holds, and gains objects until nothing changes.
 New members of a node are expanded together, from cached entries; those that are not cached are read level by level.
 The policies and time limits of the warrants that are met are evaluated. A node that holds on every object, by a warrant
-on `*` or because a combination excludes only some, has a complement. Where that leads to other objects, GivenUp is
-raised, and `objects.py` answers.
+on `*` or because a combination excludes only some, has a complement. Where that leads to other objects, there is no
+result, and `objects.py` answers.
 """
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 from pyroaring import BitMap
 
-from magistrate.engine.bitmaps.connected_graph import ConnectedGraph, OutgoingEdges, SetNode
+from magistrate.engine.bitmaps.connected_graph import ConnectedGraph, OutgoingEdges, SetNode, UnknownAs
 from magistrate.engine.cache.adjacency import AdjacencyIndex
 from magistrate.engine.cache.adjacency_reads import AdjacencyFetch
 from magistrate.engine.cache.adjacent_objects import ReachedObjects
@@ -32,7 +33,6 @@ from magistrate.engine.model.plans import Operation
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants.warrant import Warrant
 
@@ -121,9 +121,9 @@ NUMBERS_FOR_A_NODE = 1_000
 
 def search_sets(
     graph: ConnectedGraph, fetch: AdjacencyFetch, subject: ObjectRef, conditions: PolicyEvaluator, work: Work
-) -> Steps[ObjectSets]:
-    """Returns the set of each node. The entries that it reads are cached by `fetch`, whose adjacency must stay as it
-    is for as long as the search lasts. Raises GivenUp and BudgetExceeded."""
+) -> Steps[ObjectSets | None]:
+    """Returns the set of each node, or None if they cannot be computed. The entries that it reads are cached by
+    `fetch`, whose adjacency must stay as it is for as long as the search lasts. Raises BudgetExceeded."""
     return (yield from _SetSearch(graph, fetch, subject, conditions, work).steps())
 
 
@@ -150,20 +150,23 @@ class _SetSearch:
         self._read: dict[AdjacencyIndex, ReadEntries] = defaultdict(ReadEntries)
         self._itself: ObjectRef | None = None
         self._has_wildcards = False
+        self._is_computable = True
 
-    def steps(self) -> Steps[ObjectSets]:
+    def steps(self) -> Steps[ObjectSets | None]:
         number = self._adjacency.table(self._subject.type).assign(self._subject.id)
         start, itself = BitMap([number, WILDCARD_NUMBER]), self._sets[self._graph.itself]
         itself.numbers, itself.explicit, itself.gained, itself.gained_explicit = (start.copy() for _ in range(4))
         self._busy[self._graph.itself] = None
         for leaf in self._graph.leaves:
             yield from self._begin_leaf(leaf)
-        while True:
+        while self._is_computable:
             yield from self._propagate()
             if self._missing:
                 yield from self._read_missing()
             elif not self._wake():
                 break
+        if not self._is_computable:
+            return None
         yield from self._adjacency.pack_ids(self._work)
         types = {self._subject.type, *(of_type for of_type, _ in self._graph.roots)}
         types |= {key.subject_type for by_key in self._graph.incoming.values() for key in by_key}
@@ -183,7 +186,7 @@ class _SetSearch:
         plan = node.plan
         assert isinstance(plan, Operation)
         assert plan.rule.leaf is not None
-        leaf, includes = plan.rule.leaf, node.unknown_as.includes
+        leaf, includes = plan.rule.leaf, partial(self._includes, node.unknown_as)
         yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
         default, exceptions = leaf.list_objects(plan.type, self._subject.type, self._subject.id, self._conditions)
         if includes(default):
@@ -193,9 +196,14 @@ class _SetSearch:
         self._itself = self._subject if numbers else self._itself
         self._add(node, numbers)
 
+    def _includes(self, unknown_as: UnknownAs, value: Truth) -> bool:
+        """Returns whether a set has what has this value, and notes if that makes it impossible to compute."""
+        self._is_computable = self._is_computable and unknown_as.permits(value)
+        return unknown_as.includes(value)
+
     def _propagate(self) -> Checkpoints[None]:
         """Propagates what was gained until it takes reads to go on."""
-        while self._busy:
+        while self._busy and self._is_computable:
             node = next(iter(self._busy))
             del self._busy[node]
             one = self._sets[node]
@@ -225,6 +233,8 @@ class _SetSearch:
                 self._missing[outgoing, is_explicit].update(reached.missing)
             self._work.spend(1 + len(some) // SUBJECTS_FOR_A_NODE)
             yield from self._apply(outgoing, index, reached, is_explicit)
+            if not self._is_computable:
+                return
             if self._work.needs_checkpoint:
                 yield None
 
@@ -236,7 +246,7 @@ class _SetSearch:
             granting, unknown = yield from self._evaluate(index, reached.conditional)
             numbers |= granting
         for edge in outgoing.edges:
-            given = numbers | unknown if unknown and edge.target.unknown_as.includes(UNKNOWN) else numbers
+            given = numbers | unknown if unknown and self._includes(edge.target.unknown_as, UNKNOWN) else numbers
             if given:
                 self._add_objects(edge.target, given, is_explicit and edge.limit is EXPLICIT)
 
@@ -275,9 +285,10 @@ class _SetSearch:
 
     def _add_all_but(self, node: SetNode, lacking: BitMap) -> bool:
         """Makes a node hold on all objects but those of `lacking` on which it does not hold yet. Returns whether it
-        held on named ones only. Raises GivenUp if that leads to other objects, which may be any."""
+        held on named ones only. Nothing can be computed if that leads to other objects, which may be any."""
         if self._graph.outgoing.get(node):
-            raise GivenUp
+            self._is_computable = False
+            return False
         one = self._sets[node]
         is_new = one.add_all_but(lacking)
         if one.gained:

@@ -4,8 +4,8 @@ Each relation on a group or linked object has a union of its own, which is solve
 are found once for all of its documents. For a single object, one union for all that it leads to takes less time
 (subject_sets.py).
 
-It finds access without a condition. Where a policy has no value, because it reads the context or fails, GivenUp is
-raised: such access is conditional."""
+It finds access without a condition. Where a policy has no value, because it reads the context or fails, nothing is
+computed: such access is conditional."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -36,7 +36,6 @@ from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import TypeName
 from magistrate.engine.rules.rule import Leaf
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.warrant import Warrant
 
 MOST_NODES = 20_000
@@ -54,8 +53,8 @@ SubjectBitmaps = Mapping[TypeName, BitMap]
 
 
 class SubjectBitmapSearch(SubjectSetSearch):
-    """Finds the subjects of one batch of relations on objects after another, all at one revision. After it has given
-    up, or exceeded its budget, it must not be used again."""
+    """Finds the subjects of one batch of relations on objects after another, all at one revision. After one that
+    cannot be computed, or exceeds the budget, it must not be used again."""
 
     _most_nodes = MOST_NODES
 
@@ -79,16 +78,19 @@ class SubjectBitmapSearch(SubjectSetSearch):
         """Returns whether the nodes and sets that are kept have reached half of their limits."""
         return 2 * len(self._solved[None]) > self._most_nodes or 2 * self._numbers > MOST_NUMBERS
 
-    def find_each(self, roots: Sequence[Root]) -> Steps[Mapping[Root, SubjectBitmaps]]:
+    def find_each(self, roots: Sequence[Root]) -> Steps[Mapping[Root, SubjectBitmaps] | None]:
         """Returns the subjects of each of these relations on objects, except of those that give access to subjects
-        which no warrant names, by a warrant to `*` or an exclusion. Raises GivenUp like `search_subjects`, and
-        BudgetExceeded."""
+        which no warrant names, by a warrant to `*` or an exclusion. Returns None if one of them cannot be computed.
+        Raises BudgetExceeded."""
         unions: dict[Root, UnionNode] = {}
         for root in roots:
             _, unions[root] = yield from self._begin(*root)
         yield from self._reach_all()
         yield from self._discard_entries()
-        yield from self._solve_new()
+        if self._is_computable:
+            yield from self._solve_new()
+        if not self._is_computable:
+            return None
         found: dict[Root, SubjectBitmaps] = {}
         for root, union in unions.items():
             sets = {of_type: solved[union] for of_type, solved in self._solved.items() if union in solved}
@@ -113,17 +115,20 @@ class SubjectBitmapSearch(SubjectSetSearch):
 
     def _reach(self, union: UnionNode, target: Plan, numbers: BitMap) -> Checkpoints[None]:
         if WILDCARD_NUMBER in numbers or len(union.unions) + len(numbers) > MOST_UNITED:
-            raise GivenUp
+            self._is_computable = False
+            return
         self._work.spend(len(numbers) // SETS_FOR_A_NODE)
         for number in numbers:
             union.unions[self._union(target, number, union.unknown_as)] = None
             if self._work.needs_checkpoint:
                 yield None
+            if not self._is_computable:
+                return
 
     def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
         numbers = yield from super()._evaluate(union, index, warrants)
         if any(self._conditions.value(warrant) is UNKNOWN for warrant in warrants):
-            raise GivenUp
+            self._is_computable = False
         return numbers
 
     def _find_leaf_set(
@@ -131,7 +136,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
     ) -> SubjectSet:
         default, _ = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
         if default is UNKNOWN:
-            raise GivenUp
+            self._is_computable = False
         return super()._find_leaf_set(leaf, object, includes, of_type)
 
     def _discard_entries(self) -> Checkpoints[None]:
@@ -152,6 +157,9 @@ class SubjectBitmapSearch(SubjectSetSearch):
             return [one for one in node.dependencies() if one not in unnamed]
 
         components = yield from self._find_components([*unions, *operations], list_new)
+        if components is None:
+            self._is_computable = False
+            return
         known = yield from self._list_known(components)
         for of_type in (None, *self._list_types(unions, operations)):
             solved = self._solved.setdefault(of_type, {})
@@ -162,11 +170,12 @@ class SubjectBitmapSearch(SubjectSetSearch):
             for start in range(0, len(components), COMPONENTS_AT_ONCE):
                 some = components[start : start + COMPONENTS_AT_ONCE]
                 yield from self._solve_components(some, of_type)
+                if not self._is_computable:
+                    return
                 for node in chain.from_iterable(some):
                     solved[node] = node.set
                     self._numbers += len(node.set.numbers)
-                if self._numbers > MOST_NUMBERS:
-                    raise GivenUp
+                self._is_computable = self._numbers <= MOST_NUMBERS
 
     def _list_known(self, components: Iterable[Sequence[Node]]) -> Checkpoints[Iterable[Node]]:
         """Returns the nodes of earlier batches on which nodes of these components depend."""

@@ -6,7 +6,7 @@ places: all groups that were reached are expanded together, and all their subjec
 sets of their own, which are computed from those of their parts, each a union again.
 
 The policies and time limits of the warrants that are met are evaluated. Those of which that is unknown count in the
-unions below an odd number of exclusions, and in no others (see connected_graph.py). GivenUp is raised, and
+unions below an odd number of exclusions, and in no others (see connected_graph.py). There is no result, and
 `subjects.py` answers, where a warrant names the usersets of all objects of a type, for rows that rest on an exclusion
 or a named policy alone, for quantifiers, and where relations rest on their own negation.
 """
@@ -47,7 +47,6 @@ from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import Leaf
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 
@@ -73,14 +72,16 @@ def search_subjects(
     conditions: PolicyEvaluator,
     work: Work,
     root: tuple[ObjectRef, Sequence[RelationName]],
-) -> Steps[SolvedSubjects]:
-    """Returns the subjects that have each of the relations on the object. `known_edges` are of the same model, and get
-    more. The entries that are read are cached by `fetch`. Raises GivenUp and BudgetExceeded."""
+) -> Steps[SolvedSubjects | None]:
+    """Returns the subjects that have each of the relations on the object, or None if they cannot be computed.
+    `known_edges` are of the same model, and get more. The entries that are read are cached by `fetch`. Raises
+    BudgetExceeded."""
     return (yield from SubjectSetSearch(model, known_edges, fetch, types, conditions, work).steps(*root))
 
 
 class SubjectSetSearch:
-    """Searches the subjects of one object; SubjectBitmapSearch those of many."""
+    """Searches the subjects of one object; SubjectBitmapSearch those of many. It ends as soon as it has found that
+    they cannot be computed (`_is_computable`)."""
 
     _most_nodes = MOST_NODES
 
@@ -107,13 +108,16 @@ class SubjectSetSearch:
         self._itself: ObjectRef | None = None
         self._missing: dict[tuple[UnionNode, SubjectEdge], BitMap] = defaultdict(BitMap)
         self._known: dict[SubjectIndex, dict[int, AdjacentSubjects]] = defaultdict(dict)
+        self._is_computable = True
 
-    def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[SolvedSubjects]:
+    def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[SolvedSubjects | None]:
         adjacency, self._object = self._fetch.adjacency, object
         plans: dict[RelationName, Plan] = {}
         for relation in relations:
             plans[relation], _ = yield from self._begin(object, relation)
         yield from self._reach_all()
+        if not self._is_computable:
+            return None
         entries = {index.key: known for index, known in self._known.items()}
         names = {object.type, *self._types, *(key.subject_type for key in entries)}
         found = SolvedSubjects(
@@ -130,17 +134,19 @@ class SubjectSetSearch:
         )
         nodes: list[Node] = [*self._unions.values(), *self._operations.values()]
         components = yield from self._find_components(nodes, _list_dependencies)
+        if components is None:
+            return None
         unions = [self._unions[plan, found.number, UnknownAs.FALSE] for plan in plans.values()]
         yield from self._solve_components(components, None)
         if any(union.set.is_complement for union in unions):  # rows would rest on an exclusion alone
-            raise GivenUp
+            return None
         for of_type in self._types:
             yield from self._solve_components(components, of_type)
             found.solved[of_type] = {node: node.set for node in self._operations.values()}
             for relation, union in zip(plans, unions, strict=True):
                 found.results[of_type, relation] = union.set
         found.itself = self._itself
-        return found
+        return found if self._is_computable else None
 
     def _begin(self, object: ObjectRef, relation: RelationName) -> Checkpoints[tuple[Plan, UnionNode]]:
         """Returns the plan of a relation, and its union on the object."""
@@ -152,7 +158,7 @@ class SubjectSetSearch:
     def _reach_all(self) -> Steps[None]:
         """Expands all that can be reached, and reads what it takes."""
         yield from self._propagate()
-        while self._missing:
+        while self._missing and self._is_computable:
             yield from self._read_missing()
             yield from self._propagate()
         yield from self._fetch.adjacency.pack_ids(self._work)
@@ -166,8 +172,9 @@ class SubjectSetSearch:
             self._add(union, plan, BitMap([number]))
         return union
 
-    def _operation(self, operation: Operation, number: int, unknown_as: UnknownAs) -> Checkpoints[NodeOnObject]:
-        """Returns the node of a combination, and makes those of all combinations nested in it."""
+    def _operation(self, operation: Operation, number: int, unknown_as: UnknownAs) -> Checkpoints[NodeOnObject | None]:
+        """Returns the node of a combination, and makes those of all combinations nested in it. Returns None if one of
+        them cannot be computed."""
         made: list[tuple[OperationNode, UnknownAs]] = []
         waiting = [(operation, unknown_as)]
         for one, unknown in waiting:  # grows during the loop
@@ -179,7 +186,8 @@ class SubjectSetSearch:
                 self._operations[key] = yield from self._leaf(one, one.rule.leaf, number, unknown)
                 continue
             if not isinstance(one.rule, RuleOperator):
-                raise GivenUp
+                self._is_computable = False
+                return None
             while not self._model.prepare_following(one, self._work):
                 yield None
             branches = [self._model.branch(one.type, branch) for branch in one.branches]
@@ -199,7 +207,7 @@ class SubjectSetSearch:
     def _leaf(self, operation: Operation, leaf: Leaf, number: int, unknown_as: UnknownAs) -> Checkpoints[LeafNode]:
         yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
         object = ObjectRef(operation.type, self._fetch.adjacency.table(operation.type).find_id(number))
-        return LeafNode(partial(self._find_leaf_set, leaf, object, unknown_as.includes))
+        return LeafNode(partial(self._find_leaf_set, leaf, object, partial(self._includes, unknown_as)))
 
     def _find_leaf_set(
         self, leaf: Leaf, object: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
@@ -213,15 +221,21 @@ class SubjectSetSearch:
             self._itself = object if object == self._object else self._itself
         return SubjectSet(numbers, includes(default))
 
+    def _includes(self, unknown_as: UnknownAs, value: Truth) -> bool:
+        """Returns whether a set has what has this value, and notes if that makes it impossible to compute."""
+        self._is_computable = self._is_computable and unknown_as.permits(value)
+        return unknown_as.includes(value)
+
     def _charge_node(self) -> None:
         self._work.spend(1)
         if len(self._unions) + len(self._operations) >= self._most_nodes:
-            raise GivenUp
+            self._is_computable = False
 
     def _add(self, union: UnionNode, plan: Plan, numbers: BitMap) -> None:
         """Adds objects on which the plan grants what the union has."""
         if WILDCARD_NUMBER in numbers or (union.unknown_as is not UnknownAs.FALSE and not plan.is_defined):
-            raise GivenUp
+            self._is_computable = False
+            return
         reached = union.reached.get(plan)
         new = numbers if reached is None else numbers - reached
         if not new:
@@ -239,10 +253,10 @@ class SubjectSetSearch:
 
     def _propagate(self) -> Checkpoints[None]:
         """Expands what was reached until it takes reads to go on."""
-        while self._busy:
+        while self._busy and self._is_computable:
             union = next(iter(self._busy))
             del self._busy[union]
-            while union.pending:
+            while union.pending and self._is_computable:
                 plan, numbers = union.pending.popitem()
                 if plan not in self._edges:
                     self._edges[plan] = yield from list_edges(self._model, plan, self._work)
@@ -255,6 +269,8 @@ class SubjectSetSearch:
                 continue
             for number in numbers:
                 node = yield from self._operation(branch, number, union.unknown_as)
+                if node is None or not self._is_computable:
+                    return
                 union.operations[node] = None
                 if self._work.needs_checkpoint:
                     yield None
@@ -274,6 +290,8 @@ class SubjectSetSearch:
             self._work.spend(1 + len(some) // OBJECTS_FOR_A_NODE)
             if reached.has_any:
                 yield from self._apply(union, edge, index, reached)
+            if not self._is_computable:
+                return
             if self._work.needs_checkpoint:
                 yield None
 
@@ -295,9 +313,9 @@ class SubjectSetSearch:
     def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
         """Returns the subjects of the warrants that count."""
         yield from self._conditions.evaluate_each(warrants)
-        numbers, includes = BitMap(), union.unknown_as.includes
+        numbers = BitMap()
         for warrant in warrants:
-            if includes(self._conditions.value(warrant)):
+            if self._includes(union.unknown_as, self._conditions.value(warrant)):
                 numbers.add(index.subjects.assign(warrant.subject_id))
         self._work.spend(len(warrants))
         return numbers
@@ -326,14 +344,15 @@ class SubjectSetSearch:
 
     def _find_components(
         self, nodes: Sequence[Node], dependencies: Callable[[Node], Sequence[Node]]
-    ) -> Checkpoints[Sequence[Sequence[Node]]]:
-        """Returns the nodes in groups that depend on each other, each after those that it depends on."""
+    ) -> Checkpoints[Sequence[Sequence[Node]] | None]:
+        """Returns the nodes in groups that depend on each other, each after those that it depends on; None if one
+        depends on its own negation."""
         components = yield from find_components(nodes, dependencies, self._work)
         for component in components:
             if len(component) > 1 and any(
                 isinstance(node, OperationNode) and not node.rule.is_monotone for node in component
             ):
-                raise GivenUp
+                return None
         return components
 
     def _solve_components(self, components: Sequence[Sequence[Node]], of_type: TypeName | None) -> Checkpoints[None]:

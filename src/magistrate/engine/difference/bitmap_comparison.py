@@ -24,7 +24,6 @@ from magistrate.engine.lists.subjects import Root
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import Revision, TypeName
-from magistrate.engine.walk.walk import GivenUp
 
 CHANGES_AT_ONCE = 1_000
 """Limits the changes that are made before the time slice may end; about a millisecond."""
@@ -63,15 +62,14 @@ class StateAdjacency:
         self, types: Sequence[TypeName], conditions: PolicyEvaluator, work: Work, roots: Sequence[Root]
     ) -> Steps[BitmapResult]:
         """Returns the subjects of these relations on objects. The types are the same in each call; `conditions`, with
-        ANY_CONTEXT, are evaluated for all until one gives up."""
+        ANY_CONTEXT, are evaluated for all until they cannot be computed."""
         if self._search is not None and self._search.is_half_full:
             self._end_search()
         if self._search is None:
             fetch = SubjectFetch(self)
             self._search = SubjectBitmapSearch(self.model, self._edges, fetch, types, conditions, work)
-        try:
-            found = yield from self._search.find_each(roots)
-        except GivenUp:
+        found = yield from self._search.find_each(roots)
+        if found is None:
             self._end_search()
             return BitmapResult({}, has_given_up=True)
         return BitmapResult(found, has_given_up=False)

@@ -21,7 +21,7 @@ from magistrate.engine.cache.adjacency_reads import AdjacencyFetch, EntryFetch, 
 from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, measure_text, measure_warrant
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Run
+from magistrate.engine.evaluation.steps import Steps, WarrantLists
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.lists.query_search import demand_types, find_targets, list_relations, list_subject_types
@@ -31,7 +31,6 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.walk.walk import GivenUp
 from magistrate.engine.warrants.reader import WarrantReader
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import Freshness
@@ -216,11 +215,11 @@ class SubjectLists:
 
     def begin(
         self, fetch: SubjectFetch, query: SubjectsQuery, conditions: PolicyEvaluator, work: Work
-    ) -> Run[SolvedSubjects]:
-        """Returns the search for the rows of a query. Raises NotFound, and GivenUp for usersets, which the entries of
-        subjects do not tell apart."""
+    ) -> Steps[SolvedSubjects | None] | None:
+        """Returns the search for the rows of a query; None for usersets, which the entries of subjects do not tell
+        apart. Raises NotFound."""
         if any("#" in subject_type for subject_type in query.types or ()):
-            raise GivenUp
+            return None
         model = fetch.model
         demand_types(model, query)
         if model is not self._model:
@@ -228,8 +227,7 @@ class SubjectLists:
         types, relations = list_subject_types(model, query), list_relations(model, query)
         examined = model.without_rules() if query.is_explicit else model
         edges = self._edges[query.is_explicit]
-        steps = search_subjects(examined, edges, fetch, types, conditions, work, (query.object, relations))
-        return Run(work, steps)
+        return search_subjects(examined, edges, fetch, types, conditions, work, (query.object, relations))
 
     async def order(self, fetch: SubjectFetch, store: Store, found: SolvedSubjects, work: Work) -> OrderedSubjects:
         """Returns the rows of a result. Raises BudgetExceeded and RevisionUnavailable."""
@@ -334,11 +332,10 @@ async def find_set_listing(
             fetch = SubjectFetch(graph)
             search = _search_subjects(subject_lists, fetch, store, wanted.reader, wanted.query, conditions, work)
         with live.noting_changes(fetch):
-            try:
-                ordered = await search
-            except GivenUp:
-                return None
-        if ordered is not None:
+            ordered = await search
+        if ordered is None and fetch.is_current:
+            return None
+        if ordered is not None and fetch.is_current:
             size, valid_until = await _measure(ordered), ordered.valid_until
             return SetListing(ordered, fetch.revision, valid_until, fetch.adjacency.numbering, size)
     return None
@@ -362,20 +359,19 @@ async def _search_objects(
     conditions: PolicyEvaluator,
     work: Work,
 ) -> OrderedSets | None:
-    """Returns the rows, or None if the graph has changed meanwhile. Raises GivenUp."""
+    """Returns the rows, or None if they cannot be computed, or if the graph has changed meanwhile."""
     ordered: list[OrderedSets] = []
     for one in (query, *query.list_further()):
         connected = await lists.connect(fetch.model, one, store, work)
         if connected is None:
-            raise GivenUp
-        steps = search_sets(connected, fetch, one.subject, conditions, work)
-        found = await _complete(Run(work, steps), fetch, reader)
+            return None
+        found = await _complete(search_sets(connected, fetch, one.subject, conditions, work), work, fetch, reader)
         if found is None:
             return None
         ordered.append(await lists.order(fetch, store, found, work))
     for condition, other in zip(query.further, ordered[1:], strict=True):
         ordered[0].restrict(other, condition.is_negated)
-    return ordered[0] if fetch.is_current else None
+    return ordered[0]
 
 
 async def _search_subjects(
@@ -387,20 +383,25 @@ async def _search_subjects(
     conditions: PolicyEvaluator,
     work: Work,
 ) -> OrderedSubjects | None:
-    """Returns the rows, or None if the graph has changed meanwhile. Raises GivenUp."""
-    found = await _complete(lists.begin(fetch, query, conditions, work), fetch, reader)
+    """Returns the rows, or None if they cannot be computed, or if the graph has changed meanwhile."""
+    steps = lists.begin(fetch, query, conditions, work)
+    found = None if steps is None else await _complete(steps, work, fetch, reader)
     return None if found is None else await lists.order(fetch, store, found, work)
 
 
-async def _complete(search: Run[T], fetch: EntryFetch, reader: WarrantReader) -> T | None:
-    """Returns the result of a search, or None if the graph has changed meanwhile."""
-    work = search.work
+async def _complete(steps: Steps[T | None], work: Work, fetch: EntryFetch, reader: WarrantReader) -> T | None:
+    """Returns what the steps return, or None if the graph has changed meanwhile."""
+    warrants: WarrantLists | None = None
     while fetch.is_current:
-        reads = search.advance()
-        if (found := search.outcome()) is not None:
-            return found
+        work.pass_checkpoint()
+        try:
+            reads = steps.send(warrants)
+        except StopIteration as stop:
+            returned: T | None = stop.value
+            return returned
+        warrants = None
         if reads:
-            search.take((await reader.read_warrants(reads, fetch.revision, work.left + 1)).warrants)
+            warrants = (await reader.read_warrants(reads, fetch.revision, work.left + 1)).warrants
         if not reads or is_time_up():
             await take_checkpoint(work)
     return None
