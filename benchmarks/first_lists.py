@@ -13,9 +13,10 @@ from magistrate.config import read_settings
 from magistrate.engine.lists.language import ObjectsQuery, read_query
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.lists.paging import read_wanted
-from magistrate.operations.lists.query import QUERY_LIST, QueryRequest, list_page
+from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.operations.runs import finish_releases
 
 ROUNDS = 9

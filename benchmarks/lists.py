@@ -37,10 +37,10 @@ from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.lists.bitmap_listings import StoredRow
-from magistrate.operations.lists.listings import Listings
+from magistrate.operations.lists.evaluators import QueryRequest
+from magistrate.operations.lists.listings import Listings, StoredRow
 from magistrate.operations.lists.paging import MAX_LIMIT, Page, read_wanted
-from magistrate.operations.lists.query import QUERY_LIST, QueryRequest, list_page
+from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.wiring.contexts import LISTS_SHARE
 
 KEPT_BYTES = 4_000_000_000

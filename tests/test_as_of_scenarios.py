@@ -17,7 +17,8 @@ from magistrate.operations.checks.explain import explain_check
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, pin_page
-from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.operations.lists.evaluators import QueryRequest
+from magistrate.operations.lists.query import list_page
 from tests.memory_source import evaluated, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import STEPS, Check, Query, Scenario, scenarios_of_the_past, warrant_body

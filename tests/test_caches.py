@@ -49,7 +49,7 @@ FIXED = {
     "engine/policy/access.py _resolve_member": "1,024 names of up to 4 KiB",
     "engine/policy/access.py _take_member": "1,024 names of up to 4 KiB",
     "engine/policy/texts.py": "80 compiled expressions of up to 512 KiB",
-    "operations/lists/bitmap_listings.py ObjectLists": "200 connected graphs, which grow with the model",
+    "operations/lists/bitmap_listings.py BitmapSearches": "200 connected graphs, which grow with the model",
     "operations/scheduling.py": "one entry for each event loop",
     "store/postgres/pipeline.py": "one entry for each connection",
 }

@@ -16,7 +16,8 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.errors import NotFound
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.operations.lists.evaluators import QueryRequest
+from magistrate.operations.lists.query import list_page
 from tests import oracle, oracle_queries
 from tests.oracle_queries import Facts, Row
 from tests.running import KEY, Client

@@ -21,8 +21,9 @@ from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.paging import Wanted
-from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.operations.lists.query import list_page
 from magistrate.operations.models.object_types import delete_object_type
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.store.contract.lists import Slice

@@ -5,8 +5,8 @@ import pytest
 from benchmarks.counting import CountingDatabase
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.lists.bitmap_listings import SetListing
-from magistrate.operations.lists.query import MOST_WARRANTS
+from magistrate.operations.lists.bitmap_listings import BitmapListing
+from magistrate.operations.lists.evaluators import MAX_FEW_WARRANTS
 from tests.operations.bitmap_lists import OFF, counted, ctx, fill_group, warm, with_capacity, without_listings
 from tests.operations.stored_groups import SEES, VIEWERS, fill, grant, page_of
 from tests.working import measured_effort
@@ -22,7 +22,7 @@ async def count_lists(ctx: Context, q: str) -> tuple[bool, bool]:
     for _ in range(2):
         one = without_listings(ctx)
         await page_of(one, q)
-        is_set.append(any(isinstance(kept.listing, SetListing) for kept in one.listings._listings.values()))
+        is_set.append(any(isinstance(kept.listing, BitmapListing) for kept in one.listings._listings.values()))
     return is_set[0], is_set[1]
 
 
@@ -34,7 +34,7 @@ async def test_a_small_list_is_computed_with_bitmaps_when_it_comes_again(ctx: Co
     assert await count_lists(ctx, q) == (False, True)
 
 
-@pytest.mark.parametrize(("rows", "expected"), [(MOST_WARRANTS - 60, False), (MOST_WARRANTS + 60, True)])
+@pytest.mark.parametrize(("rows", "expected"), [(MAX_FEW_WARRANTS - 60, False), (MAX_FEW_WARRANTS + 60, True)])
 async def test_a_list_of_many_rows_is_computed_with_bitmaps_at_once(ctx: Context, rows: int, expected: bool) -> None:
     await grant(ctx, "folder:f#viewer@user:ann", *[f"document:d{number:03}#parent@folder:f" for number in range(rows)])
     await grant(ctx, *[f"document:d00#reader@user:u{number:03}" for number in range(rows)])
@@ -52,7 +52,7 @@ async def test_a_first_list_of_which_most_is_cached_is_computed_with_bitmaps(ctx
     assert await count_lists(ctx, VIEWERS.replace("d00", "e1")) == (True, True)
 
 
-@pytest.mark.parametrize("rows", [12, 300, MOST_WARRANTS + 200])
+@pytest.mark.parametrize("rows", [12, 300, MAX_FEW_WARRANTS + 200])
 async def test_a_list_of_which_nothing_is_cached_takes_no_more_than_without_the_graph(
     counted: tuple[Context, CountingDatabase], database_url: str, rows: int
 ) -> None:
@@ -73,5 +73,5 @@ async def test_a_list_of_which_nothing_is_cached_takes_no_more_than_without_the_
             efforts.append(effort)
         former, cold = efforts
 
-        assert cold.statements <= former.statements + (rows > MOST_WARRANTS), q  # for the warrants of the rows
+        assert cold.statements <= former.statements + (rows > MAX_FEW_WARRANTS), q  # for the warrants of the rows
         assert cold.lines <= 1.03 * former.lines, (q, former, cold)

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.counting import CountingDatabase
 from magistrate.engine.evaluation.truth import TRUE
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.results import ListValue, QueryRow, RelationResult, Reports, ResultSet
 from magistrate.engine.lists.reverse_graph import ReverseIndex
@@ -26,7 +26,8 @@ from magistrate.errors import BudgetExceeded, InvalidParameter, RevisionLost
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.lists.bitmap_listings import SetListing
+from magistrate.operations.lists.bitmap_listings import BitmapListing
+from magistrate.operations.lists.evaluators import ROWS_AT_ONCE, QueryRequest
 from magistrate.operations.lists.listings import (
     LISTING_BYTES,
     ListingKey,
@@ -36,7 +37,7 @@ from magistrate.operations.lists.listings import (
     measure_key,
 )
 from magistrate.operations.lists.paging import Wanted, read_wanted
-from magistrate.operations.lists.query import QUERY_LIST, ROWS_BETWEEN_CHECKPOINTS, QueryRequest, list_page
+from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.operations.models.object_types import create_object_types
 from magistrate.operations.writes.objects import ObjectDraft, create_objects, delete_objects
 from magistrate.operations.writes.warrants import create_warrants
@@ -240,7 +241,7 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
             held[id(one)] = one
             waiting += gc.get_referents(one)
 
-    assert sum(isinstance(one, SetListing) for one in held.values()) == 3
+    assert sum(isinstance(one, BitmapListing) for one in held.values()) == 3
     assert sum(isinstance(one, SnapshotListing) for one in held.values()) == 4
     assert not [one for one in held.values() if isinstance(one, Model | ReverseIndex | Work)]
 
@@ -311,7 +312,7 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
     counted: tuple[Context, CountingDatabase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ctx, _ = counted
-    number = 3 * ROWS_BETWEEN_CHECKPOINTS
+    number = 3 * WORK_BETWEEN_CHECKPOINTS
     for start in range(0, number, 1_000):
         batch = [new(f"folder:f{one}#viewer@user:ann") for one in range(start, start + 1_000)]
         await create_warrants(ctx, batch, ctx.stamp("ann"), str)
@@ -325,11 +326,11 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
         turns.append(0)
 
     monkeypatch.setattr(RelationResult, "row", count_row)
-    monkeypatch.setattr("magistrate.operations.lists.query.checkpoint", pass_checkpoint)
+    monkeypatch.setattr("magistrate.operations.scheduling.checkpoint", pass_checkpoint)
     await page_of(ctx, "select folder where user:ann is viewer", sortBy="createdAt", limit="1000")
 
     assert sum(turns) >= number
-    assert max(turns) <= ROWS_BETWEEN_CHECKPOINTS + 1
+    assert max(turns) <= WORK_BETWEEN_CHECKPOINTS + ROWS_AT_ONCE
 
 
 async def test_a_listing_counts_what_its_results_hold(ctx: Context) -> None:

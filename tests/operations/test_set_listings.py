@@ -19,7 +19,7 @@ from magistrate.engine.names import ObjectId
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.lists.bitmap_listings import MOST_ATTEMPTS, ExistingNumbers, ObjectLists, SetListing
+from magistrate.operations.lists.bitmap_listings import MAX_ATTEMPTS, BitmapListing, BitmapSearches
 from tests.memory_source import PLENTY, model_of
 from tests.operations.bitmap_lists import (
     OFF,
@@ -249,7 +249,7 @@ async def test_a_list_that_writes_disturb_again_and_again_is_answered_without_th
 
     async def write_first(*args: Any, **kwargs: Any) -> Any:
         nonlocal writes
-        if args[0] and writes < MOST_ATTEMPTS:
+        if args[0] and writes < MAX_ATTEMPTS:
             writes += 1
             await grant(ctx, f"document:x{writes}#blocked@user:ann")
             found = await read(*args, **kwargs)
@@ -260,7 +260,7 @@ async def test_a_list_that_writes_disturb_again_and_again_is_answered_without_th
     monkeypatch.setattr(ctx.store, "read_warrants", write_first)
 
     assert ids((await page_of(ctx, SEES)).value) == seen
-    assert writes == MOST_ATTEMPTS
+    assert writes == MAX_ATTEMPTS
 
 
 async def test_a_list_of_more_relations_than_a_kept_graph_has_nodes_is_left_to_the_search_at_once(ctx: Context) -> None:
@@ -268,7 +268,7 @@ async def test_a_list_of_more_relations_than_a_kept_graph_has_nodes_is_left_to_t
     query, work = read_query("select * where user:ann is *"), Work(PLENTY)
     assert isinstance(query, ObjectsQuery)
 
-    connected = await ObjectLists(ExistingNumbers()).connect(model, query, ctx.store, work)
+    connected = await BitmapSearches().connect(model, query, ctx.store, work)
 
     assert (connected, work.cost) == (None, 0)
 
@@ -357,7 +357,7 @@ async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evict
     await page_of(without_listings(ctx), "select folder where user:ann is viewer")
     await page_of(ctx, "select folder where user:ann is viewer")
 
-    held = [one.listing for one in ctx.listings._listings.values() if isinstance(one.listing, SetListing)]
+    held = [one.listing for one in ctx.listings._listings.values() if isinstance(one.listing, BitmapListing)]
     assert [one.numbering for one in held] == [graph.adjacency.numbering] != [former.numbering]
 
 

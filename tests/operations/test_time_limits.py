@@ -9,8 +9,9 @@ from msgspec import structs
 from magistrate.engine.lists.language import read_query
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.paging import Wanted
-from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.operations.lists.query import list_page
 from magistrate.operations.writes.retention import end_expired
 from magistrate.operations.writes.warrants import delete_matching, list_warrants, read_filter
 from magistrate.store.contract.lists import Slice

@@ -27,7 +27,8 @@ from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, pin_page
-from magistrate.operations.lists.query import QueryRequest, list_page
+from magistrate.operations.lists.evaluators import QueryRequest
+from magistrate.operations.lists.query import list_page
 from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Stamp
 from tests import oracle, oracle_queries
 from tests.databases import PostgresServer

@@ -67,7 +67,7 @@ def test_a_page_of_any_size_is_what_lies_next_to_its_boundary(
     before, behind = (larger, smaller) if descending else (smaller, larger)
     expected = before[-limit:] if backwards else behind[:limit]
 
-    page = SnapshotListing(sorted(keys), types).slice(Slice("id", limit, descending, boundary, backwards))
+    page = SnapshotListing(sorted(keys), types).cut_slice(Slice("id", limit, descending, boundary, backwards))
 
     assert [row[:3] for row in page.rows] == expected
     if expected:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.checks.shared_reads import SharedReads
-from magistrate.operations.lists.bitmap_listings import ObjectLists, SubjectLists
+from magistrate.operations.lists.bitmap_listings import BitmapSearches
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.models.cache import Models
 from magistrate.operations.runs import release_runs
@@ -26,8 +26,7 @@ class Caches:
     models: Models
     graph: LiveGraph
     listings: Listings
-    object_lists: ObjectLists
-    subject_lists: SubjectLists
+    bitmap_searches: BitmapSearches
     session_keys: SessionKeys
     shared_reads: SharedReads
 
@@ -50,8 +49,7 @@ class Context:
     max_query_work: int
     listings: Listings
     graph: LiveGraph
-    object_lists: ObjectLists
-    subject_lists: SubjectLists
+    bitmap_searches: BitmapSearches
     session_keys: SessionKeys
     shared_reads: SharedReads = field(default_factory=SharedReads)
     decisions: DecisionLog | None = None
@@ -65,7 +63,7 @@ class Context:
         former, self.graph = self.graph, caches.graph
         listings, self.listings = self.listings, caches.listings
         self.models = caches.models
-        self.object_lists, self.subject_lists = caches.object_lists, caches.subject_lists
+        self.bitmap_searches = caches.bitmap_searches
         self.session_keys, self.shared_reads = caches.session_keys, caches.shared_reads
         former.evict()
         release_runs(listings.evict())

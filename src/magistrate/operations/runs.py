@@ -2,7 +2,7 @@
 what they leave."""
 
 import asyncio
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Protocol, TypeVar
 
@@ -34,20 +34,32 @@ async def complete_run(reader: WarrantReader, run: Run[T], at: Revision) -> T:
 
 async def drive_run(reader: WarrantReader | None, run: Run[T], at: Revision | None) -> T:
     """Returns the outcome like `complete_run`, and leaves it to the caller to release the run. A run that reads nothing
-    needs no reader.
+    needs no reader."""
+    outcome: T = await drive_while(_always, reader, run, at)  # type: ignore[assignment]  # which may be None
+    return outcome
+
+
+def _always() -> bool:
+    return True
+
+
+async def drive_while(
+    is_wanted: Callable[[], bool], reader: WarrantReader | None, run: Run[T], at: Revision | None
+) -> T | None:
+    """Returns the outcome like `drive_run`, or None as soon as it is not wanted any more.
 
     It yields to other tasks at the end of a time slice, and after a read only if the time of the iteration is up: most
     reads are small."""
-    while True:
+    while is_wanted():
         reads = run.advance()
         if run.has_ended:
-            outcome: T = run.outcome()  # type: ignore[assignment]  # which may be None
-            return outcome
+            return run.outcome()
         if reads is not None:
             assert reader is not None
             run.take((await reader.read_warrants(reads, at, run.work.left + 1)).warrants if reads else ())
         if reads is None or run.work.has_left_aside or is_time_up():
             await take_checkpoint(run.work)
+    return None
 
 
 async def complete_steps(reader: WarrantReader, steps: Steps[T], work: Work, at: Revision) -> T:

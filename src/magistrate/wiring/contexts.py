@@ -15,7 +15,7 @@ from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.checks.graph import GraphCounts, LiveGraph
 from magistrate.operations.checks.shared_reads import SharedReads
 from magistrate.operations.context import Caches, Context
-from magistrate.operations.lists.bitmap_listings import ExistingNumbers, ObjectLists, SubjectLists
+from magistrate.operations.lists.bitmap_listings import BitmapSearches
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.models.cache import Models
 from magistrate.operations.sessions.session_keys import SessionKeys
@@ -38,8 +38,7 @@ def context_of(store: Store, settings: Settings) -> Context:
         store=store,
         models=caches.models,
         graph=caches.graph,
-        object_lists=caches.object_lists,
-        subject_lists=caches.subject_lists,
+        bitmap_searches=caches.bitmap_searches,
         shared_reads=caches.shared_reads,
         now=store.now,
         new_id=lambda: str(uuid7()),
@@ -61,13 +60,11 @@ def _build_caches(store: Store, settings: Settings, counts: GraphCounts) -> Cach
     most_bytes = settings.cache_bytes
     lists, past = most_bytes // LISTS_SHARE, most_bytes // MODELS_SHARE
     models = Models(store, past)
-    existing = ExistingNumbers()
     return Caches(
         models=models,
         graph=LiveGraph(store, models, most_bytes - lists - past, store.now, counts=counts),
         listings=Listings(lists),
-        object_lists=ObjectLists(existing),
-        subject_lists=SubjectLists(existing),
+        bitmap_searches=BitmapSearches(),
         session_keys=SessionKeys(store, store.now),
         shared_reads=SharedReads(),
     )

@@ -23,9 +23,10 @@ from magistrate.errors import NotFound
 from magistrate.operations.history.points_in_time import AsOf, pin_page, read_as_of
 from magistrate.operations.keys.callers import Caller
 from magistrate.operations.lists import query
-from magistrate.operations.lists.bitmap_listings import StoredRow
+from magistrate.operations.lists.evaluators import QueryRequest
+from magistrate.operations.lists.listings import StoredRow
 from magistrate.operations.lists.paging import MAX_LIMIT, Page, Wanted, read_wanted
-from magistrate.operations.lists.query import QueryRequest, query_kind
+from magistrate.operations.lists.query import query_kind
 from magistrate.operations.models.undefined_names import UsedName, describe_missing_type, require_defined_names
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS, build_contextual_warrants
 from magistrate.store.contract.lists import Snapshot

@@ -27,8 +27,9 @@ from magistrate.errors import InvalidParameter
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.history.points_in_time import AS_OF
 from magistrate.operations.lists import query
+from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.paging import ListKind, Wanted, read_wanted
-from magistrate.operations.lists.query import QUERY_LIST, QueryRequest
+from magistrate.operations.lists.query import QUERY_LIST
 from magistrate.operations.models import object_types
 from magistrate.operations.models.definitions import read_definition
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS

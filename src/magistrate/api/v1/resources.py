@@ -18,8 +18,8 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists import query
+from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.paging import read_search, read_wanted
-from magistrate.operations.lists.query import QueryRequest
 from magistrate.operations.writes import objects, warrants
 from magistrate.operations.writes.objects import ObjectDraft, render_meta
 from magistrate.operations.writes.v1_resources import (

@@ -110,6 +110,12 @@ class ObjectSets:
     itself: ObjectRef | None
     has_wildcards: bool
 
+    def list_complements(self) -> Sequence[TypeName]:
+        """Returns the types of which all existing objects may be rows."""
+        roots = self.graph.roots.items()
+        types = [of_type for (of_type, _), root in roots if root in self.sets and self.sets[root].is_complement]
+        return [*dict.fromkeys(types)]
+
 
 SUBJECTS_AT_ONCE = 1_000
 """Limits the subjects whose entries are looked up before the time slice may end; some tenths of a millisecond."""

@@ -237,6 +237,10 @@ class SolvedSubjects:
     solved: dict[TypeName, dict[NodeOnObject, SubjectSet]] = field(default_factory=dict)
     itself: ObjectRef | None = None
 
+    def list_complements(self) -> Sequence[TypeName]:
+        """Returns the types of which all existing objects may be rows."""
+        return [*dict.fromkeys(of_type for (of_type, _), one in self.results.items() if one.is_complement)]
+
     def find_operation(self, operation: Operation, number: int) -> NodeOnObject:
         """Returns the node of a combination on an object that was reached."""
         keys = ((operation, number, unknown_as) for unknown_as in _REPORTED_FIRST)

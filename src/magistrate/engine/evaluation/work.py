@@ -118,10 +118,10 @@ def sort_in_steps(items: Iterable[T], key: Callable[[T], Any]) -> Generator[int,
     if len(branches) <= 1:
         return branches[0] if branches else []
     merged: list[T] = []
-    for item in merge(*branches, key=key):
-        merged.append(item)
-        if not len(merged) % ITEMS_MERGED_AT_ONCE:
-            yield MERGING * ITEMS_MERGED_AT_ONCE
+    merging = merge(*branches, key=key)
+    while some := [*islice(merging, ITEMS_MERGED_AT_ONCE)]:
+        merged += some
+        yield MERGING * len(some)
     return merged
 
 

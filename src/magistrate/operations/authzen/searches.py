@@ -20,8 +20,9 @@ from magistrate.operations.checks.check_batch import ALL_NEEDED, NO_TYPES, Check
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_page
-from magistrate.operations.lists.query import QueryRequest, read_slice
+from magistrate.operations.lists.query import read_slice
 from magistrate.operations.runs import complete_run
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot

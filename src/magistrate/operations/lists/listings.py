@@ -1,5 +1,7 @@
-"""Caches sorted query results, so that a later page of the same listing need not be computed again."""
+"""Holds the rows of queries in order, cuts pages out of them, and caches them, so that a later page of the same listing
+need not be computed again."""
 
+from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,13 +23,15 @@ from magistrate.engine.cache.byte_sizes import (
 )
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.evaluation.conditions import ALWAYS
-from magistrate.engine.evaluation.work import dismantle
+from magistrate.engine.evaluation.work import Work, dismantle
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow, RelationResult
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.warrants.warrant import Warrant
-from magistrate.operations.lists.bitmap_listings import KeptPage, SetListing
+from magistrate.operations.lists.paging import DEFAULT_LIMIT, Page
 from magistrate.store.contract.lists import PageSlice, Slice
+from magistrate.store.contract.store import Store
+from magistrate.store.contract.stored_rows import StoredObject
 
 Entry = tuple[TypeName, ObjectId, RelationName]
 SortKey = tuple[str | int, ...]
@@ -47,36 +51,130 @@ LARGE_PAGE_SHARE = 8
 """Divides the bytes of all listings: a page that takes more than an eighth of them is not kept."""
 
 
+MOST_KEPT_ROWS = DEFAULT_LIMIT
+ROW_BYTES = 8 * OBJECT_BYTES
+"""Counts a row without its warrant, and the object of it without its meta, both as they are stored and as they are
+rendered."""
+
+
 @dataclass(frozen=True, slots=True)
-class SnapshotListing:
-    """Holds all rows at one revision. `keys` has their sort keys, smallest first. `own_bytes` says what `measure_rows`
-    has found. From `valid_until` on, in microseconds since 1970 UTC, a warrant has reached a time limit and
-    the rows may differ."""
+class StoredRow:
+    """Represents a row of the response. `stored` is the object or subject of the row; None for a row that stands for
+    all of a type."""
+
+    row: QueryRow
+    stored: StoredObject | None
+
+
+@dataclass(slots=True)
+class KeptPage:
+    """Holds the rows at the beginning of a listing, if these were at most MOST_KEPT_ROWS, and the page made of them.
+    `bytes` says what they take in memory."""
+
+    bytes: int = 0
+    _wanted: Slice | None = None
+    _slice: PageSlice[QueryRow] | None = None
+    _list_name: str = ""
+    _page: Page[StoredRow] | None = None
+
+    def find(self, wanted: Slice) -> PageSlice[QueryRow] | None:
+        return self._slice if self._wanted == wanted else None
+
+    def keep(self, wanted: Slice, rows: PageSlice[QueryRow]) -> None:
+        if wanted.boundary is None and len(rows.rows) <= MOST_KEPT_ROWS:
+            self._wanted, self._slice, self._page = wanted, rows, None
+            self.bytes = sum(map(_measure_row, rows.rows))
+
+    def find_page(self, wanted: Slice, list_name: str) -> Page[StoredRow] | None:
+        """Returns the page, whose cursors are those of the list of this name."""
+        return self._page if self._wanted == wanted and self._list_name == list_name else None
+
+    def keep_page(self, wanted: Slice, list_name: str, page: Page[StoredRow]) -> None:
+        if self._wanted == wanted:
+            self._list_name, self._page = list_name, page
+            self.bytes = sum([_measure_row(one.row) + _measure_object(one.stored) for one in page.rows])
+            self.bytes += measure_text(page.prev_cursor or "") + measure_text(page.next_cursor or "")
+
+    def clear(self) -> None:
+        """Releases the rows and the page, because they take too much."""
+        self._wanted = self._slice = self._page = None
+        self.bytes = 0
+
+
+def _measure_row(row: QueryRow) -> int:
+    return ROW_BYTES + 2 * measure_text(row.id) + (0 if row.warrant is None else 2 * measure_warrant(row.warrant))
+
+
+def _measure_object(stored: StoredObject | None) -> int:
+    return 0 if stored is None else 2 * (measure_text(stored.id) + measure_text(stored.meta or ""))
+
+
+class Listing(ABC):
+    """Holds all rows of a query at one revision, in order, and cuts pages out of them. From `valid_until` on, in
+    microseconds since 1970 UTC, a warrant has reached a time limit and the rows may differ. `numbering` is that of the
+    ids that it holds as numbers; None if it holds the rows by value, so that pages are cut without reading warrants."""
+
+    __slots__ = ()
+
+    valid_until: int
+    numbering: object | None
+    kept_page: KeptPage
+
+    @property
+    @abstractmethod
+    def bytes(self) -> int:
+        """Returns what it takes in memory now."""
+        ...
+
+    @abstractmethod
+    def count_rows(self) -> int:
+        """Returns the number of rows on all pages."""
+        ...
+
+    @abstractmethod
+    def release(self) -> Iterator[int]:
+        """Frees what it holds, and yields how much was freed since it yielded last. It must not be used afterwards."""
+        ...
+
+    async def read_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
+        """Returns a part of the rows."""
+        known = self.kept_page.find(wanted)
+        if known is not None:
+            return known
+        page = await self._cut_slice(wanted, store, work)
+        self.kept_page.keep(wanted, page)
+        return page
+
+    @abstractmethod
+    async def _cut_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotListing(Listing):
+    """Holds the rows by value. `keys` has their sort keys, smallest first. `own_bytes` says what `measure_rows`
+    has found."""
 
     keys: list[SortKey]
     results_by_name: dict[tuple[TypeName, RelationName], RelationResult]
     own_bytes: int = 0
     valid_until: int = ALWAYS
     kept_page: KeptPage = field(default_factory=KeptPage, compare=False)
+    numbering: None = field(default=None, init=False)
 
     @property
     def bytes(self) -> int:
-        """Returns what it takes in memory now."""
         return LISTING_BYTES + self.own_bytes + self.kept_page.bytes
 
     def count_rows(self) -> int:
-        """Returns the number of rows on all pages."""
         return len(self.keys)
 
-    def slice(self, wanted: Slice) -> PageSlice[QueryRow]:
-        known = self.kept_page.find(wanted)
-        if known is not None:
-            return known
-        page = self._cut_slice(wanted)
-        self.kept_page.keep(wanted, page)
-        return page
+    def release(self) -> Iterator[int]:
+        yield from dismantle([self.keys, self.results_by_name])
 
-    def _cut_slice(self, wanted: Slice) -> PageSlice[QueryRow]:
+    async def _cut_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
+        return self.cut_slice(wanted)
+
+    def cut_slice(self, wanted: Slice) -> PageSlice[QueryRow]:
         upwards = wanted.descending == wanted.backwards
         start, end = self._bounds(wanted.boundary, upwards)
         if upwards:
@@ -88,10 +186,6 @@ class SnapshotListing:
         if wanted.descending:
             return PageSlice(rows[::-1], precedes=above, follows=below)
         return PageSlice(rows, precedes=below, follows=above)
-
-    def release(self) -> Iterator[int]:
-        """Frees what it holds, and yields how much was freed since it yielded last. It must not be used afterwards."""
-        yield from dismantle([self.keys, self.results_by_name])
 
     def _bounds(self, boundary: SortKey | None, upwards: bool) -> tuple[int, int]:
         """Returns the bounds of the rows on the wanted side of the boundary, which need not be a row itself."""
@@ -137,7 +231,7 @@ def measure_key(key: ListingKey) -> int:
 
 
 class _Kept(NamedTuple):
-    listing: SnapshotListing | SetListing
+    listing: Listing
     bytes: int
 
 
@@ -155,12 +249,12 @@ class Listings:
         caches = {"lists": self._listings, "empty_lists": self._empty}
         return [CacheBytes(name, int(one.currsize), int(one.maxsize)) for name, one in caches.items()]
 
-    def find(self, key: ListingKey, now: int) -> SnapshotListing | SetListing | None:
+    def find(self, key: ListingKey, now: int) -> Listing | None:
         """Returns the listing unless it is not valid any more."""
         kept = self._listings.get(key) or self._empty.get(key)
         return kept.listing if kept is not None and now < kept.listing.valid_until else None
 
-    def keep(self, key: ListingKey, listing: SnapshotListing | SetListing) -> list[SnapshotListing | SetListing]:
+    def keep(self, key: ListingKey, listing: Listing) -> list[Listing]:
         """Adds the listing, and returns those that are evicted for it: the listing itself if it is larger than the
         capacity. Those with another numbering of ids are evicted, too: all of its ids are in memory for as long as one
         of them is."""
@@ -170,15 +264,15 @@ class Listings:
             return [listing]
         former = [one.listing for one in (self._listings.pop(key, None), self._empty.pop(key, None)) if one is not None]
         evicted = [one for one in former if one is not listing]
-        if isinstance(listing, SetListing) and listing.numbering is not self._numbering:
+        if listing.numbering is not None and listing.numbering is not self._numbering:
             self._numbering = listing.numbering
-            evicted += self._evict_sets()
+            evicted += self._evict_numbered()
         while cache.currsize + kept.bytes > cache.maxsize:
             evicted.append(cache.popitem()[1].listing)
         cache[key] = kept
         return evicted
 
-    def update(self, key: ListingKey, listing: SnapshotListing | SetListing) -> list[SnapshotListing | SetListing]:
+    def update(self, key: ListingKey, listing: Listing) -> list[Listing]:
         """Counts the page that a listing keeps now, and returns the listings that are evicted for it. A page for which
         there is no room is not kept."""
         kept = self._listings.get(key) or self._empty.get(key)
@@ -192,15 +286,15 @@ class Listings:
             self._empty.pop(key, None)
         return evicted
 
-    def _evict_sets(self) -> list[SnapshotListing | SetListing]:
+    def _evict_numbered(self) -> list[Listing]:
         """Evicts the listings that hold numbers of ids."""
-        evicted: list[SnapshotListing | SetListing] = []
+        evicted: list[Listing] = []
         for cache in (self._listings, self._empty):
-            outdated = [key for key, kept in cache.items() if isinstance(kept.listing, SetListing)]
+            outdated = [key for key, kept in cache.items() if kept.listing.numbering is not None]
             evicted += [cache.pop(key).listing for key in outdated]
         return evicted
 
-    def evict(self) -> list[SnapshotListing | SetListing]:
+    def evict(self) -> list[Listing]:
         """Evicts all listings, and returns them."""
         evicted = [kept.listing for cache in (self._listings, self._empty) for kept in cache.values()]
         self._listings.clear()
