@@ -27,7 +27,7 @@ from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import BitmapListing
-from magistrate.operations.lists.evaluators import ROWS_AT_ONCE, QueryRequest
+from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import (
     LISTING_BYTES,
     ListingKey,
@@ -330,7 +330,7 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
     await page_of(ctx, "select folder where user:ann is viewer", sortBy="createdAt", limit="1000")
 
     assert sum(turns) >= number
-    assert max(turns) <= WORK_BETWEEN_CHECKPOINTS + ROWS_AT_ONCE
+    assert max(turns) <= WORK_BETWEEN_CHECKPOINTS + ITEMS_AT_ONCE
 
 
 async def test_a_listing_counts_what_its_results_hold(ctx: Context) -> None:

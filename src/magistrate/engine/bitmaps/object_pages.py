@@ -17,7 +17,7 @@ from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.evaluation.steps import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.evaluation.truth import FALSE, TRUE
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.lists.results import EXPLICIT, ListValue, QueryRow
 from magistrate.engine.lists.reverse_graph import PlacedWarrant, Target, find_report, note_reports
 from magistrate.engine.model.plans import Operation, Plan
@@ -29,7 +29,6 @@ from magistrate.engine.warrants.warrant import Warrant
 Entry = tuple[TypeName, ObjectId, RelationName]
 """Names a row."""
 
-WARRANTS_AT_ONCE = 200
 
 _Kind = tuple[TypeName, RelationName, TypeName, str]
 """Equals an AdjacencyKey, and takes less time to make."""
@@ -232,7 +231,7 @@ def _report_on(
             for edge in edges.get(names, ()):
                 _note(sets, edge, warrant, reported)
                 work.spend(1)
-        if not count % WARRANTS_AT_ONCE:
+        if not count % ITEMS_AT_ONCE:
             work.spend(1)
             if work.needs_checkpoint:
                 yield None

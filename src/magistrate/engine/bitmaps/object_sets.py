@@ -23,10 +23,9 @@ from magistrate.engine.cache.adjacent_objects import ReachedObjects
 from magistrate.engine.cache.ids import WILDCARD_NUMBER, IdTable
 from magistrate.engine.cache.object_entries import ReadEntries
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.facts import WARRANTS_FOR_A_NODE
 from magistrate.engine.evaluation.steps import Checkpoints, Steps, empty_list, fetch_warrants
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 from magistrate.engine.lists.results import EXPLICIT, ListValue
 from magistrate.engine.lists.reverse_graph import IDS_AT_ONCE
 from magistrate.engine.model.plans import Operation
@@ -117,12 +116,8 @@ class ObjectSets:
         return [*dict.fromkeys(types)]
 
 
-SUBJECTS_AT_ONCE = 1_000
-"""Limits the subjects whose entries are looked up before the time slice may end; some tenths of a millisecond."""
-WARRANTS_AT_ONCE = 500
-SUBJECTS_FOR_A_NODE = 10
 NUMBERS_FOR_A_NODE = 1_000
-"""Count the subjects that are looked up, and the numbers of a bitmap, in the time of one unit of work."""
+"""Counts the numbers of a bitmap that are handled in the time of one unit of work."""
 
 
 def search_sets(
@@ -233,11 +228,11 @@ class _SetSearch:
         if not outgoing.names_wildcard:
             remaining.discard(WILDCARD_NUMBER)
         self._work.spend(1 + len(numbers) // NUMBERS_FOR_A_NODE)
-        for some in _divide(remaining, SUBJECTS_AT_ONCE):
+        for some in _divide(remaining, ITEMS_AT_ONCE):
             reached = index.collect(some, self._read[index])
             if reached.missing:
                 self._missing[outgoing, is_explicit].update(reached.missing)
-            self._work.spend(1 + len(some) // SUBJECTS_FOR_A_NODE)
+            self._work.spend(1 + len(some) // ITEMS_FOR_A_NODE)
             yield from self._apply(outgoing, index, reached, is_explicit)
             if not self._is_computable:
                 return
@@ -376,7 +371,7 @@ class _SetSearch:
         for index in lookup.indexes:
             given = by_relation.get(index.key.relation, ())
             for cost in self._fetch.cache_entries(index, subjects, given, self._read[index]):
-                self._work.hasten_checkpoint(cost // WARRANTS_FOR_A_NODE)
+                self._work.hasten_checkpoint(cost // ITEMS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
         yield from empty_list(subjects, self._work)
@@ -385,8 +380,8 @@ class _SetSearch:
         by_relation: dict[RelationName, list[Warrant]] = defaultdict(list)
         for number, warrant in enumerate(warrants, 1):
             by_relation[warrant.relation].append(warrant)
-            if not number % WARRANTS_AT_ONCE:
-                self._work.hasten_checkpoint(WARRANTS_AT_ONCE // WARRANTS_FOR_A_NODE)
+            if not number % ITEMS_AT_ONCE:
+                self._work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
         return by_relation

@@ -22,14 +22,14 @@ from magistrate.engine.bitmaps.subject_nodes import (
     SubjectSet,
     UnionNode,
 )
-from magistrate.engine.bitmaps.subject_sets import SETS_FOR_A_NODE, SubjectSetSearch
+from magistrate.engine.bitmaps.subject_sets import SubjectSetSearch
 from magistrate.engine.cache.adjacency_reads import SubjectFetch
 from magistrate.engine.cache.ids import WILDCARD_NUMBER
 from magistrate.engine.cache.subject_adjacency import SubjectIndex
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.evaluation.steps import Checkpoints, Steps, discard
 from magistrate.engine.evaluation.truth import UNKNOWN, Truth
-from magistrate.engine.evaluation.work import Container, Work
+from magistrate.engine.evaluation.work import ITEMS_FOR_A_NODE, Container, Work
 from magistrate.engine.lists.subjects import Root
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
@@ -117,7 +117,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
         if WILDCARD_NUMBER in numbers or len(union.unions) + len(numbers) > MOST_UNITED:
             self._is_computable = False
             return
-        self._work.spend(len(numbers) // SETS_FOR_A_NODE)
+        self._work.spend(len(numbers) // ITEMS_FOR_A_NODE)
         for number in numbers:
             union.unions[self._union(target, number, union.unknown_as)] = None
             if self._work.needs_checkpoint:
@@ -153,7 +153,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
         unnamed = self._solved[None]
 
         def list_new(node: Node) -> Sequence[Node]:
-            self._work.hasten_checkpoint(node.count_dependencies() // SETS_FOR_A_NODE)
+            self._work.hasten_checkpoint(node.count_dependencies() // ITEMS_FOR_A_NODE)
             return [one for one in node.dependencies() if one not in unnamed]
 
         components = yield from self._find_components([*unions, *operations], list_new)
@@ -183,7 +183,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
         for node in chain.from_iterable(components):
             needed = node.dependencies()
             known.update((one, None) for one in needed if one in self._solved[None])
-            self._work.hasten_checkpoint(1 + len(needed) // SETS_FOR_A_NODE)
+            self._work.hasten_checkpoint(1 + len(needed) // ITEMS_FOR_A_NODE)
             if self._work.needs_checkpoint:
                 yield None
         return known

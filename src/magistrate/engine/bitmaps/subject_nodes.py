@@ -13,15 +13,12 @@ from magistrate.engine.cache.ids import WILDCARD_NUMBER, IdTable
 from magistrate.engine.cache.subject_adjacency import AdjacentSubjects
 from magistrate.engine.evaluation.steps import Checkpoints, prepare_plans
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import Container, Linked, Work
+from magistrate.engine.evaluation.work import ITEMS_FOR_A_NODE, Container, Linked, Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.terms import ObjectRef
-
-TARGETS_FOR_A_NODE = 4
-"""Counts the plans that are noted in the time of one unit of work."""
 
 
 class SubjectEdge(NamedTuple):
@@ -85,7 +82,7 @@ def list_dependents(edges: Mapping[Plan, PlanEdges], work: Work) -> Checkpoints[
         for target in targets:
             if isinstance(target, Plan):
                 dependents[target].append(plan)
-        work.spend(1 + len(targets) // TARGETS_FOR_A_NODE)
+        work.spend(1 + len(targets) // ITEMS_FOR_A_NODE)
         if work.needs_checkpoint:
             yield None
     return dependents

@@ -28,7 +28,7 @@ from magistrate.engine.cache.subject_adjacency import (
 )
 from magistrate.engine.evaluation.steps import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.evaluation.truth import FALSE, TRUE
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
@@ -439,8 +439,6 @@ def _place(edge: SubjectEdge, number: int) -> Place | None:
     return None if edge.target is None else (edge.target, number)
 
 
-PLACES_AT_ONCE = 500
-"""Limits the places and entries that are measured at once."""
 PLACE_BYTES = 12 * OBJECT_BYTES
 """Counts what the search holds of a plan or a combination on an object, without its numbers."""
 
@@ -469,13 +467,13 @@ class OrderedSubjects(OrderedNumbers):
         sets = self.sets
         yield SLOT_BYTES * len(sets.condition_values) + PLACE_BYTES * len(sets.operations)
         unions = iter(sets.unions.values())
-        while some := [*islice(unions, PLACES_AT_ONCE)]:
+        while some := [*islice(unions, ITEMS_AT_ONCE)]:
             yield sum(map(_measure_union, some))
         for by_node in sets.solved.values():
             yield sum([OBJECT_BYTES + measure_bitmap(one.numbers) for one in by_node.values()])
         for of_key in sets.entries.values():
             entries = iter(of_key.values())
-            while some_entries := [*islice(entries, PLACES_AT_ONCE)]:
+            while some_entries := [*islice(entries, ITEMS_AT_ONCE)]:
                 yield sum([SLOT_BYTES + NUMBER_BYTES + (measure_subjects(one) if one else 0) for one in some_entries])
 
     def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:

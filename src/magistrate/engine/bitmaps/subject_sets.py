@@ -38,7 +38,7 @@ from magistrate.engine.cache.subject_adjacency import AdjacentSubjects, ReachedS
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.evaluation.steps import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans
 from magistrate.engine.evaluation.truth import Truth
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 from magistrate.engine.lists.reverse_graph import IDS_AT_ONCE
 from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
@@ -50,15 +50,8 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 
-OBJECTS_AT_ONCE = 1_000
-"""Limits the objects whose entries are looked up before the time slice may end; some tenths of a millisecond."""
-OBJECTS_FOR_A_NODE = 10
 NUMBERS_FOR_A_NODE = 1_000
-"""Count the objects that are looked up, and the numbers of a bitmap, in the time of one unit of work."""
-SETS_FOR_A_NODE = 10
-"""Counts the sets that are combined in the time of one unit of work."""
-WARRANTS_KEPT_FOR_A_NODE = 4
-"""Counts the warrants that are sorted and made into entries in the time of one unit of work."""
+"""Counts the numbers of a bitmap that are handled in the time of one unit of work."""
 MOST_NODES = 2_000
 """Limits the unions and combinations of one search. With more of them, the places that they share are expanded too
 often."""
@@ -283,11 +276,11 @@ class SubjectSetSearch:
     def _follow(self, union: UnionNode, edge: SubjectEdge, numbers: BitMap) -> Checkpoints[None]:
         index = self._fetch.subject_adjacency.index(edge.key)
         waiting = iter(numbers | BitMap([WILDCARD_NUMBER]) if edge.names_any_object else numbers)
-        while some := [*islice(waiting, OBJECTS_AT_ONCE)]:
+        while some := [*islice(waiting, ITEMS_AT_ONCE)]:
             reached = index.collect(some, self._known[index])
             if reached.missing:
                 self._missing[union, edge].update(reached.missing)
-            self._work.spend(1 + len(some) // OBJECTS_FOR_A_NODE)
+            self._work.spend(1 + len(some) // ITEMS_FOR_A_NODE)
             if reached.has_any:
                 yield from self._apply(union, edge, index, reached)
             if not self._is_computable:
@@ -335,7 +328,7 @@ class SubjectSetSearch:
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
         for (lookup, ids), found in zip(lookups, matching, strict=True):
             for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, found, self._known):
-                self._work.hasten_checkpoint(cost // WARRANTS_KEPT_FOR_A_NODE)
+                self._work.hasten_checkpoint(cost // ITEMS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
             yield from empty_list(found, self._work)
@@ -365,7 +358,7 @@ class SubjectSetSearch:
                 for node in component:
                     known, node.set = node.set, node.compute(of_type)
                     gains = gains or (len(component) > 1 and node.set != known)
-                    sets = node.count_dependencies() // SETS_FOR_A_NODE
+                    sets = node.count_dependencies() // ITEMS_FOR_A_NODE
                     self._work.spend(1 + sets + len(node.set.numbers) // NUMBERS_FOR_A_NODE)
                     if self._work.needs_checkpoint:
                         yield None

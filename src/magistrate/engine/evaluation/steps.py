@@ -5,18 +5,14 @@ from typing import Any, Generic, TypeVar
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
-from magistrate.engine.evaluation.facts import WARRANTS_FOR_A_NODE
 from magistrate.engine.evaluation.nodes import CheckNode
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Work, dismantle
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Pieces, Work, dismantle
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import Warrant
 
 T = TypeVar("T")
-
-ITEMS_FREED_FOR_A_NODE = 10
-"""Counts the items that are freed in the time of one unit of work."""
 
 WarrantLists = Sequence[Sequence[Warrant]]
 
@@ -35,25 +31,22 @@ def prepare_plans(model: Model, names: Iterable[tuple[TypeName, RelationName]], 
             yield None
 
 
-def take_steps(processing: Generator[int, None, T], work: Work) -> Checkpoints[T]:
-    """Returns what a generator returns that yields how many rows it has processed since it yielded last."""
+def take_pieces(pieces: Pieces[T], work: Work) -> Checkpoints[T]:
+    """Returns what is computed in pieces."""
     while True:
         try:
-            warrants = next(processing)
+            items = next(pieces)
         except StopIteration as stop:
             returned: T = stop.value
             return returned
-        work.hasten_checkpoint(warrants // WARRANTS_FOR_A_NODE)
+        work.hasten_checkpoint(items // ITEMS_FOR_A_NODE)
         if work.needs_checkpoint:
             yield None
 
 
 def discard(containers: Sequence[Container], work: Work) -> Checkpoints[None]:
     """Frees what these hold."""
-    for removed in dismantle(containers):
-        work.hasten_checkpoint(removed // ITEMS_FREED_FOR_A_NODE)
-        if work.needs_checkpoint:
-            yield None
+    yield from take_pieces(dismantle(containers), work)
 
 
 def empty_list(items: list[Any], work: Work) -> Checkpoints[None]:
@@ -61,7 +54,7 @@ def empty_list(items: list[Any], work: Work) -> Checkpoints[None]:
     while items:
         count = min(len(items), ITEMS_AT_ONCE)
         del items[-count:]
-        work.hasten_checkpoint(count // ITEMS_FREED_FOR_A_NODE)
+        work.hasten_checkpoint(count // ITEMS_FOR_A_NODE)
         if work.needs_checkpoint:
             yield None
 

@@ -1,6 +1,6 @@
 """Limits the work of an evaluation: in total by a budget, and between two yields to other requests by time slices."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from heapq import merge
 from itertools import islice
 from typing import Any, TypeVar
@@ -95,6 +95,14 @@ class Work:
 
 T = TypeVar("T")
 
+Pieces = Generator[int, None, T]
+"""Computes in pieces of bounded size, and yields after each how many items it has handled since it yielded last. What
+it computes does not depend on what is done between two pieces."""
+
+ITEMS_FOR_A_NODE = 10
+"""Counts the items that are handled in the time of one unit of work."""
+ITEMS_AT_ONCE = 1_000
+"""Limits the items that are handled as one piece; about a millisecond."""
 ITEMS_SORTED_AT_ONCE = 2_000
 """Limits the items that are sorted at once, which takes a few milliseconds; more are sorted in parts that are then
 merged."""
@@ -103,7 +111,7 @@ MERGING = 2
 """Counts the items that are processed otherwise in the time in which one is merged."""
 
 
-def sort_in_steps(items: Iterable[T], key: Callable[[T], Any]) -> Generator[int, None, list[T]]:
+def sort_in_steps(items: Iterable[T], key: Callable[[T], Any]) -> Pieces[list[T]]:
     """Returns the items in order; equal ones keep theirs. It makes no long list at once, which the next garbage
     collections would traverse.
 
@@ -125,9 +133,6 @@ def sort_in_steps(items: Iterable[T], key: Callable[[T], Any]) -> Generator[int,
     return merged
 
 
-ITEMS_AT_ONCE = 1_000
-"""Counts the items that are freed between two yields; it takes about a millisecond."""
-
 Container = list[Any] | dict[Any, Any] | set[Any]
 
 
@@ -141,7 +146,7 @@ class Linked:
         raise NotImplementedError
 
 
-def dismantle(containers: Sequence[Container]) -> Iterator[int]:
+def dismantle(containers: Sequence[Container]) -> Pieces[None]:
     """Empties the containers, and yields how many items were removed since it yielded last.
 
     Lists, dicts and Linked objects among the items are taken apart, too.

@@ -9,7 +9,7 @@ from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import EdgePositions
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, add_check, decide_added, take_steps
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, add_check, decide_added, take_pieces
 from magistrate.engine.evaluation.truth import FALSE, TRUE
 from magistrate.engine.evaluation.work import Work, sort_in_steps
 from magistrate.engine.lists.results import EXPLICIT, Findings, ListValue, RelationResult, Reports, ResultSet
@@ -64,7 +64,7 @@ class CheckedReports:
         self._work.spend(1)
         if self._work.needs_checkpoint:
             yield None
-        return (yield from take_steps(sort_in_steps(found, _order), self._work))
+        return (yield from take_pieces(sort_in_steps(found, _order), self._work))
 
     def _list_branches(self, node: CheckNode) -> Iterator[_ReportBranch]:
         plan = node.plan

@@ -17,13 +17,12 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.facts import WARRANTS_FOR_A_NODE
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, fetch_warrants
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, fetch_warrants, take_pieces
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, Truth
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 from magistrate.engine.lists.results import (
     EXPLICIT,
-    IDS_FOR_A_NODE,
+    VALUES_FOR_A_NODE,
     Findings,
     ListValue,
     RelationResult,
@@ -131,13 +130,6 @@ def _report(node: ReverseNode, id: ObjectId, links: Sequence[Warrant], condition
         node.first_warrants[id] = (0, min(certain, key=creation_order))
 
 
-WARRANTS_AT_ONCE = 500
-"""Groups rows that are charged together."""
-RESULTS_AT_ONCE = 500
-"""Limits the objects of one stage that gain, or are propagated, before the time slice may end."""
-NODES_RELEASED_FOR_ONE = 8
-"""Counts the stages that are released in the time of one unit of work."""
-
 _ANY_OTHER = ObjectId("")
 """This id stands for every id that is not named: it has the value and the report of the rest."""
 
@@ -197,7 +189,7 @@ class _ObjectSearch:
     def _release_nodes(self) -> Checkpoints[None]:
         for number, node in enumerate(self._graph.all, 1):
             node.release()
-            if not number % NODES_RELEASED_FOR_ONE:
+            if not number % ITEMS_FOR_A_NODE:
                 self._work.hasten_checkpoint(1)
                 if self._work.needs_checkpoint:
                     yield None
@@ -234,8 +226,8 @@ class _ObjectSearch:
             default, node.default_gained = node.default_gained, False
             if default:
                 yield from self._propagate_gain(node, (), default)
-            for start in range(0, len(gained), RESULTS_AT_ONCE):
-                yield from self._propagate_gain(node, gained[start : start + RESULTS_AT_ONCE])
+            for start in range(0, len(gained), ITEMS_AT_ONCE):
+                yield from self._propagate_gain(node, gained[start : start + ITEMS_AT_ONCE])
 
     def _propagate_gain(self, node: ReverseNode, ids: Sequence[ObjectId], default: bool = False) -> Checkpoints[None]:
         """Propagates what a stage gained on these objects, or on all others."""
@@ -251,12 +243,16 @@ class _ObjectSearch:
     def _update(self, whole: ReverseNode, ids: Sequence[ObjectId], default: bool) -> Checkpoints[None]:
         """Propagates to a stage that one of its parts gained on these objects, or on all others."""
         if not default:
-            values = yield from whole.combine_branches(ids, self._work)
+            values = yield from self._combine(whole, ids)
             self._gain_each(whole, zip(ids, values, strict=True))
             return
-        exceptions = yield from collect_ids(whole.branches, self._work)
-        of_others, *values = yield from whole.combine_branches([_ANY_OTHER, *exceptions], self._work)
+        exceptions = yield from take_pieces(collect_ids(whole.branches), self._work)
+        of_others, *values = yield from self._combine(whole, [_ANY_OTHER, *exceptions])
         yield from self._gain_default(whole, of_others, exceptions, values)
+
+    def _combine(self, whole: ReverseNode, ids: Sequence[ObjectId]) -> Checkpoints[list[Truth]]:
+        self._work.spend(len(ids) * len(whole.branches) // VALUES_FOR_A_NODE)
+        return (yield from take_pieces(whole.combine_branches(ids), self._work))
 
     def _go(
         self, index: ReverseIndex, origin: ReverseNode, ids: Sequence[ObjectId], default: bool
@@ -265,9 +261,9 @@ class _ObjectSearch:
             ids = list(index.warrants)
         elif default:
             index.wants_all = True
-        for start in range(0, len(ids), RESULTS_AT_ONCE):
+        for start in range(0, len(ids), ITEMS_AT_ONCE):
             known: list[Warrant] = []
-            for id in ids[start : start + RESULTS_AT_ONCE]:
+            for id in ids[start : start + ITEMS_AT_ONCE]:
                 matching = index.warrants.get(id)
                 if matching is None:
                     index.want(id)
@@ -281,8 +277,8 @@ class _ObjectSearch:
             if self._graph.model.counts(warrant):
                 index.warrants.setdefault(warrant.subject_id, []).append(warrant)
                 counting.append(warrant)
-            if not number % WARRANTS_AT_ONCE:
-                self._work.hasten_checkpoint(WARRANTS_AT_ONCE // WARRANTS_FOR_A_NODE)
+            if not number % ITEMS_AT_ONCE:
+                self._work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
         yield from self._follow(index, counting)
@@ -291,8 +287,8 @@ class _ObjectSearch:
         self, index: ReverseIndex, matching: Sequence[Warrant], origin: ReverseNode | None = None
     ) -> Checkpoints[None]:
         """Propagates through these warrants what their subjects have, or only what they have of one origin."""
-        for start in range(0, len(matching), WARRANTS_AT_ONCE):
-            some = matching[start : start + WARRANTS_AT_ONCE]
+        for start in range(0, len(matching), ITEMS_AT_ONCE):
+            some = matching[start : start + ITEMS_AT_ONCE]
             yield from self._conditions.evaluate_each(some)
             for relation, warrants in _by_relation(some).items():
                 edges = index.edges[relation]
@@ -369,18 +365,18 @@ class _ObjectSearch:
         if value > node.default:
             for number, id in enumerate(exceptions, 1):
                 node.exceptions.setdefault(id, node.default)
-                if not number % RESULTS_AT_ONCE:
-                    yield from self._pass_ids(RESULTS_AT_ONCE)
+                if not number % ITEMS_AT_ONCE:
+                    yield from self._pass_ids(ITEMS_AT_ONCE)
             node.default, node.default_gained = value, True
             self._busy[node] = None
         others = ((id, FALSE if id in exceptions else value) for id in node.exceptions)
         gained = chain(others, zip(exceptions, values, strict=True))
-        while some := [*islice(gained, RESULTS_AT_ONCE)]:
+        while some := [*islice(gained, ITEMS_AT_ONCE)]:
             self._gain_each(node, some)
             yield from self._pass_ids(len(some))
 
     def _pass_ids(self, count: int) -> Checkpoints[None]:
-        self._work.hasten_checkpoint(count // IDS_FOR_A_NODE)
+        self._work.hasten_checkpoint(count // ITEMS_FOR_A_NODE)
         if self._work.needs_checkpoint:
             yield None
 

@@ -6,19 +6,17 @@ from typing import Any
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Checkpoints, Run, Steps, discard
-from magistrate.engine.evaluation.truth import FALSE, TRUE
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.steps import Checkpoints, Run, Steps, discard, take_pieces
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.lists.candidates import NOBODY, Candidates, check_candidates
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.lists.objects import find_objects
 from magistrate.engine.lists.results import (
-    IDS_AT_ONCE,
-    IDS_FOR_A_NODE,
     Findings,
     RelationResult,
     ResultSet,
     collect_ids,
+    restrict_result_set,
 )
 from magistrate.engine.lists.reverse_graph import ReverseGraph, Target
 from magistrate.engine.lists.subjects import SubjectSearch
@@ -53,30 +51,12 @@ def _restrict(
     for other in others:
         sets[other.type].append(other.result_set)
     for result in results:
-        yield from _restrict_set(result.result_set, sets[result.type], is_negated, work)
-
-
-def _restrict_set(
-    result_set: ResultSet, others: Sequence[ResultSet], is_negated: bool, work: Work
-) -> Checkpoints[None]:
-    """Makes a result set FALSE where none of the others holds, or with `is_negated` where one does."""
-
-    def meets(id: ObjectId | None) -> bool:
-        values = (other.default if id is None else other.value(id) for other in others)
-        return any(value >= TRUE for value in values) is not is_negated
-
-    ids = [*result_set.exceptions]
-    if result_set.default:
-        ids = [*(yield from collect_ids((result_set, *others), work))]
-    for number, id in enumerate(ids, 1):
-        result_set.exceptions[id] = result_set.value(id) if meets(id) else FALSE
-        if not number % IDS_AT_ONCE:
-            work.spend(len(others))
-            work.hasten_checkpoint(IDS_AT_ONCE * (1 + len(others)) // IDS_FOR_A_NODE)
-            if work.needs_checkpoint:
-                yield None
-    if not meets(None):
-        result_set.default = FALSE
+        result_set, further = result.result_set, sets[result.type]
+        ids = [*result_set.exceptions]
+        if result_set.default:
+            ids = [*(yield from take_pieces(collect_ids((result_set, *further)), work))]
+        work.spend(len(further) * len(ids) // ITEMS_AT_ONCE)
+        yield from take_pieces(restrict_result_set(result_set, further, ids, is_negated), work)
 
 
 def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work: Work) -> Run[Findings]:

@@ -3,28 +3,24 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import islice
 from typing import Final, NamedTuple, Protocol
 
 import msgspec
 
 from magistrate.engine.evaluation.conditions import ALWAYS
-from magistrate.engine.evaluation.steps import Checkpoints
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import Container, Linked, Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Linked, Pieces
 from magistrate.engine.model.plans import Expansion, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, split_subject_type
 from magistrate.engine.rules.rule import Combined, Quantifier
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 
-IDS_FOR_A_NODE = 10
-"""Converts ids named in an alternative that is added to others into nodes: this many take as long as one node."""
-
-CELLS_FOR_A_NODE = 50
-"""Converts values of one part for one id into nodes: this many take as long as one node."""
-CELLS_AT_ONCE = 10_000
-IDS_AT_ONCE = 500
-"""Limits the ids of a large share that are added without a look at the time; some tenths of a millisecond."""
+VALUES_FOR_A_NODE = 50
+"""Counts the values that are combined in the time of one unit of work."""
+VALUES_AT_ONCE = 5_000
+"""Limits the values of result sets that are combined as one piece; about a millisecond."""
 
 
 class Explicit(IntEnum):
@@ -99,55 +95,41 @@ def restrict_to_explicit(share: Share) -> Share:
     return Share(ResultSet(default, exceptions, result_set.default_report, result_set.reports), EXPLICIT, share.report)
 
 
-def restrict_each(shares: Sequence[Share], work: Work) -> Checkpoints[list[Share]]:
-    """Returns the EXPLICIT part of each share. Yields when its time slice is over."""
+def restrict_each(shares: Sequence[Share]) -> Pieces[list[Share]]:
+    """Returns the EXPLICIT part of each share."""
     branches: list[Share] = []
     for share in shares:
         branches.append(restrict_to_explicit(share))
-        work.hasten_checkpoint(1 + len(share.result_set.exceptions) // IDS_FOR_A_NODE)
-        if work.needs_checkpoint:
-            yield None
+        yield ITEMS_FOR_A_NODE + len(share.result_set.exceptions)
     return branches
 
 
-def highest(shares: Sequence[Share], work: Work) -> Checkpoints[ResultSet]:
-    """Returns the maximum of the shares. The report is that of the first share that holds and has one. Yields when its
-    time slice is over."""
+def unite_shares(shares: Sequence[Share]) -> Pieces[ResultSet]:
+    """Returns the maximum of the shares. The report is that of the first share that holds and has one."""
     all_ids: dict[ObjectId, None] = {}
-    if (yield from _has_default(shares, work)):
-        all_ids = yield from collect_ids((share.result_set for share in shares), work)
+    if (yield from _has_default(shares)):
+        all_ids = yield from collect_ids(share.result_set for share in shares)
     found = ResultSet(FALSE, dict.fromkeys(all_ids, FALSE))
     for share in shares:
-        for added in _add(found, share, all_ids):
-            work.hasten_checkpoint(added // IDS_FOR_A_NODE)
-            if work.needs_checkpoint:
-                yield None
-        work.spend(len(share.result_set.exceptions) // IDS_FOR_A_NODE)
-        work.hasten_checkpoint(1)  # most shares may be empty
-        if work.needs_checkpoint:
-            yield None
+        yield from _add(found, share, all_ids)
+        yield ITEMS_FOR_A_NODE  # most shares may be empty
     for number, id in enumerate(all_ids, 1):
         found.reports.setdefault(id, None)
-        if not number % IDS_AT_ONCE:
-            work.hasten_checkpoint(IDS_AT_ONCE // CELLS_FOR_A_NODE)
-            if work.needs_checkpoint:
-                yield None
+        if not number % ITEMS_AT_ONCE:
+            yield ITEMS_AT_ONCE
     return found
 
 
-def _has_default(shares: Sequence[Share], work: Work) -> Checkpoints[bool]:
-    """Returns whether a share has a value for all ids. Yields when its time slice is over."""
-    for start in range(0, len(shares), IDS_AT_ONCE):
-        if any([share.result_set.default for share in shares[start : start + IDS_AT_ONCE]]):
+def _has_default(shares: Sequence[Share]) -> Pieces[bool]:
+    """Returns whether a share has a value for all ids."""
+    for start in range(0, len(shares), ITEMS_AT_ONCE):
+        if any([share.result_set.default for share in shares[start : start + ITEMS_AT_ONCE]]):
             return True
-        work.hasten_checkpoint(IDS_AT_ONCE // CELLS_FOR_A_NODE)
-        if work.needs_checkpoint:
-            yield None
+        yield ITEMS_AT_ONCE
     return False
 
 
-def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Iterator[int]:
-    """Adds a share, and yields how many ids were added since it yielded last."""
+def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Pieces[None]:
     result_set, limit, report = share
     exceptions, default = result_set.exceptions, result_set.default
     values, reports = found.exceptions, found.reports
@@ -160,33 +142,48 @@ def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Iterato
             placed = report or result_set.report(id)
             if placed is not None:
                 reports[id] = placed
-        if not number % IDS_AT_ONCE:
-            yield IDS_AT_ONCE
+        if not number % ITEMS_AT_ONCE:
+            yield ITEMS_AT_ONCE
     value = min(default, limit)
     found.default = max(found.default, value)
     if value >= TRUE and found.default_report is None:
         found.default_report = report or result_set.default_report
 
 
-def combine_result_sets(rule: Combined, result_sets: Sequence[ResultSet], work: Work) -> Checkpoints[ResultSet]:
-    """Returns the result set of a combination of result sets. Yields when its time slice is over."""
+def combine_result_sets(rule: Combined, result_sets: Sequence[ResultSet], ids: Iterable[ObjectId]) -> Pieces[ResultSet]:
+    """Returns the result set of a combination of result sets, given all ids that they name."""
     found = ResultSet(rule.combine([truth_of(result_set.default) for result_set in result_sets]))
     if found.default is TRUE:
         found.default_report = _report(
             rule, [(result_set.default, result_set.default_report) for result_set in result_sets]
         )
-    ids = list((yield from collect_ids(result_sets, work)))
-    values = yield from combine_by_id(rule.combine, result_sets, ids, work)
-    for id, value in zip(ids, values, strict=True):
-        if value or found.default:
-            found.exceptions[id] = value
-        if value is TRUE or found.default:
-            branches = [(result_set.value(id), result_set.report(id)) for result_set in result_sets]
-            found.reports[id] = _report(rule, branches) if value is TRUE else None
-        work.spend(1 + len(result_sets) // CELLS_FOR_A_NODE)
-        if work.needs_checkpoint:
-            yield None
+    for some in _divide(ids, result_sets):
+        for id, value in zip(some, combine_values(rule.combine, result_sets, some), strict=True):
+            if value or found.default:
+                found.exceptions[id] = value
+            if value is TRUE or found.default:
+                branches = [(result_set.value(id), result_set.report(id)) for result_set in result_sets]
+                found.reports[id] = _report(rule, branches) if value is TRUE else None
+        yield len(some) * (1 + len(result_sets))
     return found
+
+
+def restrict_result_set(
+    result_set: ResultSet, others: Sequence[ResultSet], ids: Iterable[ObjectId], is_negated: bool
+) -> Pieces[None]:
+    """Makes a result set FALSE where none of the others holds, or with `is_negated` where one does. `ids` are those
+    that it names, and with a default those that any of the others names, too."""
+
+    def meets(id: ObjectId | None) -> bool:
+        values = (other.default if id is None else other.value(id) for other in others)
+        return any(value >= TRUE for value in values) is not is_negated
+
+    for some in _divide(ids, others):
+        for id in some:
+            result_set.exceptions[id] = result_set.value(id) if meets(id) else FALSE
+        yield len(some) * (1 + len(others))
+    if not meets(None):
+        result_set.default = FALSE
 
 
 def weigh_result_set(quantifier: Quantifier, limit: ListValue, result_set: ResultSet) -> ResultSet:
@@ -199,22 +196,32 @@ def weigh_result_set(quantifier: Quantifier, limit: ListValue, result_set: Resul
     return ResultSet(quantifier.weigh(link_value, truth_of(result_set.default)), exceptions)
 
 
-def combine_by_id(
-    combine: Callable[[Iterable[Truth]], Truth], result_sets: Sequence[Valued], ids: Sequence[ObjectId], work: Work
-) -> Checkpoints[list[Truth]]:
-    """Returns the combined value of the result sets for each of the ids. Yields when its time slice is over."""
+def combine_each(
+    combine: Callable[[Iterable[Truth]], Truth], result_sets: Sequence[Valued], ids: Sequence[ObjectId]
+) -> Pieces[list[Truth]]:
+    """Returns the combined value of the result sets for each of the ids."""
     values: list[Truth] = []
-    getters = [(result_set.exceptions.get, result_set.default) for result_set in result_sets]
-    at_once = 1 + CELLS_AT_ONCE // len(result_sets)
-    for start in range(0, len(ids), at_once):
-        some = ids[start : start + at_once]
-        columns = [[value_of(id, default) for id in some] for value_of, default in getters]
-        capped = [[TRUE if value is EXPLICIT else value for value in column] for column in columns]
-        values += map(combine, zip(*capped, strict=True))
-        work.spend(len(some) * len(result_sets) // CELLS_FOR_A_NODE)
-        if work.needs_checkpoint:
-            yield None
+    for some in _divide(ids, result_sets):
+        values += combine_values(combine, result_sets, some)
+        yield len(some)
     return values
+
+
+def combine_values(
+    combine: Callable[[Iterable[Truth]], Truth], result_sets: Sequence[Valued], ids: Sequence[ObjectId]
+) -> Iterator[Truth]:
+    """Returns the combined value of the result sets for each of a few ids."""
+    getters = [(result_set.exceptions.get, result_set.default) for result_set in result_sets]
+    columns = [[value_of(id, default) for id in ids] for value_of, default in getters]
+    capped = [[TRUE if value is EXPLICIT else value for value in column] for column in columns]
+    return map(combine, zip(*capped, strict=True))
+
+
+def _divide(ids: Iterable[ObjectId], result_sets: Sequence[Valued]) -> Iterator[Sequence[ObjectId]]:
+    """Yields the ids in pieces that have a bounded number of values in these result sets."""
+    waiting, at_once = iter(ids), 1 + VALUES_AT_ONCE // max(len(result_sets), 1)
+    while some := [*islice(waiting, at_once)]:
+        yield some
 
 
 def _report(rule: Combined, branches: Sequence[tuple[ListValue, Warrant | None]]) -> Warrant | None:
@@ -227,19 +234,13 @@ def _report(rule: Combined, branches: Sequence[tuple[ListValue, Warrant | None]]
     return None
 
 
-def collect_ids(result_sets: Iterable[Valued], work: Work) -> Checkpoints[dict[ObjectId, None]]:
-    """Returns the ids that the result sets name, in order. Yields when its time slice is over."""
+def collect_ids(result_sets: Iterable[Valued]) -> Pieces[dict[ObjectId, None]]:
+    """Returns the ids that the result sets name, in order."""
     found: dict[ObjectId, None] = {}
     for result_set in result_sets:
         found.update(dict.fromkeys(result_set.exceptions))
-        work.hasten_checkpoint(1 + len(result_set.exceptions) // CELLS_FOR_A_NODE)
-        if work.needs_checkpoint:
-            yield None
+        yield ITEMS_FOR_A_NODE + len(result_set.exceptions)
     return found
-
-
-STEPS_FOR_A_NODE = 10
-"""Converts steps to the warrant of a row into nodes: this many steps take as long as one node."""
 
 
 class QueryRow(NamedTuple):

@@ -7,8 +7,8 @@ from typing import NamedTuple, Protocol, TypeVar, cast
 
 from magistrate.engine.evaluation.steps import Checkpoints, prepare_plans
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import Container, Linked, Work
-from magistrate.engine.lists.results import EXPLICIT, ListValue, combine_by_id, limit_of, truth_of
+from magistrate.engine.evaluation.work import Container, Linked, Pieces, Work
+from magistrate.engine.lists.results import EXPLICIT, ListValue, combine_each, limit_of, truth_of
 from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
@@ -212,10 +212,10 @@ class ReverseNode:
     def value(self, id: ObjectId) -> ListValue:
         return self.exceptions.get(id, self.default)
 
-    def combine_branches(self, ids: Sequence[ObjectId], work: Work) -> Checkpoints[list[Truth]]:
+    def combine_branches(self, ids: Sequence[ObjectId]) -> Pieces[list[Truth]]:
         """Returns the combined value of the parts for each of these ids."""
         combine = self.plan.rule.combine if isinstance(self.plan, Operation) else max
-        return combine_by_id(combine, self.branches, ids, work)
+        return combine_each(combine, self.branches, ids)
 
     @property
     def waits_for_branch(self) -> bool:

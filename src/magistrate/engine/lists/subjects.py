@@ -12,21 +12,23 @@ from typing import NamedTuple
 
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.evaluation.facts import Facts
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, discard, fetch_warrants, prepare_plans, take_steps
+from magistrate.engine.evaluation.steps import Checkpoints, Steps, discard, fetch_warrants, prepare_plans, take_pieces
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED
-from magistrate.engine.evaluation.work import Container, Linked, Work, sort_in_steps
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Linked, Work, sort_in_steps
 from magistrate.engine.lists.results import (
     EXPLICIT,
+    VALUES_FOR_A_NODE,
     Findings,
     ListValue,
     RelationResult,
     Reports,
     ResultSet,
     Share,
+    collect_ids,
     combine_result_sets,
-    highest,
     limit_of,
     restrict_each,
+    unite_shares,
     weigh_result_set,
 )
 from magistrate.engine.model.components import find_components
@@ -82,12 +84,6 @@ class PlanOnObject(Linked):
 
 
 _place_of: Callable[[PlaceEdge], PlanOnObject] = attrgetter("place")
-
-
-ENTRIES_AT_ONCE = 500
-"""Groups warrants and edges that are charged together."""
-NODES_SCANNED_FOR_ONE = 8
-"""Counts the places that take as much work to look through as one takes to solve."""
 
 
 Root = tuple[ObjectRef, RelationName]
@@ -169,7 +165,7 @@ class SubjectSearch:
         for number, plan in enumerate(plans, 1):
             if isinstance(plan, Operation) and not plan.rule.is_monotone:
                 return True
-            if not number % NODES_SCANNED_FOR_ONE:
+            if not number % ITEMS_FOR_A_NODE:
                 self._work.hasten_checkpoint(1)
                 if self._work.needs_checkpoint:
                     yield None
@@ -206,7 +202,7 @@ class SubjectSearch:
                 reads = self._facts.missing()
                 warrants = yield from fetch_warrants(reads)
                 self._work.spend(sum(map(len, warrants)))
-                yield from take_steps(self._facts.take(reads, warrants), self._work)
+                yield from take_pieces(self._facts.take(reads, warrants), self._work)
                 self._fresh, waiting = [*self._fresh, *waiting], []
 
     def _expand(self, place: PlanOnObject) -> Checkpoints[bool]:
@@ -240,7 +236,7 @@ class SubjectSearch:
         of_type, relation = split_subject_type(subject_type)
         if not relation:
             return [*warrants]
-        self._work.spend(len(warrants) // ENTRIES_AT_ONCE)
+        self._work.spend(len(warrants) // ITEMS_AT_ONCE)
         if self._work.needs_checkpoint:
             yield None
         return [
@@ -266,7 +262,7 @@ class SubjectSearch:
         if warrants is None:
             return False
         selected = link.select(chain.from_iterable(warrants))
-        linked = yield from take_steps(sort_in_steps(selected, creation_order), self._work)
+        linked = yield from take_pieces(sort_in_steps(selected, creation_order), self._work)
         yield from self._conditions.evaluate_each(linked)
         limits = [self._conditions.value(warrant) for warrant in linked]
         wildcard_limits = [limit for one, limit in zip(linked, limits, strict=True) if one.subject_id == WILDCARD]
@@ -322,7 +318,7 @@ class SubjectSearch:
             return
         for number, place in enumerate(component, 1):
             place.result_set = ResultSet()
-            if not number % NODES_SCANNED_FOR_ONE:
+            if not number % ITEMS_FOR_A_NODE:
                 self._work.hasten_checkpoint(1)
                 if self._work.needs_checkpoint:
                     yield None
@@ -375,7 +371,7 @@ class SubjectSearch:
 
     def _merge(self, shares: list[Share]) -> Checkpoints[ResultSet]:
         """Returns the maximum of the shares, and frees them."""
-        result_set = yield from highest(shares, self._work)
+        result_set = yield from take_pieces(unite_shares(shares), self._work)
         yield from discard([shares], self._work)
         return result_set
 
@@ -389,7 +385,9 @@ class SubjectSearch:
             limits = [target.limit for target in place.targets]
             weighed = (weigh_result_set(rule.quantifier, *one) for one in zip(limits, result_sets, strict=True))
             result_sets = [ResultSet(place.floor), *weighed]
-        return (yield from combine_result_sets(rule, result_sets, self._work))
+        ids = yield from take_pieces(collect_ids(result_sets), self._work)
+        self._work.spend(len(ids) * (1 + 2 * len(result_sets) // VALUES_FOR_A_NODE))
+        return (yield from take_pieces(combine_result_sets(rule, result_sets, ids), self._work))
 
     def _shares(self, place: PlanOnObject, plan: Plan, of_type: TypeName | None) -> Checkpoints[list[Share]]:
         """Returns every alternative, in order. Subjects that are named one after another share one result set."""
@@ -400,15 +398,16 @@ class SubjectSearch:
         def order(entry: Warrant | PlaceEdge) -> PlaceOrder:
             return entry.order if isinstance(entry, PlaceEdge) else _order(plan, entry)
 
-        entries = yield from take_steps(sort_in_steps(written, order), self._work)
+        entries = yield from take_pieces(sort_in_steps(written, order), self._work)
         shares: list[Share] = []
         exceptions: ResultSet | None = None
         for number, entry in enumerate(entries):
-            if number % ENTRIES_AT_ONCE == 0:
-                self._work.spend(min(ENTRIES_AT_ONCE, len(entries) - number))
+            if number % ITEMS_AT_ONCE == 0:
+                self._work.spend(min(ITEMS_AT_ONCE, len(entries) - number))
                 if self._work.needs_checkpoint:
                     yield None
             if isinstance(entry, PlaceEdge):
+                self._work.spend(len(entry.place.result_set.exceptions) // ITEMS_FOR_A_NODE)
                 shares.append(Share(entry.place.result_set, entry.limit, entry.report))
                 exceptions = None
                 continue
@@ -432,7 +431,7 @@ class SubjectSearch:
         with the first warrant that says so, whatever comes before it."""
         assert isinstance(root.plan, Plan)
         shares = yield from self._shares(root, root.plan, of_type)
-        explicit = yield from restrict_each(shares, self._work)
+        explicit = yield from take_pieces(restrict_each(shares), self._work)
         explicit += shares
         shares.clear()
         return (yield from self._merge(explicit))
@@ -450,7 +449,7 @@ def _list_origins(
     for place in places:
         for child in place.children():
             origins[child].append(place)
-        work.hasten_checkpoint(1 + len(place.targets) // NODES_SCANNED_FOR_ONE)
+        work.hasten_checkpoint(1 + len(place.targets) // ITEMS_FOR_A_NODE)
         if work.needs_checkpoint:
             yield None
     return origins

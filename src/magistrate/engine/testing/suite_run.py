@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.steps import ITEMS_FREED_FOR_A_NODE, Checkpoints, complete
+from magistrate.engine.evaluation.steps import Checkpoints, complete
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.work import ITEMS_FOR_A_NODE, Work
 from magistrate.engine.explanation.changes import Suggestion
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.tree import ExplanationNode, PolicyTrace
@@ -74,7 +74,7 @@ class SuiteRun:
             outcome = AssertionOutcome(assertion, error.message)
         work.pass_checkpoint()
         for freed in self.release():
-            work.hasten_checkpoint(freed // ITEMS_FREED_FOR_A_NODE)
+            work.hasten_checkpoint(freed // ITEMS_FOR_A_NODE)
             if work.needs_checkpoint:
                 yield None
                 work.pass_checkpoint()

@@ -18,7 +18,7 @@ from magistrate.engine.evaluation.steps import (
     add_check,
     answer_reads,
     decide_added,
-    take_steps,
+    take_pieces,
 )
 from magistrate.engine.evaluation.truth import TRUE, Truth
 from magistrate.engine.evaluation.work import Work
@@ -113,7 +113,7 @@ class WarrantsInMemory:
             if not node.check or node.check in reached:
                 continue
             names = read_written(node.check).names
-            relations = yield from take_steps(self.model.relations_within(names.object_type, names.relation), work)
+            relations = yield from take_pieces(self.model.relations_within(names.object_type, names.relation), work)
             reached |= {names._replace(relation=RelationName(one)).render() for one in (names.relation, *relations)}
         return reached
 

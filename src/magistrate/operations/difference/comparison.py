@@ -21,7 +21,7 @@ from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT
 from magistrate.engine.evaluation.evaluation import Evaluation
-from magistrate.engine.evaluation.steps import Checkpoints, take_steps
+from magistrate.engine.evaluation.steps import Checkpoints, take_pieces
 from magistrate.engine.evaluation.truth import FALSE, Truth
 from magistrate.engine.evaluation.work import sort_in_steps
 from magistrate.engine.lists.subjects import Root
@@ -166,7 +166,7 @@ class Comparer:
                 await checkpoint()
             if self._narrowing.covers(change) and not await self._is_about_nothing(change):
                 selected.append(change)
-        return await complete_checkpoints(take_steps(sort_in_steps(selected, tuple), self._work), self._work)
+        return await complete_checkpoints(take_pieces(sort_in_steps(selected, tuple), self._work), self._work)
 
     async def _is_about_nothing(self, change: AccessChange) -> bool:
         """Returns whether this is what an object has on itself (the rule `self`) that exists in neither state, and that

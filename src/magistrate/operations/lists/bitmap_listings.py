@@ -22,7 +22,7 @@ from magistrate.engine.cache.graph import Graph
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.evaluation.steps import Run, Steps
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.lists.query_search import demand_types, find_targets, list_relations, list_subject_types
 from magistrate.engine.lists.results import QueryRow
@@ -51,9 +51,7 @@ BITMAP_LISTING_BYTES = 2_000
 """Counts a listing without its bitmaps."""
 
 NAMES_AT_ONCE = 10_000
-NAMES_ASSIGNED_AT_ONCE = 500
-NAMES_FOR_A_NODE = 10
-"""Counts the names that get numbers in the time of one unit of work."""
+"""Limits the names of objects that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,9 +271,9 @@ async def _read_numbers(store: Store, of_type: TypeName, at: Revision, table: Id
     while not is_last:
         names: tuple[ObjectName, ...] = (await store.list_names(of_type, after, NAMES_AT_ONCE, at)).value
         work.spend(len(names))
-        for start in range(0, len(names), NAMES_ASSIGNED_AT_ONCE):
-            numbers.update(table.assign_each([id for _, id in names[start : start + NAMES_ASSIGNED_AT_ONCE]]))
-            work.hasten_checkpoint(NAMES_ASSIGNED_AT_ONCE // NAMES_FOR_A_NODE)
+        for start in range(0, len(names), ITEMS_AT_ONCE):
+            numbers.update(table.assign_each([id for _, id in names[start : start + ITEMS_AT_ONCE]]))
+            work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FOR_A_NODE)
             if work.needs_checkpoint:
                 await take_checkpoint(work)
                 work.pass_checkpoint()

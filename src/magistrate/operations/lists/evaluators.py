@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.conditions import ALWAYS
-from magistrate.engine.evaluation.steps import Checkpoints, Run, take_steps
-from magistrate.engine.evaluation.work import Work, sort_in_steps
+from magistrate.engine.evaluation.steps import Checkpoints, Run, take_pieces
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work, sort_in_steps
 from magistrate.engine.lists.language import Query
 from magistrate.engine.lists.query_search import check_each, find, find_row_types
-from magistrate.engine.lists.results import STEPS_FOR_A_NODE, Findings, QueryRow, RelationResult
+from magistrate.engine.lists.results import Findings, QueryRow, RelationResult
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName, split_subject_type
 from magistrate.engine.terms import ObjectRef, Subject
@@ -25,7 +25,7 @@ from magistrate.engine.warrants.reader import AnyRead, ReadResult, ReverseWarran
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.context import Context
-from magistrate.operations.lists.bitmap_listings import BitmapQuery
+from magistrate.operations.lists.bitmap_listings import NAMES_AT_ONCE, BitmapQuery
 from magistrate.operations.lists.listings import Listing, SnapshotListing, SortKey, measure_rows
 from magistrate.operations.readers.contextual_warrants import build_contextual_warrants
 from magistrate.operations.readers.overlaid_reader import OverlaidReader
@@ -273,10 +273,6 @@ def _find_kind(read: AnyRead) -> _Kind:
     return read.request.type, read.request.subjects, "", False
 
 
-NAMES_AT_ONCE = 10_000
-ROWS_AT_ONCE = 1_000
-"""Limits the rows that are listed before the time slice may end, and those whose warrants are looked up, if that takes
-one step for each; a millisecond or two."""
 _ORDER: Callable[[SortKey], SortKey] = tuple
 """Returns a key as it is."""
 AFTER_ALL_STORED = (1 << 63) - 1
@@ -298,9 +294,9 @@ def _build_listing(
     results_by_name = findings.by_name(existing)
     keys: list[SortKey] = []
     for (of_type, _), result in results_by_name.items():
-        weight = 1 if search.sort == "id" else 1 + result.reports.steps // STEPS_FOR_A_NODE
+        weight = 1 if search.sort == "id" else 1 + result.reports.steps // ITEMS_FOR_A_NODE
         ids = result.ids(existing.get(of_type, ()))
-        while some := [*islice(ids, 1 + ROWS_AT_ONCE // weight)]:
+        while some := [*islice(ids, 1 + ITEMS_AT_ONCE // weight)]:
             work.spend(len(some) * weight)
             keys += _list_keys(of_type, result, some, search.sort)
             if work.needs_checkpoint:
@@ -308,7 +304,7 @@ def _build_listing(
         work.hasten_checkpoint(1)  # most results may be empty
         if work.needs_checkpoint:
             yield None
-    keys = yield from take_steps(sort_in_steps(keys, _ORDER), work)
+    keys = yield from take_pieces(sort_in_steps(keys, _ORDER), work)
     own_bytes = 0
     for measured in measure_rows(keys, results_by_name.values()):
         own_bytes += measured

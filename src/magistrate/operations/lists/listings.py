@@ -23,7 +23,7 @@ from magistrate.engine.cache.byte_sizes import (
 )
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.evaluation.conditions import ALWAYS
-from magistrate.engine.evaluation.work import Work, dismantle
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work, dismantle
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow, RelationResult
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
@@ -46,7 +46,6 @@ LISTING_BYTES = 2_000
 EMPTY_SHARE = 8
 """Divides the bytes of all listings: an eighth is for those without rows, so that lists of subjects that do not exist
 evict no others."""
-ITEMS_MEASURED_AT_ONCE = 1_000
 LARGE_PAGE_SHARE = 8
 """Divides the bytes of all listings: a page that takes more than an eighth of them is not kept."""
 
@@ -204,14 +203,14 @@ class SnapshotListing(Listing):
 def measure_rows(keys: Sequence[SortKey], results: Iterable[RelationResult]) -> Iterator[int]:
     """Yields what some of these keys, and of the values and warrants of these results, take in memory, until all are
     measured."""
-    for start in range(0, len(keys), ITEMS_MEASURED_AT_ONCE):
-        some = keys[start : start + ITEMS_MEASURED_AT_ONCE]
+    for start in range(0, len(keys), ITEMS_AT_ONCE):
+        some = keys[start : start + ITEMS_AT_ONCE]
         yield measure_texts([str(key[-2]) for key in some], SEQUENCE_BYTES + NUMBER_BYTES + 4 * POINTER_BYTES)
     for result in {id(one): one for one in results}.values():
         yield OBJECT_BYTES * (1 + result.reports.steps)
         for container in result.containers:
             items = iter(container.items() if isinstance(container, dict) else ())
-            while some_items := [*islice(items, ITEMS_MEASURED_AT_ONCE)]:
+            while some_items := [*islice(items, ITEMS_AT_ONCE)]:
                 yield sum([SLOT_BYTES + measure_text(id) + _measure_report(value) for id, value in some_items])
 
 
