@@ -10,7 +10,7 @@ from pyroaring import BitMap
 
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
-from magistrate.engine.bitmaps.connected_graph import MOST_NODES
+from magistrate.engine.bitmaps.connected_graph import MAX_NODES
 from magistrate.engine.cache.adjacent_objects import FEW_NUMBERS
 from magistrate.engine.cache.ids import MOST_IN_A_BLOCK, MOST_RECENT, IdTable
 from magistrate.engine.evaluation.work import Work
@@ -264,7 +264,7 @@ async def test_a_list_that_writes_disturb_again_and_again_is_answered_without_th
 
 
 async def test_a_list_of_more_relations_than_a_kept_graph_has_nodes_is_left_to_the_search_at_once(ctx: Context) -> None:
-    model = model_of({"user": {}, "wide": {f"r{number}": {} for number in range(MOST_NODES + 1)}})
+    model = model_of({"user": {}, "wide": {f"r{number}": {} for number in range(MAX_NODES + 1)}})
     query, work = read_query("select * where user:ann is *"), Work(PLENTY)
     assert isinstance(query, ObjectsQuery)
 

@@ -402,7 +402,7 @@ def test_differences_that_are_found_with_bitmaps_are_those_of_all_access(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: int, nodes: int
 ) -> None:
     monkeypatch.setattr(bitmap_comparing, "MOST_TOGETHER", together)
-    monkeypatch.setattr(SubjectBitmapSearch, "_most_nodes", nodes)
+    monkeypatch.setattr(SubjectBitmapSearch, "_max_nodes", nodes)
     monkeypatch.setattr(bitmap_comparing, "FEW_NODES", 1)
     monkeypatch.setattr(comparing, "MOST_CHECKED", 1)  # the subject of a narrowing need not exist
 

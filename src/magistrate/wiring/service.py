@@ -16,7 +16,7 @@ from magistrate.api.http.metrics import METRICS, Readings
 from magistrate.api.http.rate_limits import RateLimit
 from magistrate.api.service import Limits, Service
 from magistrate.config import Settings
-from magistrate.engine import lists as query
+from magistrate.engine.lists.language import read_grammar
 from magistrate.operations.context import Context
 from magistrate.operations.scheduling import attempt_work, running_beside
 from magistrate.operations.writes.retention import delete_ended, delete_events, end_expired
@@ -79,7 +79,7 @@ async def open_service(
         )
         METRICS.read = partial(_readings, context, admitted)
         METRICS.measure_caches = partial(measure_caches, context)
-        works = [forgetting, _stop_with_parent(), asyncio.to_thread(query.read_grammar), _write_metrics_now_and_then()]
+        works = [forgetting, _stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired(), keys.note_uses()]
         works.append(_end_expired_periodically(context))
         if provider is not None:

@@ -28,7 +28,7 @@ from magistrate.engine.names import TypeName
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.warrants.warrant import WarrantPattern
 
-MOST_NODES = 500
+MAX_NODES = 500
 """Limits the nodes of a graph that is kept; some hundred kilobytes."""
 
 
@@ -165,7 +165,7 @@ class _Connection:
             self.roots[target] = self._node(root, UnknownAs.FALSE)
         while self._fresh:
             one, node = self._fresh.pop()
-            if len(self._nodes) > MOST_NODES:
+            if len(self._nodes) > MAX_NODES:
                 return False
             is_counted = node.unknown_as is not UnknownAs.FALSE
             if is_counted and isinstance(node.plan, Plan) and not node.plan.is_defined:

@@ -38,13 +38,13 @@ from magistrate.engine.rules.rule import Leaf
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 
-MOST_NODES = 20_000
+MAX_NODES = 20_000
 """Limits the unions and combinations that are kept."""
-MOST_NUMBERS = 5_000_000
+MAX_NUMBERS = 5_000_000
 """Limits the numbers in the sets that are kept: they take 10 to 20 MB."""
 COMPONENTS_AT_ONCE = 100
 """Counts the groups of nodes that are solved before their numbers are added up."""
-MOST_UNITED = 5_000
+MAX_UNITED = 5_000
 """Limits the unions that one union has the subjects of."""
 
 SubjectBitmaps = Mapping[TypeName, BitMap]
@@ -56,7 +56,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
     """Finds the subjects of one batch of relations on objects after another, all at one revision. After one that
     cannot be computed, or exceeds the budget, it must not be used again."""
 
-    _most_nodes = MOST_NODES
+    _max_nodes = MAX_NODES
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
     @property
     def is_half_full(self) -> bool:
         """Returns whether the nodes and sets that are kept have reached half of their limits."""
-        return 2 * len(self._solved[None]) > self._most_nodes or 2 * self._numbers > MOST_NUMBERS
+        return 2 * len(self._solved[None]) > self._max_nodes or 2 * self._numbers > MAX_NUMBERS
 
     def find_each(self, roots: Sequence[Root]) -> Steps[Mapping[Root, SubjectBitmaps] | None]:
         """Returns the subjects of each of these relations on objects, except of those that give access to subjects
@@ -114,7 +114,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
         yield from super()._follow(union, edge, numbers)
 
     def _reach(self, union: UnionNode, target: Plan, numbers: BitMap) -> Checkpoints[None]:
-        if WILDCARD_NUMBER in numbers or len(union.unions) + len(numbers) > MOST_UNITED:
+        if WILDCARD_NUMBER in numbers or len(union.unions) + len(numbers) > MAX_UNITED:
             self._is_computable = False
             return
         self._work.spend(len(numbers) // ITEMS_FOR_A_NODE)
@@ -175,7 +175,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
                 for node in chain.from_iterable(some):
                     solved[node] = node.set
                     self._numbers += len(node.set.numbers)
-                self._is_computable = self._numbers <= MOST_NUMBERS
+                self._is_computable = self._numbers <= MAX_NUMBERS
 
     def _list_known(self, components: Iterable[Sequence[Node]]) -> Checkpoints[Iterable[Node]]:
         """Returns the nodes of earlier batches on which nodes of these components depend."""

@@ -1,4 +1,4 @@
-"""Orders the subjects that a search with bitmaps has found, and makes rows of those of a page (see set_pages.py)."""
+"""Orders the subjects that a search with bitmaps has found, and makes rows of those of a page (see object_pages.py)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,9 +35,6 @@ from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNam
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant, creation_order
-
-# Holds the warrants that may be reported for the subjects of a page (see subject_reports.py).
-
 
 Place = tuple[Plan | Operation, int]
 """Names a plan or a combination on the object with this number."""
@@ -110,7 +107,7 @@ PLACES_FOR_A_NODE = 4
 """Count the places that are looked at before the time slice may end, and in the time of one unit of work."""
 NUMBERS_FOR_A_NODE = 50
 """Counts the numbers of an entry that are looked through in the time of one unit of work."""
-FEW_WARRANTS = 50
+MAX_WARRANTS_READ_WHOLE = 50
 """Limits the warrants of one relation on one object that are read although only some of them are needed."""
 
 
@@ -402,7 +399,7 @@ class SubjectReports:
         """Yields reads of all warrants in a range of which most are wanted, and of each warrant in others."""
         whole: dict[tuple[TypeName, TypeName | None, RelationName], list[ObjectId]] = defaultdict(list)
         for (of_type, id, relation, subjects), names in wanted.items():
-            if self._count_warrants(of_type, id, relation, subjects) <= max(FEW_WARRANTS, 4 * len(names)):
+            if self._count_warrants(of_type, id, relation, subjects) <= max(MAX_WARRANTS_READ_WHOLE, 4 * len(names)):
                 whole[of_type, subjects, relation].append(id)
                 continue
             for one in names:

@@ -52,7 +52,7 @@ from magistrate.engine.warrants.warrant import Warrant
 
 NUMBERS_FOR_A_NODE = 1_000
 """Counts the numbers of a bitmap that are handled in the time of one unit of work."""
-MOST_NODES = 2_000
+MAX_NODES = 2_000
 """Limits the unions and combinations of one search. With more of them, the places that they share are expanded too
 often."""
 
@@ -76,7 +76,7 @@ class SubjectSetSearch:
     """Searches the subjects of one object; SubjectBitmapSearch those of many. It ends as soon as it has found that
     they cannot be computed (`_is_computable`)."""
 
-    _most_nodes = MOST_NODES
+    _max_nodes = MAX_NODES
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class SubjectSetSearch:
 
     def _charge_node(self) -> None:
         self._work.spend(1)
-        if len(self._unions) + len(self._operations) >= self._most_nodes:
+        if len(self._unions) + len(self._operations) >= self._max_nodes:
             self._is_computable = False
 
     def _add(self, union: UnionNode, plan: Plan, numbers: BitMap) -> None:

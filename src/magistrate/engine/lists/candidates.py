@@ -18,7 +18,7 @@ from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.warrants.warrant import Warrant, creation_order
 
-# Finds the warrants that rows report where every candidate is checked by itself (candidates.py): those that
+# Finds the warrants that rows report where every candidate is checked by itself: those that
 # docs/compatibility.md#reported-warrants names for queries, found on the nodes of an evaluation with reports.
 
 

@@ -22,7 +22,7 @@ from magistrate.errors import InvalidParameter
 MAX_QUERY_LENGTH = 4_096
 """Limits a query in characters, blanks included."""
 
-MOST_PARSED_BYTES = 8_388_608
+MAX_PARSED_BYTES = 8_388_608
 """Limits the parsed queries that are kept (8 MiB), those that were used most recently. Parsing takes a tenth of a
 millisecond."""
 _BYTES_OF_A_QUERY, _BYTES_OF_A_CHARACTER = 600, 30
@@ -92,7 +92,7 @@ def _weigh_parsed(parsed: tuple[int, Query]) -> int:
     return _BYTES_OF_A_QUERY + _BYTES_OF_A_CHARACTER * parsed[0]
 
 
-_CAPACITY = Capacity(MOST_PARSED_BYTES)
+_CAPACITY = Capacity(MAX_PARSED_BYTES)
 _PARSED: CacheSegment[tuple[int, Query]] = CacheSegment(_CAPACITY, _weigh_parsed)
 """Holds each parsed query with the length of its text."""
 

@@ -7,7 +7,7 @@ gained in between.
 
 A combination that is not monotone, such as a noneOf, cannot be computed before everything that it rests on is known.
 It waits until no stage gains anything, and then becomes one more stage that gains. So does a quantifier, which has to
-know all links of an object at once (linked_objects.py). Where one rests on itself (groups
+know all links of an object at once (`find_linked_objects`). Where one rests on itself (groups
 can cause that, rules cannot) nothing is computed."""
 
 from collections import defaultdict

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from cachetools import LRUCache
 from pyroaring import BitMap
 
-from magistrate.engine.bitmaps.connected_graph import MOST_NODES, ConnectedGraph, connect_graph
+from magistrate.engine.bitmaps.connected_graph import MAX_NODES, ConnectedGraph, connect_graph
 from magistrate.engine.bitmaps.object_pages import OrderedSets, cut_page
 from magistrate.engine.bitmaps.object_sets import ObjectSets, search_sets
 from magistrate.engine.bitmaps.subject_nodes import PlanEdges, SolvedSubjects
@@ -162,7 +162,7 @@ class BitmapSearches:
         BudgetExceeded."""
         demand_types(model, query)
         targets = tuple(find_targets(model, query))
-        if len(targets) > MOST_NODES:
+        if len(targets) > MAX_NODES:
             return None
         self._take_model(model)
         key = (query.subject.type, targets, query.is_explicit)

@@ -50,7 +50,7 @@ LARGE_PAGE_SHARE = 8
 """Divides the bytes of all listings: a page that takes more than an eighth of them is not kept."""
 
 
-MOST_KEPT_ROWS = DEFAULT_LIMIT
+MAX_KEPT_ROWS = DEFAULT_LIMIT
 ROW_BYTES = 8 * OBJECT_BYTES
 """Counts a row without its warrant, and the object of it without its meta, both as they are stored and as they are
 rendered."""
@@ -67,7 +67,7 @@ class StoredRow:
 
 @dataclass(slots=True)
 class KeptPage:
-    """Holds the rows at the beginning of a listing, if these were at most MOST_KEPT_ROWS, and the page made of them.
+    """Holds the rows at the beginning of a listing, if these were at most MAX_KEPT_ROWS, and the page made of them.
     `bytes` says what they take in memory."""
 
     bytes: int = 0
@@ -80,7 +80,7 @@ class KeptPage:
         return self._slice if self._wanted == wanted else None
 
     def keep(self, wanted: Slice, rows: PageSlice[QueryRow]) -> None:
-        if wanted.boundary is None and len(rows.rows) <= MOST_KEPT_ROWS:
+        if wanted.boundary is None and len(rows.rows) <= MAX_KEPT_ROWS:
             self._wanted, self._slice, self._page = wanted, rows, None
             self.bytes = sum(map(_measure_row, rows.rows))
 
