@@ -356,7 +356,11 @@ const ADJECTIVE = /(?:ed|able|ible|idden|open|public|private)$|^(?:can|may|is)[-
 
 /** Returns a relation with its preposition: `viewer of`, but `blocked on` and `can-read on`. */
 export function sayRelation(relation: string): string {
-  return `${relation} ${ADJECTIVE.test(relation) ? "on" : "of"}`;
+  return `${relation} ${choosePreposition(relation)}`;
+}
+
+export function choosePreposition(relation: string): "on" | "of" {
+  return ADJECTIVE.test(relation) ? "on" : "of";
 }
 
 export interface Change {

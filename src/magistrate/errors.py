@@ -248,7 +248,7 @@ class NotRetained(MagistrateError):
 
     def __init__(self, oldest: str, is_first: bool = False) -> None:
         reason = "nothing was stored yet" if is_first else "what was stored then is not kept any more"
-        super().__init__(f"{reason}; the oldest time that can be asked for is {oldest}")
+        super().__init__(f"{reason}; the oldest time that can be read is {oldest}")
         self.oldest = oldest
 
 

@@ -65,7 +65,7 @@ def test_now_the_answers_are_others(magistrate: Magistrate, revoked: tuple[str, 
     ("as_of", "fault"),
     [
         ("2999-01-01", "asOf: is in the future"),
-        ("40000d", "nothing was stored yet; the oldest time that can be asked for is "),
+        ("40000d", "nothing was stored yet; the oldest time that can be read is "),
         ("A" * 28, "asOf: must be a token, or a time in the format"),
         ("monday", "--as-of 'monday' is neither a time, as in 2026-11-20T10:00Z, nor how long ago"),
         ("", "--as-of '' is neither a time"),

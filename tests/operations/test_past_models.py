@@ -152,6 +152,6 @@ async def test_a_model_that_is_kept_does_not_outlive_the_warrants_of_its_revisio
 
     await node.ctx.store.collect(node.ctx.now(), 100)
 
-    with pytest.raises(NotRetained, match="the oldest time that can be asked for is 20"):
+    with pytest.raises(NotRetained, match="the oldest time that can be read is 20"):
         await allowed_at(node, 2)
     assert not await allowed_at(node, 4)

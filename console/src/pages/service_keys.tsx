@@ -239,7 +239,7 @@ function RotateKey({ of, onDone, onClose }: DialogProperties & { of: Key }) {
   return (
     <Confirm title={`Replace the secret of ${of.name}?`} action="Rotate" onConfirm={rotate} onClose={onClose}>
       <div class="field">
-        <label for="grace">The old one stays good for</label>
+        <label for="grace">The old one stays valid for</label>
         <select id="grace" value={grace} onChange={(event) => setGrace(event.currentTarget.value)}>
           <option value="0">no time: it is refused at once</option>
           <option value="3600">an hour</option>

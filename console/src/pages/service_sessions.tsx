@@ -56,7 +56,7 @@ export function Sessions() {
             />
           </div>
           <div class="field">
-            <label for="session-length">Good for</label>
+            <label for="session-length">Valid for</label>
             <select id="session-length" value={seconds} onChange={(event) => setSeconds(event.currentTarget.value)}>
               {Object.entries(LENGTHS).map(([value, name]) => (
                 <option key={value} value={value}>

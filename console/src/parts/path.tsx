@@ -1,4 +1,4 @@
-import type { Link } from "../explanation";
+import { choosePreposition, type Link } from "../explanation";
 import { writeObject, writeSubject } from "../names";
 import { Icon } from "./icons";
 import { ObjectLink, SubjectLink } from "./names";
@@ -30,7 +30,7 @@ function Step({ link, before }: { link: Link; before?: Link }) {
         {state !== "counts" && <Icon name="no" />}
         <span>
           {isNot ? "is not " : "is "}
-          <b>{warrant.relation}</b> of
+          <b>{warrant.relation}</b> {choosePreposition(warrant.relation)}
         </span>
         {condition && <span class="condition">{condition}</span>}
       </span>

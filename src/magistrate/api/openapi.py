@@ -193,7 +193,7 @@ _ERRORS = {
     404: "what the request names does not exist",
     408: "the request body did not arrive in time",
     409: "a precondition does not hold, or what is stored stands in the way; nothing was written",
-    410: "what was stored at that time is not kept any more; `oldest` is the oldest time that can be asked for; or "
+    410: "what was stored at that time is not kept any more; `oldest` is the oldest time that can be read; or "
     "what a replay of a decision takes, or events after the place that is named, were not kept",
     412: "the model has changed since the revision that the request names; nothing was written",
     413: "the request body is too large",

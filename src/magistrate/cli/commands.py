@@ -53,7 +53,7 @@ class CommandLine(click.Group):
             raise
 
 
-@click.group(cls=CommandLine, help="Magistrate answers one question: may this subject do this to that object?")
+@click.group(cls=CommandLine, help="Magistrate decides whether a subject may do something to an object.")
 @click.version_option(magistrate.__version__, prog_name="magistrate")
 def main() -> None: ...
 

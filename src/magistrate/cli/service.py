@@ -227,7 +227,7 @@ def report_failures() -> Iterator[None]:
 
 
 def demand_yes(prompt: str, refusal: str) -> None:
-    """Asks a question on stderr. Raises CommandFailed unless the answer is yes, which is Interrupted if there is none:
+    """Prompts on stderr. Raises CommandFailed unless the answer is yes, which is Interrupted if there is none:
     after SIGINT, or at the end of standard input. Nothing in this package asks in another way."""
     try:
         is_yes = click.confirm(prompt, err=True)

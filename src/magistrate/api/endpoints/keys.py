@@ -40,7 +40,7 @@ GraceSeconds = Annotated[int, msgspec.Meta(extra_json_schema={"minimum": 0, "max
 
 
 class KeyBody(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
-    """Represents a key to create. Without `objectTypes` it is good for all, without `expiresAt` until it is
+    """Represents a key to create. Without `objectTypes` it is valid for all, without `expiresAt` until it is
     revoked."""
 
     name: NameText | None = None
@@ -50,7 +50,7 @@ class KeyBody(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields
 
 
 class RotationBody(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True):
-    """Represents how a key is rotated: for how many seconds the old one stays good."""
+    """Represents how a key is rotated: for how many seconds the old one stays valid."""
 
     grace_seconds: GraceSeconds | None = None
 

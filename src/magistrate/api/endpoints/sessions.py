@@ -29,7 +29,7 @@ def _one_of(*values: str) -> msgspec.Meta:
 
 
 _Ttl = msgspec.Meta(
-    description="how many seconds the token is good for; 0: the default",
+    description="how many seconds the token is valid for; 0: the default",
     extra_json_schema={"minimum": 0, "maximum": MAX_TTL_SECONDS, "default": DEFAULT_TTL_SECONDS},
 )
 

@@ -212,9 +212,9 @@ def _read_page_bounds(call: Call[None], kind: ListKind[Any]) -> Wanted:
     """Reads the bounds of the first page. Raises InvalidParameter for a cursor, because this query has none."""
     for name in ("lastId", "nextCursor", "prevCursor"):
         if name in call.parameters:
-            raise InvalidParameter(name, "this query has no cursors: ask for up to 1000 rows with limit, or by q")
+            raise InvalidParameter(name, "this query has no cursors: use limit for up to 1000 rows, or q")
     if AS_OF in call.parameters:
-        raise InvalidParameter(AS_OF, "this query is answered as of now only: ask by q")
+        raise InvalidParameter(AS_OF, "this query is answered as of now only: use q")
     parameters = {
         name: text for name, text in call.parameters.items() if name not in ("sortBy", "sortOrder", "snapshot")
     }

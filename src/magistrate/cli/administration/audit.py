@@ -30,7 +30,7 @@ def verify(files: tuple[BinaryIO, ...], tail: bool, includes: str | None, as_jso
     """Verify that no line of the files, given in the order in which they were written, was changed, removed, added or
     moved; - is standard input.
 
-    Somebody who can write the files can replace the log by one that verifies. Therefore keep the last hash, which is
+    Anyone who can write the files can replace the log with one that verifies. Therefore keep the last hash, which is
     printed, somewhere else, and pass it with --includes the next time: this shows that everything up to that line is
     unchanged."""
     from magistrate.api.audit.chain import (

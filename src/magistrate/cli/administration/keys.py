@@ -96,7 +96,7 @@ def revoke(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
     type=click.IntRange(min=0),
     default=0,
     show_default=True,
-    help="how long the old secret stays good, at most 7 days",
+    help="how long the old secret stays valid, at most 7 days",
 )
 @calls_service
 def rotate(client: "Client", as_json: bool, named: str, grace: int) -> None:

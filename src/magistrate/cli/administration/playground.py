@@ -27,7 +27,7 @@ EXAMPLES = ("authzen", "code-hosting", "document-sharing", "multi-tenant-rbac")
 @root_option
 def playground(file: str | None, example: str, host: str, port: int, root: Path | None) -> None:
     """Run a service with its console whose data is in memory and ends with it, and print the URL that opens the console
-    signed in. The key in the URL is good for this service alone, and browsers send it to no server.
+    signed in. The key in the URL is valid for this service only, and browsers send it to no server.
 
     It begins with an example, or with FILE: the model, the warrants and the tests of a test file, such as the console
     saves. Test files of OpenFGA and SpiceDB are opened, too."""

@@ -22,7 +22,7 @@ def sessions() -> None:
 @sessions.command(short_help="Create a session and print its token.")
 @click.argument("user")
 @click.option("--tenant", metavar="ID", help="the tenant of the user, which policies read as `tenant`")
-@click.option("--ttl", metavar="SECONDS", type=click.IntRange(min=1), help="how long the token is good for")
+@click.option("--ttl", metavar="SECONDS", type=click.IntRange(min=1), help="how long the token is valid for")
 @context_option
 @calls_service
 def create(

@@ -36,7 +36,7 @@ DENIED = 1
 @click.option(
     "--explain",
     is_flag=True,
-    help="show the warrants that the result rests on, from the subject to the object; for a denial, what is missing "
+    help="show the warrants that the result depends on, from the subject to the object; for a denial, what is missing "
     "and what would allow it",
 )
 @as_of_option

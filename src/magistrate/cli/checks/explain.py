@@ -51,9 +51,9 @@ def explain(
 
     magistrate explain document:plan#viewer@user:ann
 
-    Each line says whether a check or a rule holds (yes, no or ?), and by which warrant the line above comes to it. For
-    a denied check follow the smallest changes that would allow it. The exit code is 0 if the check is allowed, 1 if it
-    is denied, 2 if there is no result."""
+    Each line says whether a check or a rule holds (yes, no or ?), and through which warrant the line above reaches it.
+    For a denied check, the smallest changes that would allow it follow. The exit code is 0 if the check is allowed, 1
+    if it is denied, 2 if there is no result."""
     given, point = read_contextual(contextual), read_as_of(as_of)
     with contextual_named(contextual):
         answer = client.explain(read_check(check), read_context(context), is_strict, given, point)
@@ -105,7 +105,8 @@ DIFFERENT = 1
 @click.argument("id", metavar="ID")
 @calls_service
 def replay(client: "Client", as_json: bool, id: str) -> None:
-    """Make a recorded decision again with the warrants, the model, the time and the context of then, and explain it.
+    """Make a recorded decision again with the warrants, the model, the clock and the context of that time, and
+    explain it.
 
     ID is that of an event in `magistrate events access`, which lists decisions if the service runs with --decision-log.
     The exit code is 0 if the decision is the same again, 1 if it is not, 2 if there is no result."""

@@ -71,7 +71,7 @@ def query(
 
     magistrate query 'select document where user:ann is viewer'
 
-    A row is returned if a check of it is allowed, and shows a warrant that it rests on. It is explicit if warrants of
+    A row is returned if a check of it is allowed, and shows a warrant that it depends on. It is explicit if warrants of
     the relation itself grant it, and implicit if rules are needed. There are two forms:
 
     \b

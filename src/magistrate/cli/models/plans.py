@@ -99,7 +99,7 @@ def plan_command(client: "Client", as_json: bool, file: str, keep_existing: bool
 
 
 @click.command("apply", cls=PlanCommand, short_help="Replace the model of the service.")
-@click.option("--yes", is_flag=True, help="do not ask")
+@click.option("--yes", is_flag=True, help="do not prompt")
 @click.option("--expected-revision", metavar="TOKEN", help="apply only if the model is still that of the plan at TOKEN")
 @_with_options
 @calls_service
@@ -124,7 +124,7 @@ def apply_command(
     if not plan.is_empty:
         if not yes:
             if file == "-":
-                raise CommandFailed("the model was read from standard input, so nobody can be asked; add --yes")
+                raise CommandFailed("the model was read from standard input, so nobody can confirm; add --yes")
             demand_yes("Apply this?", "not applied")
         client.put_model(plan.model, expected_revision or plan.token, keep_existing)
     with tolerate_closed_output():

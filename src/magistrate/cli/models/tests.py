@@ -76,8 +76,8 @@ MAX_FILE_BYTES = 4_194_304
 @click.option("--coverage", is_flag=True, help="print the relations and rules of the model that no test reached")
 @root_option
 def run_tests(files: Sequence[str], junit: str | None, model: str | None, coverage: bool, root: Path | None) -> None:
-    """Run the tests in each FILE (- for standard input): YAML with a model, warrants, and checks and queries with what
-    they must come to. Store files of OpenFGA and validation files of SpiceDB are run, too. A folder stands for all
+    """Run the tests in each FILE (- for standard input): YAML with a model, warrants, and checks and queries with
+    their expected results. Store files of OpenFGA and validation files of SpiceDB are run, too. A folder stands for all
     files in it whose names end in .test.yaml, .fga.yaml or .validation.yaml. No service is needed, and nothing is
     written.
 

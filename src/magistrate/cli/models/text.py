@@ -110,8 +110,15 @@ def _render_fault(file: str, fault: "ModelFault") -> dict[str, Any]:
 
 @model.command(short_help="Convert a model from text to JSON, or back, or from another product.")
 @click.argument("file", type=click.Path())
-@click.option("--from", "origin", type=click.Choice(ORIGINS), help="what FILE is; by default its content tells")
-@click.option("--to", "target", type=click.Choice(FORMATS), help="what to write; by default the other form, or text")
+@click.option(
+    "--from", "origin", type=click.Choice(ORIGINS), help="the format of FILE; by default detected by its content"
+)
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(FORMATS),
+    help="the format to write; by default JSON for text, and text for all others",
+)
 @click.option("--leave-out", "leaves_out", is_flag=True, help="leave out what cannot be expressed in another product")
 @root_option
 def convert(file: str, origin: str | None, target: str | None, leaves_out: bool, root: Path | None) -> None:

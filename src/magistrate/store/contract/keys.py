@@ -15,7 +15,7 @@ class StoredKey:
     1763683200000000, 'key-5f0c9a31').
 
     `prefix` is the beginning of the key, by which people recognize it, and `digest` its SHA-256 in hex. `object_types`
-    is None if the key is good for all. Times are in microseconds since 1970 UTC. The key that was replaced by the last
+    is None if the key is valid for all. Times are in microseconds since 1970 UTC. The key that was replaced by the last
     rotation has `previous_digest`, and is good until `previous_until`."""
 
     id: str
@@ -68,7 +68,7 @@ class KeyStore(Protocol):
         ...
 
     async def rotate_key(self, id: str, new: NewSecret) -> Snapshot[StoredKey]:
-        """Replaces the secret of a key. Of earlier secrets, only the last one stays good. Raises NotFound."""
+        """Replaces the secret of a key. Of earlier secrets, only the last one stays valid. Raises NotFound."""
         ...
 
     async def delete_key(self, id: str) -> Revision:
