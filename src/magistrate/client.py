@@ -264,7 +264,7 @@ class Client:
         return self._object("GET", f"/v2/decisions/{_segment(id)}")
 
     def replay_decision(self, id: str) -> Json:
-        """Makes a recorded decision again as of then. Returns the record, whether it `agrees`, and the explanation."""
+        """Makes a recorded decision again as of its time. Returns the record, whether it `agrees`, and why."""
         return self._object("GET", f"/v2/decisions/{_segment(id)}/replay")
 
     def query(
@@ -349,17 +349,17 @@ class Client:
         try:
             value = json.loads(response.content) if response.content else None
         except ValueError:
-            raise self._stranger(response) from None
+            raise self._build_wrong_server_error(response) from None
         if response.status_code == 200:
             for warning in _WARNING.findall(response.headers.get("Warning", "")):
                 self._warn(warning)
             return value
         if not isinstance(value, dict) or not {"code", "message"} <= value.keys():
-            raise self._stranger(response)
+            raise self._build_wrong_server_error(response)
         request_id = response.headers.get("Warrant-Request-Id")
         raise RequestRefused(response.status_code, value["code"], value["message"], value.get("parameter"), request_id)
 
-    def _stranger(self, response: httpx.Response) -> ServiceUnreachable:
+    def _build_wrong_server_error(self, response: httpx.Response) -> ServiceUnreachable:
         return ServiceUnreachable(self.url, f"what answers there, with status {response.status_code}, is no Magistrate")
 
 
@@ -368,7 +368,7 @@ def _contextual_member(contextual_warrants: Sequence[WarrantJson]) -> Json:
 
 
 def _as_of(point: str | None) -> dict[str, str]:
-    """Returns the parameter that asks for the state at this point in time, or none."""
+    """Returns the parameter for the state at this point in time, or none."""
     return {} if point is None else {"asOf": point}
 
 

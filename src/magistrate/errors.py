@@ -244,7 +244,7 @@ class RevisionUnavailable(MagistrateError):
 
 class NotRetained(MagistrateError):
     """Reports that a read as of the past goes back further than what is kept: `oldest` is the oldest time that can be
-    asked for, in RFC 3339, and `is_first` says that nothing was stored before it."""
+    read, in RFC 3339, and `is_first` says that nothing was stored before it."""
 
     def __init__(self, oldest: str, is_first: bool = False) -> None:
         reason = "nothing was stored yet" if is_first else "what was stored then is not kept any more"
@@ -286,10 +286,10 @@ class SigningKeysLocked(StoreUnavailable):
     """Reports that the keys that session tokens are signed with are encrypted in the store and cannot be decrypted."""
 
     def __init__(self, has_keys: bool) -> None:
-        found = "with another secret key than those of the file" if has_keys else "and no secret key was given"
+        cause = "with another secret key than those of the file" if has_keys else "and no secret key was given"
         what_to_do = "add the line with that key to the file" if has_keys else "give its file with --secret-key-file"
         super().__init__(
-            f"the keys of sessions in the database are encrypted {found}; {what_to_do}, "
+            f"the keys of sessions in the database are encrypted {cause}; {what_to_do}, "
             "or end all sessions with `magistrate sessions revoke`"
         )
 

@@ -49,10 +49,10 @@ _configured: tuple[str, ...] = ()
 
 
 def hide_secrets(secrets: Iterable[str]) -> None:
-    """Makes this process hide these secrets, too, wherever they stand in a text."""
+    """Makes this process hide these secrets, too, wherever they occur in a text."""
     global _configured
     _configured = tuple(
-        sorted({one for one in secrets if len(one) >= MIN_CONFIGURED_CHARACTERS}, key=len, reverse=True)
+        sorted({secret for secret in secrets if len(secret) >= MIN_CONFIGURED_CHARACTERS}, key=len, reverse=True)
     )
 
 
@@ -110,12 +110,12 @@ class LineOutput:
     def write(self, lines: bytes, count: int = 1) -> None:
         """Writes these lines, of which there are so many, now or later, or counts them as lost. Raises nothing."""
         with self._state:
-            left = lines if self._waiting else self._write_now(lines, count)
-            if left and left is lines and self.waiting_bytes + len(lines) > MAX_WAITING_BYTES:
+            unwritten = lines if self._waiting else self._write_now(lines, count)
+            if unwritten and unwritten is lines and self.waiting_bytes + len(lines) > MAX_WAITING_BYTES:
                 self.lost += count
-            elif left:
-                self._waiting.append((left, count))
-                self.waiting_bytes += len(left)
+            elif unwritten:
+                self._waiting.append((unwritten, count))
+                self.waiting_bytes += len(unwritten)
                 self._start_thread()
 
     def drain(self, seconds: float = DRAINED_WITHIN_SECONDS) -> None:
@@ -159,10 +159,10 @@ class LineOutput:
     def _write_waiting(self) -> None:
         while self._waiting:
             lines, count = self._waiting.popleft()
-            left = self._write_now(lines, count)
-            self.waiting_bytes -= len(lines) - len(left)
-            if left:
-                self._waiting.appendleft((left, count))
+            unwritten = self._write_now(lines, count)
+            self.waiting_bytes -= len(lines) - len(unwritten)
+            if unwritten:
+                self._waiting.appendleft((unwritten, count))
                 return
         missing, self._reported = self.lost - self._reported, self.lost
         if missing:
@@ -200,7 +200,7 @@ NS_BETWEEN_LINES = 10_000_000_000
 OUTAGES = ("store", "token provider", "connections", "descriptors")
 """Lists the values of the member `outage`: causes that concern all requests and processes alike."""
 SHARED_NAME = "outages.slots"
-"""Names the file of shared slots. Files with a suffix are not metrics; see Board."""
+"""Names the file of shared slots. Files with a suffix are shared memory, not metrics."""
 MAX_REPEATED = 256
 """Limits the different lines of libraries whose repetitions are counted."""
 MAX_LINE_BYTES = select.PIPE_BUF

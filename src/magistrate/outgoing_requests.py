@@ -66,7 +66,7 @@ def load_trust(files: ClientTlsFiles = NO_FILES, variable: str = "", authorities
         raise InvalidSetting(f"{origin}: {path} must hold certificates in PEM format: {reason}") from error
     if files.certificate:
         try:
-            # Without a password, OpenSSL would ask for one in the terminal.
+            # Without a password, OpenSSL would prompt for one in the terminal.
             context.load_cert_chain(files.certificate, files.key, password=bytes)
         except (OSError, ValueError) as error:
             raise InvalidSetting(
@@ -138,14 +138,14 @@ def _find_variable(environment: Mapping[str, str], *names: str) -> NamedText | N
 def _choose_proxy(url: str, environment: Mapping[str, str]) -> httpx.Proxy | None:
     parts = urlsplit(url)
     host, port = parts.hostname or "", parts.port or _DEFAULT_PORTS[parts.scheme]
-    found = _find_variable(environment, f"{parts.scheme.upper()}_PROXY", "ALL_PROXY")
+    proxy_url = _find_variable(environment, f"{parts.scheme.upper()}_PROXY", "ALL_PROXY")
     excluded = _find_variable(environment, "NO_PROXY")
     # A service on the same machine that is not encrypted is no business of a proxy, whatever is exported for others.
-    if found is None or (parts.scheme == "http" and _is_loopback(host)):
+    if proxy_url is None or (parts.scheme == "http" and _is_loopback(host)):
         return None
     if excluded is not None and any(_matches(entry, host, port) for entry in excluded.text.split(",")):
         return None
-    return _read_proxy(found)
+    return _read_proxy(proxy_url)
 
 
 def _read_proxy(variable: NamedText) -> httpx.Proxy:
@@ -213,7 +213,7 @@ def _split_port(entry: str) -> tuple[str, str]:
 PAUSES_SECONDS = (0.2, 1.0, 5.0, 15.0)
 """Sets the pause before each further try."""
 MAX_PAUSE_SECONDS = 60.0
-"""Limits the pause, however long the server asks to wait."""
+"""Limits the pause, however long the server says to wait."""
 MAX_WAITS = 4
 """Limits the time for a complete answer to this many times a single wait for a part of it."""
 MAX_ANSWER_VALUES = 2_000_000
@@ -307,7 +307,7 @@ class RetryingClient:
 
     async def _read_body(self, response: httpx.Response) -> bytes:
         if response.headers.get("Content-Encoding", "identity") != "identity":
-            raise ServiceUnreachable(self.url, "its answers are compressed, although plain ones are asked for")
+            raise ServiceUnreachable(self.url, "its answers are compressed, although plain ones were requested")
         body = bytearray()
         async for part in response.aiter_raw():
             body += part

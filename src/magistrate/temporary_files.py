@@ -78,5 +78,5 @@ def writing_to(file: BinaryIO) -> Iterator[None]:
         with suppress(OSError):
             file.close()  # tries to write the rest again
         raise StoreUnavailable(
-            f"the temporary file cannot be written: {error.strerror}; set TMPDIR to a folder with more room"
+            f"the temporary file cannot be written: {error.strerror}; set TMPDIR to a folder with more space"
         ) from error

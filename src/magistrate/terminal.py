@@ -25,7 +25,7 @@ def printable_lines(text: str) -> str:
 
 def printable_json(document: str) -> str:
     """Returns a JSON document with the same values."""
-    return _IN_JSON.sub(lambda found: found[0] if _is_visible(found[0]) else _escape_json(found[0]), document)
+    return _IN_JSON.sub(lambda match: match[0] if _is_visible(match[0]) else _escape_json(match[0]), document)
 
 
 def _is_visible(sign: str) -> bool:

@@ -82,5 +82,5 @@ def test_a_full_disk_is_reported(differences: RowDifferences, monkeypatch: pytes
         yield row("a")
         raise apsw.FullError("database or disk is full")
 
-    with pytest.raises(StoreUnavailable, match="no room for temporary files; set TMPDIR"):
+    with pytest.raises(StoreUnavailable, match="no space for temporary files; set TMPDIR"):
         differences.add(SOURCE, "object", rows())

@@ -115,7 +115,7 @@ def _translate_disk_faults() -> Iterator[None]:
         yield
     except (apsw.FullError, apsw.IOError, apsw.CantOpenError) as error:
         raise StoreUnavailable(
-            "the rows cannot be compared: there is no room for temporary files; set TMPDIR to a folder with more room"
+            "the rows cannot be compared: there is no space for temporary files; set TMPDIR to a folder with more space"
         ) from error
 
 
