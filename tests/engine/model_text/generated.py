@@ -6,8 +6,9 @@ from random import Random
 from hypothesis import strategies as st
 
 from magistrate.engine.rules import RULE_OPERATORS
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.text.document import PARAMETER_TYPES, ModelDocument, RelationDeclaration, RuleClause
-from magistrate.engine.text.json_documents import ModelBody, PolicyBody, RuleBody, TypeBody
+from magistrate.engine.text.json_documents import ModelBody, PolicyBody, TypeBody
 from magistrate.engine.text.rendering import render_clause
 
 # Words of the language are names, too.
@@ -62,21 +63,21 @@ expressions = st.tuples(
 ).map(lambda drawn: " ".join(drawn[0]) + drawn[1])
 
 
-def rules() -> st.SearchStrategy[RuleBody]:
-    arrow = st.builds(RuleBody, inherit_if=relation_names, of_type=type_names, with_relation=relation_names)
-    for_all = st.builds(RuleBody, for_all=relation_names, of_type=type_names, with_relation=relation_names)
+def rules() -> st.SearchStrategy[RuleDefinition]:
+    arrow = st.builds(RuleDefinition, inherit_if=relation_names, of_type=type_names, with_relation=relation_names)
+    for_all = st.builds(RuleDefinition, for_all=relation_names, of_type=type_names, with_relation=relation_names)
     leaves = st.one_of(
-        st.builds(RuleBody, inherit_if=relation_names),
+        st.builds(RuleDefinition, inherit_if=relation_names),
         arrow,
         for_all,
-        st.builds(RuleBody, policy=policy_names),
-        st.just(RuleBody(inherit_if="self")),
-        st.just(RuleBody()),
+        st.builds(RuleDefinition, policy=policy_names),
+        st.just(RuleDefinition(inherit_if="self")),
+        st.just(RuleDefinition()),
     )
     keywords = st.sampled_from([*RULE_OPERATORS])
     return st.recursive(
         leaves,
-        lambda inner: st.builds(RuleBody, inherit_if=keywords, rules=st.lists(inner, min_size=1, max_size=4)),
+        lambda inner: st.builds(RuleDefinition, inherit_if=keywords, rules=st.lists(inner, min_size=1, max_size=4)),
         max_leaves=8,
     )
 
@@ -98,7 +99,7 @@ sources = st.none() | st.fixed_dictionaries(
 
 @st.composite
 def types(draw: st.DrawFn, name: str) -> TypeBody:
-    relations: dict[str, RuleBody | None] = {**draw(st.dictionaries(relation_names, rules(), max_size=4))}
+    relations: dict[str, RuleDefinition | None] = {**draw(st.dictionaries(relation_names, rules(), max_size=4))}
     of_relations = st.sampled_from([*relations] or [""])
     order = [*relations]
     allowed = draw(st.dictionaries(of_relations, allowed_types)) if relations else {}

@@ -4,8 +4,9 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.text.expressions import find_end, read_expression, tidy_expression, write_expression
-from magistrate.engine.text.json_documents import ModelBody, RuleBody, render_body
+from magistrate.engine.text.json_documents import ModelBody, render_body
 from magistrate.engine.text.parser import ParsedModel, parse_model
 from magistrate.engine.text.rendering import format_model, render_model
 from magistrate.engine.text.statements import TOKEN
@@ -88,8 +89,8 @@ def test_a_rule_with_several_types_is_a_rule_for_each_type() -> None:
 
     [body] = render_body(parsed(text).document).object_types
 
-    arrows = [RuleBody(inherit_if="x", of_type=name, with_relation="p") for name in ("b", "c")]
-    assert body.relations["r"] == RuleBody(inherit_if="anyOf", rules=[*arrows])
+    arrows = [RuleDefinition(inherit_if="x", of_type=name, with_relation="p") for name in ("b", "c")]
+    assert body.relations["r"] == RuleDefinition(inherit_if="anyOf", rules=[*arrows])
     assert render_model(document_of(ModelBody([body]))) == text
 
 

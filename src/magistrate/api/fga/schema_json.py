@@ -8,19 +8,22 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 
 import msgspec
+from msgspec import structs
 
 from magistrate.api.fga.names import rename_in_error
 from magistrate.engine.nesting import fold
 from magistrate.engine.rules import RULE_OPERATORS
+from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.text.document import ModelDocument, NameAt, RelationDeclaration, TypeDeclaration
-from magistrate.engine.text.json_documents import ModelMembers, PolicyBody, RuleBody, TypeBody, read_body
+from magistrate.engine.text.json_documents import ModelMembers, PolicyBody, TypeBody, read_body
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 
 LANGUAGE = "expr"
 
 
 class FgaRuleDefinition(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Represents a rule: `{}`, or an object with one of the members inherit_if, for_all and policy."""
+    """Represents a rule: `{}`, or an object with one of the members inherit_if, for_all and policy. It has a shape of
+    its own because its members are called differently from those of v2."""
 
     inherit_if: str | None = None
     of_type: str | None = None
@@ -30,16 +33,10 @@ class FgaRuleDefinition(msgspec.Struct, omit_defaults=True, forbid_unknown_field
     policy: str | None = None
 
 
-class FgaRelationDefinition(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
+class FgaRelationDefinition(FgaRuleDefinition, omit_defaults=True, forbid_unknown_fields=True):
     """Represents a relation: the members of its rule, and with `allowed_types` the subjects that warrants may give it
     to; all subjects if that is absent."""
 
-    inherit_if: str | None = None
-    of_type: str | None = None
-    with_relation: str | None = None
-    rules: list[FgaRuleDefinition] | None = None
-    for_all: str | None = None
-    policy: str | None = None
     allowed_types: list[str] | None = None
 
 
@@ -116,22 +113,19 @@ def _convert_type(body: FgaTypeBody) -> TypeBody:
     )
 
 
-def _convert_relation(one: FgaRelationDefinition, names: Container[str]) -> RuleBody:
+def _convert_relation(one: FgaRuleDefinition, names: Container[str]) -> RuleDefinition:
     """Returns the rule of a relation; `names` has the relations of its type."""
-    rule = FgaRuleDefinition(
-        one.inherit_if, one.of_type, one.with_relation, one.rules, for_all=one.for_all, policy=one.policy
-    )
-    body: RuleBody = fold(rule, lambda inner: inner.rules or (), partial(_convert_rule, names))
+    body: RuleDefinition = fold(one, lambda inner: inner.rules or (), partial(_convert_rule, names))
     return body
 
 
-def _convert_rule(names: Container[str], rule: FgaRuleDefinition, rules: Sequence[RuleBody]) -> RuleBody:
+def _convert_rule(names: Container[str], rule: FgaRuleDefinition, rules: Sequence[RuleDefinition]) -> RuleDefinition:
     inherit_if = None if rule.inherit_if is None else _read_operator(rule.inherit_if)
     # The API of Warrant has relations with these names: without rules, they are no groups.
     if rule.rules is None and (rule.inherit_if in names or rule.with_relation is not None):
         inherit_if = rule.inherit_if
-    inner: list[RuleBody | None] | None = None if rule.rules is None else [*rules]
-    return RuleBody(inherit_if, rule.for_all, rule.of_type, rule.with_relation, rules=inner, policy=rule.policy)
+    inner: list[RuleDefinition | None] | None = None if rule.rules is None else [*rules]
+    return RuleDefinition(inherit_if, rule.of_type, rule.with_relation, inner, for_all=rule.for_all, policy=rule.policy)
 
 
 def _read_operator(name: str) -> str:
@@ -174,24 +168,16 @@ def read_policy_parameters(body: FgaPolicyBody, path: str) -> dict[str, str]:
     return types
 
 
-def _render_relation(rule: RuleBody | None, allowed: list[str] | None) -> FgaRelationDefinition:
+def _render_relation(rule: RuleDefinition | None, allowed: list[str] | None) -> FgaRelationDefinition:
     one: FgaRuleDefinition = fold(rule, _list_rules, _render_rule)
-    return FgaRelationDefinition(
-        one.inherit_if,
-        one.of_type,
-        one.with_relation,
-        one.rules,
-        for_all=one.for_all,
-        policy=one.policy,
-        allowed_types=allowed,
-    )
+    return FgaRelationDefinition(**structs.asdict(one), allowed_types=allowed)
 
 
-def _list_rules(rule: RuleBody | None) -> Sequence[RuleBody | None]:
+def _list_rules(rule: RuleDefinition | None) -> Sequence[RuleDefinition | None]:
     return () if rule is None else rule.rules or ()
 
 
-def _render_rule(rule: RuleBody | None, rules: Sequence[FgaRuleDefinition]) -> FgaRuleDefinition:
+def _render_rule(rule: RuleDefinition | None, rules: Sequence[FgaRuleDefinition]) -> FgaRuleDefinition:
     if rule is None:
         return FgaRuleDefinition()
     inherit_if = None if rule.inherit_if is None else _render_operator(rule.inherit_if)

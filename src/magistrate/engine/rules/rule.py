@@ -12,7 +12,10 @@ from magistrate.engine.names import ObjectId, PolicyName, RelationName, TypeName
 
 class RuleDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Represents a rule as it is written in JSON, with nothing validated but the JSON types and the members' names: a
-    misspelled member would silently make a different rule."""
+    misspelled member would silently make a different rule.
+
+    A rule has three more shapes: `Rule` is validated and has the meaning, a clause of a text knows where each name was
+    written (text/document.py), and the JSON of `/fga/v1` has other names (api/fga/schema_json.py)."""
 
     inherit_if: str | None = None
     of_type: str | None = None

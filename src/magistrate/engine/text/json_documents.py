@@ -2,19 +2,20 @@
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from magistrate.engine.model.object_types import ObjectType, SourceDefinition, TypeAdditions, read_object_type
 from magistrate.engine.names import suggest_name
-from magistrate.engine.nesting import fold
 from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
-from magistrate.engine.rules import RULE_OPERATORS, find_operator
-from magistrate.engine.rules.any_of import AnyOf
-from magistrate.engine.rules.rule import RuleDefinition
+from magistrate.engine.rules import render_rule
+from magistrate.engine.rules.direct import Direct
+from magistrate.engine.rules.parsing import read_rule
+from magistrate.engine.rules.rule import Rule, RuleDefinition
 from magistrate.engine.terms import policy_name, relation_name, type_name
+from magistrate.engine.text.clauses import build_clause, build_rule
 from magistrate.engine.text.declarations import MAX_DESCRIPTION_LENGTH
 from magistrate.engine.text.document import (
     PARAMETER_TYPES,
@@ -31,23 +32,12 @@ from magistrate.engine.text.expressions import find_end, write_expression
 from magistrate.errors import InvalidParameter, MissingParameter
 
 
-class RuleBody(msgspec.Struct, rename="camel", omit_defaults=True, forbid_unknown_fields=True):
-    """Represents a rule: `{}`, or an object with one of the members inheritIf, forAll and policy."""
-
-    inherit_if: str | None = None
-    for_all: str | None = None
-    of_type: str | None = None
-    with_relation: str | None = None
-    rules: "list[RuleBody | None] | None" = None
-    policy: str | None = None
-
-
 class TypeBody(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Represents an object type of a model. `created_at`, which answers have, is ignored."""
 
     type: str
     source: dict[str, Any] | None = None
-    relations: dict[str, RuleBody | None]
+    relations: dict[str, RuleDefinition | None]
     allowed_types: dict[str, list[str]] | None = None
     description: str | None = None
     descriptions: dict[str, str] | None = None
@@ -136,7 +126,7 @@ def _read_type(value: object, path: str) -> TypeBody:
         return _convert(value, TypeBody, path)
     body = _convert({**value, "relations": {}}, TypeBody, path)
     for key, rule in relations.items():
-        body.relations[key] = None if rule is None else _convert(rule, RuleBody, f"{path}.relations.{key}")
+        body.relations[key] = None if rule is None else _convert(rule, RuleDefinition, f"{path}.relations.{key}")
     return body
 
 
@@ -156,9 +146,6 @@ def _convert(value: object, kind: type[B], path: str) -> B:
         raise InvalidParameter(path, "is nested too deeply") from None
 
 
-SELF = "self"
-
-
 def render_body(document: ModelDocument) -> ModelBody:
     """Returns the JSON of a document. Raises InvalidParameter if its version is older and it would become much too
     large."""
@@ -172,7 +159,7 @@ def _render_type(declared: TypeDeclaration) -> TypeBody:
     return TypeBody(
         type=declared.name.text,
         source=json.loads(declared.source) if declared.source else None,
-        relations={one.name.text: render_rule_body(one.rule) if one.rule else RuleBody() for one in relations},
+        relations={one.name.text: _render_rule(one.rule) for one in relations},
         allowed_types={
             one.name.text: [clause.text for clause in one.allowed] for one in relations if one.allowed is not None
         }
@@ -182,6 +169,10 @@ def _render_type(declared: TypeDeclaration) -> TypeBody:
     )
 
 
+def _render_rule(rule: RuleClause | None) -> RuleDefinition:
+    return RuleDefinition() if rule is None else render_rule(build_rule(rule))
+
+
 def _render_policy(policy: PolicyDeclaration) -> PolicyBody:
     return PolicyBody(
         name=policy.name.text,
@@ -189,36 +180,6 @@ def _render_policy(policy: PolicyDeclaration) -> PolicyBody:
         expression=policy.expression,
         description=policy.description or None,
     )
-
-
-def render_rule_body(rule: RuleClause) -> RuleBody:
-    """Returns the JSON of a rule."""
-    body: RuleBody = fold(rule, lambda one: one.rules, _render_clause)
-    return body
-
-
-def _render_clause(rule: RuleClause, rules: Sequence[RuleBody]) -> RuleBody:
-    names = [name.text for name in rule.names]
-    match rule.kind:
-        case "computed":
-            return RuleBody(inherit_if=names[0])
-        case "arrow" if len(names) == 3:
-            return RuleBody(inherit_if=names[0], of_type=names[2], with_relation=names[1])
-        case "arrow":
-            arrows = [RuleBody(inherit_if=names[0], of_type=one, with_relation=names[1]) for one in names[2:]]
-            return RuleBody(inherit_if=AnyOf.keyword, rules=[*arrows])
-        case "for_all":
-            return RuleBody(for_all=names[0], of_type=names[2], with_relation=names[1])
-        case "policy":
-            return RuleBody(policy=names[0])
-        case "self":
-            return RuleBody(inherit_if=SELF)
-        case "nobody":
-            return RuleBody()
-        case _:
-            operator = find_operator(rule.kind)
-            assert operator is not None
-            return RuleBody(inherit_if=operator.keyword, rules=[*rules])
 
 
 T = TypeVar("T")
@@ -284,15 +245,15 @@ class _TypeReader:
             raise InvalidParameter(f"{self._path}.{member}", f"{key[:64]} is no relation of the type{hint}")
         return declared.relations[key]
 
-    def _read_relation(self, key: str, rule: RuleBody | None) -> RelationDeclaration:
+    def _read_relation(self, key: str, rule: RuleDefinition | None) -> RelationDeclaration:
         path = f"{self._path}.relations"
         if not key:
             raise InvalidParameter(path, "the name of a relation must not be empty")
         self._at = self._locate(f"{path}.{key}")
         relation = RelationDeclaration(NameAt(relation_name(key, path), *self._at))
-        read = fold(rule, lambda one: _list_rules(one, f"{path}.{key}"), self._read_rule(f"{path}.{key}"))
-        if read.kind != "nobody":
-            relation.rule, relation.inherit = read, relation.name
+        read = _read_rule(rule, self._body.relations, f"{path}.{key}")
+        if not isinstance(read, Direct):
+            relation.rule, relation.inherit = build_clause(read, *self._at), relation.name
         return relation
 
     def _read_allowed(self, key: str, texts: Sequence[str]) -> list[AllowedClause]:
@@ -310,72 +271,15 @@ class _TypeReader:
             allowed[text] = AllowedClause(NameAt(found[1], line, column), bool(found[2]), relation)
         return [*allowed.values()]
 
-    def _read_rule(self, path: str) -> Callable[[RuleBody | None, Sequence[RuleClause]], RuleClause]:
-        at = self._at
 
-        def read(body: RuleBody | None, rules: Sequence[RuleClause]) -> RuleClause:
-            clause = _read_clause(body, rules, path, SELF in self._body.relations)
-            clause.line, clause.column = at
-            clause.names = tuple(name._replace(line=at[0], column=at[1]) for name in clause.names)
-            return clause
-
-        return read
-
-
-def _list_rules(body: RuleBody | None, path: str) -> Sequence[RuleBody | None]:
-    """Returns the rules in a rule, after checking which members it has. Raises InvalidParameter."""
-    if body is None:
-        return ()
-    if [bool(body.inherit_if), body.for_all is not None, body.policy is not None].count(True) > 1:
-        raise InvalidParameter(path, "a rule has one of the members inheritIf, forAll and policy")
-    if body.rules is not None and not body.rules:
-        raise InvalidParameter(f"{path}.rules", "must be greater than or equal to 1")
-    if body.inherit_if not in RULE_OPERATORS:
-        return ()
-    if body.rules is None:
-        raise MissingParameter(f"{path}.rules")
-    return body.rules
-
-
-def _read_clause(body: RuleBody | None, rules: Sequence[RuleClause], path: str, has_self: bool) -> RuleClause:
-    """Returns one rule, given those in it. Raises InvalidParameter."""
-    if body is None:
-        return RuleClause("nobody")
-    if body.policy is not None:
-        return RuleClause("policy", (NameAt(policy_name(body.policy, f"{path}.policy")),))
-    if body.for_all is not None:
-        return RuleClause("for_all", _read_link(body.for_all, body, path, "forAll"))
-    if not body.inherit_if:
-        if body.rules is not None or body.of_type or body.with_relation:
-            raise MissingParameter(f"{path}.inheritIf")
-        return RuleClause("nobody")
-    if body.inherit_if in RULE_OPERATORS:
-        return _join_arrows(RuleClause(RULE_OPERATORS[body.inherit_if].words.text, rules=[*rules]))
-    if body.of_type or body.with_relation:
-        return RuleClause("arrow", _read_link(body.inherit_if, body, path, "inheritIf"))
-    if body.inherit_if == SELF and not has_self:
-        return RuleClause("self")
-    return RuleClause("computed", (NameAt(relation_name(body.inherit_if, f"{path}.inheritIf")),))
-
-
-def _read_link(relation: str, body: RuleBody, path: str, member: str) -> tuple[NameAt, ...]:
-    return (
-        NameAt(relation_name(relation, f"{path}.{member}")),
-        NameAt(relation_name(body.with_relation, f"{path}.withRelation")),
-        NameAt(type_name(body.of_type, f"{path}.ofType")),
-    )
-
-
-def _join_arrows(group: RuleClause) -> RuleClause:
-    """Returns a group, or if it says the same, one arrow with several types: JSON has a rule for each type."""
-    first = group.rules[0]
-    if group.kind != AnyOf.words.text or len(group.rules) < 2 or any(len(one.names) != 3 for one in group.rules):
-        return group
-    links = {(one.kind, one.relation.text, one.link.text) for one in group.rules}
-    types = {one.types[0].text: one.types[0] for one in group.rules}
-    if first.kind != "arrow" or len(links) > 1 or len(types) < len(group.rules):
-        return group
-    return RuleClause("arrow", (*first.names[:2], *types.values()))
+def _read_rule(definition: RuleDefinition | None, defined: Container[str], path: str) -> Rule:
+    """Returns a rule of the relation at this path. Raises InvalidParameter with the path of the member."""
+    try:
+        return read_rule(definition, defined)
+    except MissingParameter as fault:
+        raise MissingParameter(f"{path}.{fault.parameter}") from None
+    except InvalidParameter as fault:
+        raise fault.within(f"{path}.") from None
 
 
 def _declare_policy(body: PolicyBody, path: str, locate: Locate) -> PolicyDeclaration:
@@ -433,10 +337,9 @@ def build_content(document: ModelDocument) -> ModelContent:
 
 def _build_type(body: TypeBody) -> ObjectType:
     source = None if body.source is None else _convert_rendered(body.source, SourceDefinition, "source")
-    rules = _convert_rendered(msgspec.to_builtins(body.relations), dict[str, RuleDefinition | None], "relations")
     allowed = {relation: tuple(texts) for relation, texts in (body.allowed_types or {}).items()}
     return read_object_type(
-        body.type, source, rules, TypeAdditions(allowed or None, body.description, body.descriptions)
+        body.type, source, body.relations, TypeAdditions(allowed or None, body.description, body.descriptions)
     )
 
 

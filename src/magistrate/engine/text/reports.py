@@ -1,6 +1,6 @@
 """Reads a model in either form, text or JSON, and reports all that is wrong with it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -10,19 +10,13 @@ import msgspec
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.model.stratification import find_negation_loop, render_loop
 from magistrate.engine.names import RelationName, TypeName, nearest_name
-from magistrate.engine.nesting import fold
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import Refusal
 from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, compile_text
 from magistrate.engine.policy.tokens import Token, read_tokens
 from magistrate.engine.policy.types import ARRAY, BOOL, FLOAT, INT, MAP, STRING, StaticType
-from magistrate.engine.rules import find_operator
-from magistrate.engine.rules.any_of import AnyOf
-from magistrate.engine.rules.arrow import Arrow
-from magistrate.engine.rules.computed import Computed
-from magistrate.engine.rules.direct import Direct
-from magistrate.engine.rules.rule import Rule
-from magistrate.engine.text.document import ModelDocument, NameAt, PolicyDeclaration, RuleClause
+from magistrate.engine.text.clauses import build_rule
+from magistrate.engine.text.document import ModelDocument, NameAt, PolicyDeclaration
 from magistrate.engine.text.faults import MAX_FAULTS, ModelFault
 from magistrate.engine.text.json_documents import read_body, read_members, render_body
 from magistrate.engine.text.lint import lint_document, lint_text
@@ -95,7 +89,7 @@ def _find_loop(document: ModelDocument) -> Iterator[ModelFault]:
         TypeName(name): ObjectType(
             TypeName(name),
             {
-                RelationName(relation.name.text): _build_rule(relation.rule)
+                RelationName(relation.name.text): build_rule(relation.rule)
                 for relation in declared.relations.values()
                 if relation.rule is not None
             },
@@ -110,25 +104,6 @@ def _find_loop(document: ModelDocument) -> Iterator[ModelFault]:
         at: NameAt = relation.inherit or relation.name
         message = f"a relation depends on its own negation: {render_loop(loop)}"
         yield ModelFault("negation_loop", message, at.line, at.column)
-
-
-def _build_rule(rule: RuleClause) -> Rule:
-    """Returns a rule that depends on the same relations: `for all` on those of an arrow, and policies on none."""
-    built: Rule = fold(rule, lambda one: one.rules, _build_one)
-    return built
-
-
-def _build_one(rule: RuleClause, rules: Sequence[Rule]) -> Rule:
-    names = [name.text for name in rule.names]
-    match rule.kind:
-        case "computed":
-            return Computed(RelationName(names[0]))
-        case "arrow" | "for_all":
-            arrows = [Arrow(RelationName(names[0]), TypeName(one), RelationName(names[1])) for one in names[2:]]
-            return AnyOf(tuple(arrows))
-        case _:
-            operator = find_operator(rule.kind)
-            return Direct() if operator is None else operator(tuple(rules))
 
 
 @dataclass(frozen=True, slots=True)
