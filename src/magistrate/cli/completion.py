@@ -33,7 +33,7 @@ def _type_names(ctx: click.Context) -> list[str]:
     flags = {setting.name: ctx.params.get(setting.name) for setting in CLIENT_SETTINGS}
     try:
         with connect_client(flags, TIMEOUT_MS) as client:
-            return [known["type"] for known in client.object_types()]
+            return [definition["type"] for definition in client.object_types()]
     except (MagistrateError, click.ClickException):
         return []
 

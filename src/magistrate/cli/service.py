@@ -115,10 +115,10 @@ def calls_service(command: Command) -> Command:
     """Adds the common options to a command, and calls it with `client` and `as_json` before its own arguments."""
 
     @wraps(command)
-    def call_service(as_json: bool, **given: Any) -> None:
-        flags = {setting.name: given.pop(setting.name) for setting in CLIENT_SETTINGS}
+    def call_service(as_json: bool, **options: Any) -> None:
+        flags = {setting.name: options.pop(setting.name) for setting in CLIENT_SETTINGS}
         with _render_failures(as_json), report_failures(), connect_client(flags) as client:
-            command(client, as_json, **given)
+            command(client, as_json, **options)
 
     return with_settings(CLIENT_SETTINGS)(
         click.option("--json", "as_json", is_flag=True, help="print the answer of the service as JSON")(call_service)
@@ -197,9 +197,9 @@ def contextual_named(names: Sequence[str]) -> Iterator[None]:
     try:
         yield
     except RequestRefused as error:
-        found = _CONTEXTUAL.match(error.parameter or "")
-        if found is not None and error.parameter:
-            error.parameter = f"{error.parameter[found.end() :]} of --with {names[int(found[1])]}"
+        member = _CONTEXTUAL.match(error.parameter or "")
+        if member is not None and error.parameter:
+            error.parameter = f"{error.parameter[member.end() :]} of --with {names[int(member[1])]}"
         raise
 
 

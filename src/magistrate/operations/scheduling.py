@@ -101,10 +101,10 @@ async def take_checkpoint(work: Work) -> None:
 
 def _loop_time() -> LoopTime:
     loop = asyncio.get_running_loop()
-    known = _loop_times.get(loop)
-    if known is None:
-        known = _loop_times[loop] = LoopTime()
-    return known
+    loop_time = _loop_times.get(loop)
+    if loop_time is None:
+        loop_time = _loop_times[loop] = LoopTime()
+    return loop_time
 
 
 _loop_times: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopTime] = WeakKeyDictionary()

@@ -51,8 +51,8 @@ def verify(files: tuple[BinaryIO, ...], tail: bool, includes: str | None, as_jso
 class _HashWatch:
     """Looks for the line with a hash."""
 
-    def __init__(self, wanted: str | None) -> None:
-        self._suffix = None if wanted is None else f'"hash":"{wanted}"}}'.encode()
+    def __init__(self, last_hash: str | None) -> None:
+        self._suffix = None if last_hash is None else f'"hash":"{last_hash}"}}'.encode()
         self.is_included = False
 
     def observe(self, lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -71,7 +71,7 @@ def _verify_all(verifier: "ChainVerifier", files: tuple[BinaryIO, ...], watch: _
 def _print_result(verifier: "ChainVerifier", as_json: bool) -> None:
     ends = list(verifier.last_lines.values())
     if as_json:
-        chains = [{"chain": one.link.chain, "sequence": one.link.sequence, "hash": one.hash} for one in ends]
+        chains = [{"chain": end.link.chain, "sequence": end.link.sequence, "hash": end.hash} for end in ends]
         print_json({"records": verifier.records, "chains": chains})
         return
     echo(f"{verifier.records} records are as they were written")

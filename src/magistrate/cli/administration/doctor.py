@@ -58,5 +58,8 @@ def _print(findings: "list[DoctorFinding]", errors: int) -> None:
 
 
 def _print_as_json(findings: "list[DoctorFinding]", errors: int) -> None:
-    rows = [{"level": one.level, "check": one.check, "message": one.message, "remedy": one.remedy} for one in findings]
+    rows = [
+        {"level": finding.level, "check": finding.check, "message": finding.message, "remedy": finding.remedy}
+        for finding in findings
+    ]
     print_json({"errors": errors, "warnings": len(findings) - errors, "findings": rows})

@@ -78,14 +78,14 @@ def list_keys(client: "Client", as_json: bool, limit: int) -> None:
 @calls_service
 def revoke(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
     """Revoke the keys with these names or ids: services refuse them within a second."""
-    by_id = {key["id"]: key for key in [_find(client, one) for one in named]}  # a key may be named twice
-    found = [*by_id.values()]
-    for key in found:
+    by_id = {key["id"]: key for key in [_find(client, name) for name in named]}  # a key may be named twice
+    revoked = [*by_id.values()]
+    for key in revoked:
         client.delete_key(key["id"])
     if as_json:
-        print_json({"revoked": [key["id"] for key in found]})
+        print_json({"revoked": [key["id"] for key in revoked]})
     else:
-        print_done("revoked", [key["name"] for key in found])
+        print_done("revoked", [key["name"] for key in revoked])
 
 
 @keys.command(short_help="Replace the secret of a key and print the new one.")

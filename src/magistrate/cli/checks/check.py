@@ -62,25 +62,27 @@ def check(
     The exit code is 0 if the check is allowed, 1 if it is denied, 2 if there is no result."""
     op = _operator(len(checks), {"anyOf": any_of, "allOf": all_of, "batch": batch})
     typed, variables = [read_check(check_text) for check_text in checks], read_context(context)
-    given, point = read_contextual(contextual), read_as_of(as_of)
+    contextual_warrants, point = read_contextual(contextual), read_as_of(as_of)
     with contextual_named(contextual):
-        answer = client.check(typed, op, variables, explain, is_strict, given, point)
-    answers = answer if op == "batch" else [answer]
+        answered = client.check(typed, op, variables, explain, is_strict, contextual_warrants, point)
+    answers = answered if op == "batch" else [answered]
     if as_json:
-        print_json(answer)
+        print_json(answered)
     else:
-        for place, one in enumerate(answers):
-            _print_answer(one, checks[place] if op == "batch" else "")
-            if explain and not _is_allowed(one) and op not in ("anyOf", "allOf"):
-                _print_denial(client.explain(typed[place], variables, contextual_warrants=given, as_of=point))
+        for place, answer in enumerate(answers):
+            _print_answer(answer, checks[place] if op == "batch" else "")
+            if explain and not _is_allowed(answer) and op not in ("anyOf", "allOf"):
+                _print_denial(
+                    client.explain(typed[place], variables, contextual_warrants=contextual_warrants, as_of=point)
+                )
             elif explain:
-                _print_reasons(one, with_names=op in ("anyOf", "allOf"))
+                _print_reasons(answer, with_names=op in ("anyOf", "allOf"))
     if not all(map(_is_allowed, answers)):
         raise click.exceptions.Exit(DENIED)
 
 
-def _operator(checks: int, given: "dict[Operator, bool]") -> "Operator | None":
-    chosen = [op for op, is_given in given.items() if is_given]
+def _operator(checks: int, is_given_by_operator: "dict[Operator, bool]") -> "Operator | None":
+    chosen = [op for op, is_given in is_given_by_operator.items() if is_given]
     if len(chosen) > 1:
         raise click.UsageError("only one of --any, --all and --batch can be given", click.get_current_context())
     if checks > 1 and not chosen:

@@ -105,14 +105,14 @@ def diff(
         raise InvalidRequest("say what to compare with: --from, or --create, --delete or --proposal")
     else:
         times = {"from": read_as_of(since, "--from"), "to": read_as_of(until, "--to")}
-        given = {name: text for name, text in times.items() if text is not None}
-        pages = client.difference(given | parameters, sizes)
+        points = {name: text for name, text in times.items() if text is not None}
+        pages = client.difference(points | parameters, sizes)
     answer: Answer = join_pages(count_rows(pages) if shows_all else pages)
     hint = "--limit shows more, --all shows all" if "nextCursor" in answer else ""
     print_answer(answer, as_json, COLUMNS, hint, optional=("IF",))
 
 
 def _describe_cause(cause: dict[str, Any]) -> Iterable[str]:
-    for word, one in [*(("+", one) for one in cause["created"]), *(("-", one) for one in cause["deleted"])]:
-        yield word + (render_warrant(one) if "relation" in one else render_object(one))
+    for word, row in [*(("+", row) for row in cause["created"]), *(("-", row) for row in cause["deleted"])]:
+        yield word + (render_warrant(row) if "relation" in row else render_object(row))
     yield from (f"type {name}" for name in cause["objectTypes"])

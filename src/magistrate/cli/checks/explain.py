@@ -56,7 +56,7 @@ def explain(
     if it is denied, 2 if there is no result."""
     given, point = read_contextual(contextual), read_as_of(as_of)
     with contextual_named(contextual):
-        answer = client.explain(read_check(check), read_context(context), is_strict, given, point)
+        answer = client.explain(read_check(check), read_context(context), is_strict, contextual_warrants, point)
     if as_json:
         print_json(answer)
     else:

@@ -80,7 +80,7 @@ def query(
 
     TYPES and RELATIONS are names separated by commas, or * for all; of type team#member lists groups."""
     strict = "true" if is_strict else "false"
-    given = {
+    texts = {
         "q": q,
         "strict": strict,
         "sortBy": sort_by,
@@ -88,7 +88,7 @@ def query(
         "context": json.dumps(read_context(context)),
         "asOf": read_as_of(as_of),
     }
-    parameters = {name: text for name, text in given.items() if text is not None}
+    parameters = {name: text for name, text in texts.items() if text is not None}
     if is_counted:
         with contextual_named(contextual):
             [page] = client.query(parameters | {"total": "true"}, [1], read_contextual(contextual))

@@ -107,8 +107,12 @@ def _list_changes(suggestion: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _list_wanted(suggestions: Sequence[Suggestion]) -> list[str]:
     """Returns the warrants that alone would allow the check, in written form."""
-    single = (one for one in suggestions if not one["delete"] and not one["context"].get("example"))
-    return [render_warrant(one["create"][0]) for one in single if len(one["create"]) == 1]
+    single = (
+        suggestion
+        for suggestion in suggestions
+        if not suggestion["delete"] and not suggestion["context"].get("example")
+    )
+    return [render_warrant(suggestion["create"][0]) for suggestion in single if len(suggestion["create"]) == 1]
 
 
 def _describe_failure(root: Node, suggestions: Sequence[Suggestion]) -> Iterator[str]:
@@ -125,11 +129,11 @@ def _describe_failure(root: Node, suggestions: Sequence[Suggestion]) -> Iterator
             return
         children, operator = node.get("children", []), RULE_OPERATORS.get(node["rule"])
         requires = "" if operator is not None and not operator.is_monotone else f", as {relation} requires"
-        for one in children:
-            if one["holds"] is True and _reasons(one):
-                yield f"{_sentence(one)}{requires}:"
-                yield from _indent(_reasons(one))
-        node = next((one for one in children if one["holds"] is not True), node)
+        for child in children:
+            if child["holds"] is True and _reasons(child):
+                yield f"{_sentence(child)}{requires}:"
+                yield from _indent(_reasons(child))
+        node = next((child for child in children if child["holds"] is not True), node)
         if "rule" in node and _excludes(node):
             yield from _describe_exclusion(node, relation)
             return
@@ -144,13 +148,13 @@ def _excludes(node: Node) -> bool:
 
 def _describe_exclusion(node: Node, relation: str) -> Iterator[str]:
     """Yields lines on what excludes the subject."""
-    for one in node.get("children", []):
-        if one["holds"] is True:
-            reasons = _reasons(one)
-            yield f"{_sentence(one)}, which rules out {relation}{':' if reasons else ''}"
+    for child in node.get("children", []):
+        if child["holds"] is True:
+            reasons = _reasons(child)
+            yield f"{_sentence(child)}, which rules out {relation}{':' if reasons else ''}"
             yield from _indent(reasons)
         else:
-            yield f"it is unknown whether {_sentence(one)}, which would rule out {relation}"
+            yield f"it is unknown whether {_sentence(child)}, which would rule out {relation}"
 
 
 def _describe_shortfall(node: Node, suggestions: Sequence[Suggestion]) -> Iterator[str]:
@@ -165,7 +169,7 @@ def _describe_shortfall(node: Node, suggestions: Sequence[Suggestion]) -> Iterat
         steps = steps[:-1]
     elif not _has_condition(last) or last.get("children"):
         steps = [_describe_lack(last)]
-    steps += [_step_of(one) for one in reversed(chain) if "via" in one]
+    steps += [_step_of(link) for link in reversed(chain) if "via" in link]
     if len(steps) < 2 and not steps[0][3]:
         yield f"{_sentence(node, 'is not')}, and nothing that is written leads there"
         return
@@ -176,30 +180,30 @@ def _describe_shortfall(node: Node, suggestions: Sequence[Suggestion]) -> Iterat
 def _find_chain(node: Node, suggestions: Sequence[Suggestion]) -> list[Node]:
     """Returns the nodes from this one to the one that is nearest to holding: what a policy or a time limit prevents,
     those first that a suggestion satisfies; else what the first suggestion is about, else the first at all."""
-    wanted = _list_wanted(suggestions)
-    examples = [one["context"].get("example", {}).keys() for one in suggestions]
+    suggested = _list_wanted(suggestions)
+    examples = [suggestion["context"].get("example", {}).keys() for suggestion in suggestions]
     chains: list[list[Node]] = [[node]]
     best, best_rank = [node], (3, 0)
     for chain in chains:  # grows during the loop
         for child in chain[-1].get("children", []):
             if "rule" not in child:
                 chains.append([*chain, child])
-                rank = _rank(child, wanted, examples)
+                rank = _rank(child, suggested, examples)
                 if rank < best_rank:
                     best, best_rank = chains[-1], rank
     return best
 
 
-def _rank(node: Node, wanted: Sequence[str], examples: Sequence[Set[str]]) -> tuple[int, int]:
+def _rank(node: Node, suggested: Sequence[str], examples: Sequence[Set[str]]) -> tuple[int, int]:
     if "outOfForce" in node:
-        return (0, 0) if render_warrant(node["via"]) in wanted else (1, 0)
+        return (0, 0) if render_warrant(node["via"]) in suggested else (1, 0)
     policy = node.get("policy")
     if policy is not None and policy["holds"] is not True:
         return min(
-            (0, _count_others(policy, one)) if _is_about(policy, one) else (1, 0)
-            for one in (*examples, frozenset[str]())
+            (0, _count_others(policy, example)) if _is_about(policy, example) else (1, 0)
+            for example in (*examples, frozenset[str]())
         )
-    return (2, wanted.index(node["check"])) if node["check"] in wanted else (2, len(wanted))
+    return (2, suggested.index(node["check"])) if node["check"] in suggested else (2, len(suggested))
 
 
 def _is_about(policy: Node, example: Set[str]) -> bool:

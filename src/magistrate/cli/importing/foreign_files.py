@@ -222,13 +222,13 @@ class _OpenFgaFiles:
     def _add_json(self, path: Path) -> None:
         text = _read_text(path)
         try:
-            found = msgspec.json.decode(text, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
+            content = msgspec.json.decode(text, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
         except _UNREADABLE as error:
             raise InvalidRequest(f"{path} is not valid JSON: {error}") from None
-        if isinstance(found, dict) and "tuples" not in found:
+        if isinstance(content, dict) and "tuples" not in content:
             self._add_json_model(path, text)
             return
-        member, bodies = ("", found) if isinstance(found, list) else ("tuples", _read_raw(path, found["tuples"]))
+        member, bodies = ("", content) if isinstance(content, list) else ("tuples", _read_raw(path, content["tuples"]))
         self._files.relationships.append(lambda: read_json_array(bodies, member, text, str(path)))
 
     def _add_json_model(self, path: Path, text: str) -> None:

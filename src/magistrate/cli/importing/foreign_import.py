@@ -43,20 +43,20 @@ def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: Import
     expressed and may not be left out."""
     find_temporary_folder(PURPOSE)  # rather than when everything was read
     faults = Faults()
-    given = convert_files(read_files, faults)
-    for path in given.files.empty:
+    source = convert_files(read_files, faults)
+    for path in source.files.empty:
         echo(f"{path}: nothing to import", err=True)
     with open_temporary_file(PURPOSE) as spool:
         try:
             with writing_to(spool):
-                _write_model(given.converted, spool)
-                refused = _write_relationships(given, spool, leaves_out)
+                _write_model(source.converted, spool)
+                refused = _write_relationships(source, spool, leaves_out)
         except ForeignRefusal as refusal:
             raise CommandFailed(describe_refusal(refusal)) from None
         except InvalidRequest as error:
             raise CommandFailed(f"{error.message}; nothing was written") from None
         demand_expressible(faults.total + refused, leaves_out)
-        print_renamings(given.converted, to_errors=False)
+        print_renamings(source.converted, to_errors=False)
         if faults.total + refused:
             echo(f"{count(faults.total + refused, 'fault')} above: left out", err=True)
         return _import_spool(spool, import_lines)
@@ -95,11 +95,11 @@ def _write_model(converted: ConvertedModel, spool: BinaryIO) -> None:
         spool.write(encoder.encode(body) + b"\n")
 
 
-def _write_relationships(given: GivenFiles, spool: BinaryIO, names_all: bool) -> int:
+def _write_relationships(source: GivenFiles, spool: BinaryIO, names_all: bool) -> int:
     """Writes a line for each relationship, and returns how many are wrong; the first 100 are named, or all."""
     refused = 0
-    converter = RelationshipConverter(given.model, given.converted)
-    for read in given.files.relationships:
+    converter = RelationshipConverter(source.model, source.converted)
+    for read in source.files.relationships:
         for place, relationship in read():
             try:
                 if isinstance(relationship, RelationshipRefusal):

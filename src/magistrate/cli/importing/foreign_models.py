@@ -42,8 +42,8 @@ def guess_product(text: str) -> Product | None:
     """Returns the product whose model a text is, or None if it is one of ours."""
     if '"type_definitions"' in text and text.lstrip(" \t\r\n")[:1] == "{":
         return "openfga"
-    found = _FIRST_WORD.match(text[:65_536])
-    return _PRODUCTS.get(found[1]) if found is not None else None
+    first_word = _FIRST_WORD.match(text[:65_536])
+    return _PRODUCTS.get(first_word[1]) if first_word is not None else None
 
 
 def choose_reader(product: Product, paths: Sequence[str], root: Path | None) -> ReadFiles:
@@ -76,9 +76,9 @@ def convert_files(read_files: ReadFiles, faults: Faults) -> GivenFiles:
 
 def _demand_readable(files: ForeignFiles) -> None:
     """Raises ForeignRefusal for the first relationship that cannot be read, whatever the model is."""
-    for place, found in (placed for read in files.relationships for placed in read()):
-        if isinstance(found, RelationshipRefusal):
-            raise ForeignRefusal(place(), found.code, found.message)
+    for place, relationship in (placed for read in files.relationships for placed in read()):
+        if isinstance(relationship, RelationshipRefusal):
+            raise ForeignRefusal(place(), relationship.code, relationship.message)
 
 
 def describe_refusal(refusal: ForeignRefusal) -> str:
@@ -117,10 +117,10 @@ def read_foreign_suite(
     """Returns the suite of a file with this value, which may name files below `root`. Raises CommandFailed, and
     InvalidRequest with the place of the first fault in the assertions."""
     faults = Faults()
-    given = convert_files(choose_reader(product, [path], root), faults)
+    source = convert_files(choose_reader(product, [path], root), faults)
     if faults.total:
         raise CommandFailed(f"{count(faults.total, 'part')} of the model above cannot be expressed")
     try:
-        return SuiteReader(given.model, given.converted, now).read(value, given.files.relationships)
+        return SuiteReader(source.model, source.converted, now).read(value, source.files.relationships)
     except ForeignRefusal as refusal:
         raise CommandFailed(describe_refusal(refusal)) from None

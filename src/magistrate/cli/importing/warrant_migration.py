@@ -47,7 +47,7 @@ class Move:
     as_json: bool
 
 
-def move(wanted: Move) -> None:
+def move(options: Move) -> None:
     """Copies all rows and verifies them. Raises CommandFailed unless everything was copied and all checks agree."""
     from magistrate.wiring import (
         warrant_migration,  # importing the server takes a moment, which `--help` need not wait for
@@ -55,14 +55,14 @@ def move(wanted: Move) -> None:
 
     # Rows are compared in a temporary file of SQLite, which should not fail when everything was copied.
     os.environ.setdefault("SQLITE_TMPDIR", find_temporary_folder("the comparison needs"))
-    origin = warrant_migration.Origin(wanted.url, read_warrant_api_key(wanted.key, os.environ))
+    origin = warrant_migration.Origin(options.url, read_warrant_api_key(options.key, os.environ))
     with _report_failures(origin):
-        if not wanted.only_verifies:
-            _import(wanted, origin)
+        if not options.only_verifies:
+            _import(options, origin)
         comparison = warrant_migration.compare_with_server(
-            wanted.settings, origin, wanted.sample_size, wanted.max_named, _report_rows("read", origin)
+            options.settings, origin, options.sample_size, options.max_named, _report_rows("read", origin)
         )
-    if wanted.as_json:
+    if options.as_json:
         print_json(_build_json(comparison, origin))
     else:
         _print_comparison(comparison, origin)
@@ -93,7 +93,7 @@ def _describe_refusal(error: RequestRefused, origin: "Origin") -> str:
     return f"{origin.url} answered {error.status}: {message}; run the same command again to resume"
 
 
-def _import(wanted: Move, origin: "Origin") -> None:
+def _import(options: Move, origin: "Origin") -> None:
     from magistrate.wiring import warrant_migration
 
     refusals = _Refusals(origin)
@@ -107,11 +107,11 @@ def _import(wanted: Move, origin: "Origin") -> None:
             echo(f"Resuming behind {reached.lines:,} rows, which are stored", err=True)
 
     reached = warrant_migration.import_server(
-        wanted.settings, origin, wanted.chunk_lines, print_progress, refusals.report, wanted.skips_refused
+        options.settings, origin, options.chunk_lines, print_progress, refusals.report, options.skips_refused
     )
     echo(_summary(reached, time.monotonic() - started))
     refusals.print_summary()
-    if reached.refused and not wanted.skips_refused:
+    if reached.refused and not options.skips_refused:
         raise CommandFailed(
             f"{reached.refused:,} rows are refused, and nothing is stored from the chunk of the first of them on; fix "
             "them there, or leave them out with --skip-refused, and run the same command again"
@@ -178,8 +178,12 @@ def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:
     echo(_describe_checks(comparison))
     if comparison.differences:
         shown = (
-            [*map(origin.without_key, (each.check, each.source)), each.store, each.reason or "UNEXPLAINED"]
-            for each in comparison.differences
+            [
+                *map(origin.without_key, (difference.check, difference.source)),
+                difference.store,
+                difference.reason or "UNEXPLAINED",
+            ]
+            for difference in comparison.differences
         )
         print_table([["CHECK", "THERE", "HERE", "WHY"], *shown])
 
@@ -227,12 +231,12 @@ def _build_json(comparison: "Comparison", origin: "Origin") -> dict[str, object]
             "answered": comparison.answered,
             "differences": [
                 {
-                    "check": origin.without_key(each.check),
-                    "source": origin.without_key(each.source),
-                    "here": each.store,
-                    "reason": each.reason,
+                    "check": origin.without_key(difference.check),
+                    "source": origin.without_key(difference.source),
+                    "here": difference.store,
+                    "reason": difference.reason,
                 }
-                for each in comparison.differences
+                for difference in comparison.differences
             ],
         },
     }

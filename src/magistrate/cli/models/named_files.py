@@ -31,7 +31,7 @@ def find_named_file(path: Path, name: str, root: Path | None) -> Path:
     if not name or "\0" in name:
         raise InvalidRequest(f"{name!r} is not the name of a file")
     target = (folder / name).resolve()
-    if target in (folder, root) or not any(target.is_relative_to(one) for one in (folder, root) if one is not None):
+    if target in (folder, root) or not any(target.is_relative_to(top) for top in (folder, root) if top is not None):
         hint = "" if root is None else f", nor in {root}"
         raise InvalidRequest(f"'{name}' is not in the folder of {path.name}{hint}; --root DIR allows files below DIR")
     if not target.is_file():

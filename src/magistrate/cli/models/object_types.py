@@ -66,9 +66,9 @@ def _check_rule(rule: Any, place: str) -> None:
     """Checks a whole rule. Raises InvalidRequest."""
     waiting = [rule]
     while waiting:
-        one = waiting.pop()
-        if one is not None:
-            waiting += reversed(_check_parts(one, place))
+        rule = waiting.pop()
+        if rule is not None:
+            waiting += reversed(_check_parts(rule, place))
 
 
 def _check_parts(rule: Any, place: str) -> Sequence[Any]:
@@ -100,12 +100,12 @@ def _missing_member(rule: Definition) -> str | None:
     return None if rule.get("inheritIf") else "inheritIf"
 
 
-def is_same(wanted: Definition, stored: Definition) -> bool:
+def is_same(written: Definition, stored: Definition) -> bool:
     """Returns whether writing the definition would visibly change nothing: the service may omit more than is known
     here."""
-    relations = {name: rule or {} for name, rule in wanted["relations"].items()}
-    is_same_source = bool(relations == stored["relations"] and wanted.get("source") == stored.get("source"))
-    return is_same_source and all((wanted.get(one) or None) == stored.get(one) for one in ADDITIONS)
+    relations = {name: rule or {} for name, rule in written["relations"].items()}
+    is_same_source = bool(relations == stored["relations"] and written.get("source") == stored.get("source"))
+    return is_same_source and all((written.get(member) or None) == stored.get(member) for member in ADDITIONS)
 
 
 def describe_relations(
@@ -163,9 +163,9 @@ def _describe_branch(description: str) -> str:
     return description if is_one_word else f"({description})"
 
 
-def describe_texts(found: Definition) -> Iterator[str]:
+def describe_texts(definition: Definition) -> Iterator[str]:
     """Yields the lines of the descriptions of an object type and its relations, and an empty one behind them."""
-    own, of_relations = found.get("description"), found.get("descriptions", {})
+    own, of_relations = definition.get("description"), definition.get("descriptions", {})
     yield from own.splitlines() if own else ()
     for relation, text in of_relations.items():
         first, *others = text.splitlines() or [""]
@@ -179,9 +179,9 @@ BATCH = 100
 """Limits the definitions that one request may contain; only the whole model may have more."""
 
 COLUMNS: Columns = {
-    "TYPE": lambda found: found["type"],
-    "RELATIONS": lambda found: ", ".join(found["relations"]),
-    "CREATED": lambda found: found["createdAt"],
+    "TYPE": lambda definition: definition["type"],
+    "RELATIONS": lambda definition: ", ".join(definition["relations"]),
+    "CREATED": lambda definition: definition["createdAt"],
 }
 
 
@@ -199,20 +199,26 @@ def apply(client: "Client", as_json: bool, file: IO[str], keep_existing: bool) -
     relations by type. Types that the file does not name stay as they are.
 
     Types that are new or differ are written in one request, all or none."""
-    wanted = read_definitions(file.read())
-    print_outcomes(_apply_types(client, wanted, keep_existing), "type", as_json)
+    definitions = read_definitions(file.read())
+    print_outcomes(_apply_types(client, definitions, keep_existing), "type", as_json)
 
 
-def _apply_types(client: "Client", wanted: list[Definition], keep_existing: bool) -> Iterator[tuple[str, Definition]]:
+def _apply_types(
+    client: "Client", definitions: list[Definition], keep_existing: bool
+) -> Iterator[tuple[str, Definition]]:
     """Writes the types, all or none, and yields the outcome of each."""
-    known = {definition["type"]: definition for definition in client.object_types()}
-    unchanged = [one for one in wanted if one["type"] in known and is_same(one, known[one["type"]])]
-    changes = [one for one in wanted if one not in unchanged]
+    stored = {definition["type"]: definition for definition in client.object_types()}
+    unchanged = [
+        definition
+        for definition in definitions
+        if definition["type"] in stored and is_same(definition, stored[definition["type"]])
+    ]
+    changes = [definition for definition in definitions if definition not in unchanged]
     for written in _write_types(client, changes, keep_existing):
-        before = known.get(written["type"])
+        before = stored.get(written["type"])
         yield "created" if before is None else "unchanged" if written == before else "changed", written
     for definition in unchanged:
-        yield "unchanged", known[definition["type"]]
+        yield "unchanged", stored[definition["type"]]
 
 
 def _write_types(client: "Client", changes: list[Definition], keep_existing: bool) -> list[Definition]:
@@ -220,7 +226,7 @@ def _write_types(client: "Client", changes: list[Definition], keep_existing: boo
     if len(changes) > BATCH:
         write_into_model(client, "objectTypes", changes, keep_existing)
         stored = {definition["type"]: definition for definition in client.object_types()}
-        return [stored[one["type"]] for one in changes]
+        return [stored[definition["type"]] for definition in changes]
     with elements_named([definition["type"] for definition in changes]):
         return client.apply_object_types(changes, keep_existing) if changes else []
 
@@ -240,15 +246,15 @@ def list_types(client: "Client", as_json: bool, limit: int, as_of: str | None) -
 @calls_service
 def show(client: "Client", as_json: bool, name: str, as_of: str | None) -> None:
     """Show the relations and rules of an object type."""
-    found = client.get_object_type(read_type(name), read_as_of(as_of))
+    definition = client.get_object_type(read_type(name), read_as_of(as_of))
     if as_json:
-        print_json(found)
+        print_json(definition)
     else:
-        for line in describe_texts(found):
+        for line in describe_texts(definition):
             echo(line)
-        allowed = found.get("allowedTypes")
+        allowed = definition.get("allowedTypes")
         limits = ["ALLOWED TYPES"] if allowed else []
-        rows = describe_relations(found["relations"], allowed)
+        rows = describe_relations(definition["relations"], allowed)
         print_table([["RELATION", *limits, "GRANTED BY WARRANT, OR TO"], *rows])
 
 

@@ -34,9 +34,9 @@ SHOWN_ROWS = 100
 class PlanCommand(click.Command):
     """Represents a command whose failures have the exit code 1, because 2 says that something would change."""
 
-    def make_context(self, *arguments: Any, **given: Any) -> click.Context:
+    def make_context(self, *arguments: Any, **settings: Any) -> click.Context:
         with _errors_exit_with(ERROR):
-            return super().make_context(*arguments, **given)
+            return super().make_context(*arguments, **settings)
 
     def invoke(self, context: click.Context) -> Any:
         with _errors_exit_with(ERROR):
@@ -144,7 +144,7 @@ def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel
     model = _sort_model(render_json(report.document))
     names, token = client.plan_model(model)
     stored = client.get_model(token)
-    before, after = (render_stored_model(one).splitlines() for one in (stored, model))
+    before, after = (render_stored_model(shown).splitlines() for shown in (stored, model))
     lines = [*unified_diff(before, after, lineterm="", n=2)][2:]
     plan = PlannedModel(model, names, lines, {"results": []}, "", token)
     if plan.is_empty:
@@ -161,8 +161,11 @@ def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel
 
 def _sort_model(model: Json) -> Json:
     """Returns the model in the order in which the service returns it, so that the order is no difference."""
-    by_type = sorted(model["objectTypes"], key=lambda one: str(one["type"]))
-    return {"objectTypes": by_type, "policies": sorted(model["policies"], key=lambda one: str(one["name"]))}
+    by_type = sorted(model["objectTypes"], key=lambda definition: str(definition["type"]))
+    return {
+        "objectTypes": by_type,
+        "policies": sorted(model["policies"], key=lambda definition: str(definition["name"])),
+    }
 
 
 def _compare_access(client: "Client", model: Json, names: Json, of: tuple[str, ...]) -> Json:
@@ -171,8 +174,8 @@ def _compare_access(client: "Client", model: Json, names: Json, of: tuple[str, .
     if _is_large(model):
         types, policies = _list_changed(names["objectTypes"]), _list_changed(names["policies"])
         proposal = {
-            "objectTypes": [one for one in model["objectTypes"] if one["type"] in types],
-            "policies": [one for one in model["policies"] if one["name"] in policies],
+            "objectTypes": [definition for definition in model["objectTypes"] if definition["type"] in types],
+            "policies": [definition for definition in model["policies"] if definition["name"] in policies],
         }
     narrower = {"of": ",".join(of)} if of else {}
     page: Json = next(iter(client.compare_proposal(proposal, narrower, list_page_sizes(SHOWN_ROWS, False))))

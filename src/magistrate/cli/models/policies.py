@@ -25,15 +25,15 @@ MEMBERS = {"name", "parameters", "expression", "description", "createdAt"}
 HOW = 'write {"name": "weekdays", "parameters": {"day": "integer"}, "expression": "day < 6"}, or an array of such'
 
 
-def _render_parameters(found: Definition) -> str:
-    return ", ".join(f"{name} {of_type}" for name, of_type in found["parameters"].items())
+def _render_parameters(definition: Definition) -> str:
+    return ", ".join(f"{name} {of_type}" for name, of_type in definition["parameters"].items())
 
 
 COLUMNS: Columns = {
-    "POLICY": lambda found: found["name"],
+    "POLICY": lambda definition: definition["name"],
     "PARAMETERS": _render_parameters,
-    "EXPRESSION": lambda found: " ".join(found["expression"].split()),
-    "CREATED": lambda found: found["createdAt"],
+    "EXPRESSION": lambda definition: " ".join(definition["expression"].split()),
+    "CREATED": lambda definition: definition["createdAt"],
 }
 
 
@@ -50,8 +50,8 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
     `policies list --json` prints. Policies that the file does not name stay as they are.
 
     Policies that are new or differ are written in one request, all or none."""
-    wanted = read_policies(file.read())
-    print_outcomes(_apply_policies(client, wanted), "name", as_json)
+    definitions = read_policies(file.read())
+    print_outcomes(_apply_policies(client, definitions), "name", as_json)
 
 
 def read_policies(text: str) -> list[Definition]:
@@ -78,17 +78,19 @@ def read_policies(text: str) -> list[Definition]:
     return [_leave_time_out(definition) for definition in definitions]
 
 
-def _apply_policies(client: "Client", wanted: list[Definition]) -> Iterator[tuple[str, Definition]]:
+def _apply_policies(client: "Client", definitions: list[Definition]) -> Iterator[tuple[str, Definition]]:
     """Writes the policies, all or none, and yields the outcome of each."""
-    known = {definition["name"]: definition for definition in client.policies()}
-    same = {name: _leave_time_out(definition) for name, definition in known.items()}
-    unchanged = [one for one in wanted if {"parameters": {}, **one} == same.get(one["name"])]
-    changes = [one for one in wanted if one not in unchanged]
+    stored = {definition["name"]: definition for definition in client.policies()}
+    same = {name: _leave_time_out(definition) for name, definition in stored.items()}
+    unchanged = [
+        definition for definition in definitions if {"parameters": {}, **definition} == same.get(definition["name"])
+    ]
+    changes = [definition for definition in definitions if definition not in unchanged]
     for written in _write_policies(client, changes):
-        before = known.get(written["name"])
+        before = stored.get(written["name"])
         yield "created" if before is None else "unchanged" if written == before else "changed", written
     for definition in unchanged:
-        yield "unchanged", known[definition["name"]]
+        yield "unchanged", stored[definition["name"]]
 
 
 def _write_policies(client: "Client", changes: list[Definition]) -> list[Definition]:
@@ -96,7 +98,7 @@ def _write_policies(client: "Client", changes: list[Definition]) -> list[Definit
     if len(changes) > BATCH:
         write_into_model(client, "policies", changes)
         stored = {definition["name"]: definition for definition in client.policies()}
-        return [stored[one["name"]] for one in changes]
+        return [stored[definition["name"]] for definition in changes]
     with elements_named([definition["name"] for definition in changes]):
         return client.apply_policies(changes) if changes else []
 
@@ -121,19 +123,19 @@ def list_policies(client: "Client", as_json: bool, limit: int, as_of: str | None
 @calls_service
 def show(client: "Client", as_json: bool, name: str, as_of: str | None) -> None:
     """Show a named policy: its description, its parameters and its expression."""
-    found = client.get_policy(_read_name(name), read_as_of(as_of))
+    definition = client.get_policy(_read_name(name), read_as_of(as_of))
     if as_json:
-        print_json(found)
+        print_json(definition)
         return
-    for line in describe_policy(found):
+    for line in describe_policy(definition):
         echo(printable(line))
 
 
-def describe_policy(found: Definition) -> Iterator[str]:
+def describe_policy(definition: Definition) -> Iterator[str]:
     """Yields the lines of the description of a policy, its name with the parameters, and the expression."""
-    yield from found.get("description", "").splitlines()
-    yield f"{found['name']}({_render_parameters(found)})"
-    yield from (f"    {line}" for line in found["expression"].strip().splitlines())
+    yield from definition.get("description", "").splitlines()
+    yield f"{definition['name']}({_render_parameters(definition)})"
+    yield from (f"    {line}" for line in definition["expression"].strip().splitlines())
 
 
 def _read_name(text: str) -> str:

@@ -38,13 +38,13 @@ class FileResults:
 def write_junit(files: Iterable[FileResults]) -> bytes:
     """Returns the document: a suite for each file, a case for each assertion."""
     root = Element("testsuites")
-    for one in files:
-        counts = {"tests": str(len(one.names)), "failures": str(len(one.failures)), "errors": "0"}
-        suite = SubElement(root, "testsuite", {"name": one.file, **counts, "time": f"{one.seconds:.3f}"})
-        for place, name in enumerate(one.names):
-            case = SubElement(suite, "testcase", {"classname": one.file, "name": printable(name)})
-            if place in one.failures:
-                first, *others = map(printable, one.failures[place])
+    for results in files:
+        counts = {"tests": str(len(results.names)), "failures": str(len(results.failures)), "errors": "0"}
+        suite = SubElement(root, "testsuite", {"name": results.file, **counts, "time": f"{results.seconds:.3f}"})
+        for place, name in enumerate(results.names):
+            case = SubElement(suite, "testcase", {"classname": results.file, "name": printable(name)})
+            if place in results.failures:
+                first, *others = map(printable, results.failures[place])
                 SubElement(case, "failure", {"message": first}).text = "\n".join([first, *others])
     document: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
     return document
@@ -90,8 +90,8 @@ def run_tests(files: Sequence[str], junit: str | None, model: str | None, covera
             Path(junit).write_bytes(write_junit(tested))
         if coverage:
             _print_coverage([suite for _, suite in suites])
-        failed = sum(len(one.failures) for one in tested)
-        echo(f"{sum(len(one.names) for one in tested) - failed} passed, {failed} failed")
+        failed = sum(len(results.failures) for results in tested)
+        echo(f"{sum(len(results.names) for results in tested) - failed} passed, {failed} failed")
         if failed:
             sys.exit(TESTS_FAILED)
 
@@ -118,8 +118,8 @@ def read_test_file(file: str, model: str | None = None, root: Path | None = None
             from magistrate.cli.importing.foreign_models import read_foreign_suite
 
             return read_foreign_suite(product, file, value, now, root)
-        given = None if model is None else GivenModel(model, _read_text(Path(model), model))
-        return read_suite(value, lambda name: _read_text(find_named_file(path, name, root), name), now, given)
+        given_model = None if model is None else GivenModel(model, _read_text(Path(model), model))
+        return read_suite(value, lambda name: _read_text(find_named_file(path, name, root), name), now, given_model)
     except InvalidRequest as fault:
         raise CommandFailed(f"{file}: {fault.message}") from fault
 
@@ -147,8 +147,8 @@ def find_product(value: object) -> "Product | None":
     if {"schema", "schemaFile"} & value.keys():
         return "spicedb"
     tests = value.get("tests")
-    one = tests[0] if isinstance(tests, list) and tests and isinstance(tests[0], Mapping) else {}
-    uses_lists = isinstance(one.get("check"), list) or any(name in one for name in _OPENFGA_MEMBERS)
+    first = tests[0] if isinstance(tests, list) and tests and isinstance(tests[0], Mapping) else {}
+    uses_lists = isinstance(first.get("check"), list) or any(name in first for name in _OPENFGA_MEMBERS)
     names_data = bool({"tuples", "tuple_file", "tuple_files"} & value.keys())
     names_model = _OPENFGA_MODEL.match(str(value.get("model"))) or str(value.get("model_file")).endswith(_OPENFGA_FILES)
     return "openfga" if uses_lists or names_data or names_model else None

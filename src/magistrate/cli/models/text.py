@@ -82,19 +82,19 @@ def lint(files: Sequence[str], strict: bool, as_json: bool) -> None:
     from magistrate.engine.text.faults import describe_fault
 
     with report_failures():
-        found: list[tuple[str, ModelFault]] = []
+        faults_of_files: list[tuple[str, ModelFault]] = []
         for file in files:
             text = read_file(file)
             faults = report_model(file, text).list_faults()
-            found += [(file, fault) for fault in faults]
+            faults_of_files += [(file, fault) for fault in faults]
             if not as_json:
                 for fault in faults:
                     echo(describe_fault(text, fault, file))
-        errors = [_render_fault(file, fault) for file, fault in found if fault.is_error]
-        warnings = [_render_fault(file, fault) for file, fault in found if not fault.is_error]
+        errors = [_render_fault(file, fault) for file, fault in faults_of_files if fault.is_error]
+        warnings = [_render_fault(file, fault) for file, fault in faults_of_files if not fault.is_error]
         if as_json:
             print_json({"valid": not errors, "errors": errors, "warnings": warnings})
-        elif found:
+        elif faults_of_files:
             echo(f"{_count(errors, 'error')}, {_count(warnings, 'warning')}", err=True)
         if errors or (strict and warnings):
             sys.exit(LINT_FAILED)
@@ -165,10 +165,10 @@ def _convert_foreign(origin: str, file: str, leaves_out: bool, root: Path | None
     if file == "-":
         raise CommandFailed("give a model of another product as a FILE, not on standard input")
     faults = Faults()
-    given = convert_files(choose_reader("openfga" if origin == "openfga" else "spicedb", [file], root), faults)
+    source = convert_files(choose_reader("openfga" if origin == "openfga" else "spicedb", [file], root), faults)
     demand_expressible(faults.total, leaves_out)
-    print_renamings(given.converted, to_errors=True)
-    return given.converted.document
+    print_renamings(source.converted, to_errors=True)
+    return source.converted.document
 
 
 @model.command(short_help="Show the model of the service as text.")
@@ -176,11 +176,11 @@ def _convert_foreign(origin: str, file: str, leaves_out: bool, root: Path | None
 @calls_service
 def show(client: "Client", as_json: bool, as_of: str | None) -> None:
     """Show all object types and policies of the service, as text; with --json in the form of the API."""
-    found = client.get_model(read_as_of(as_of))
+    stored = client.get_model(read_as_of(as_of))
     if as_json:
-        print_json(found)
+        print_json(stored)
     else:
-        _print_text(render_stored_model(found))
+        _print_text(render_stored_model(stored))
 
 
 def _print_text(text: str) -> None:

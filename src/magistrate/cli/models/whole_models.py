@@ -24,7 +24,7 @@ def write_into_model(
     the model was changed since it was read."""
     model, token = client.read_model()
     name = NAMES[kind]
-    merged = {one[name]: one for one in [*model[kind], *definitions]}
+    merged = {definition[name]: definition for definition in [*model[kind], *definitions]}
     whole = {**model, kind: [*merged.values()]}
     # No fault is one of the other kind, which the service has accepted before.
     with elements_named([*merged]):

@@ -17,8 +17,8 @@ _named = click.argument("named", metavar="TYPE:ID", shell_complete=complete_obje
 
 COLUMNS: Columns = {
     "OBJECT": render_object,
-    "META": lambda found: compact_json(found.get("meta")),
-    "CREATED": lambda found: found["createdAt"],
+    "META": lambda definition: compact_json(definition.get("meta")),
+    "CREATED": lambda definition: definition["createdAt"],
 }
 
 
@@ -102,12 +102,12 @@ def list_objects(
     """List objects by id."""
     strict = "true" if is_strict else "false"
     filters = {"objectType": of_type, "q": query, "strict": strict, "asOf": read_as_of(as_of)}
-    given = {parameter: text for parameter, text in filters.items() if text is not None}
-    print_list(client.objects(given, page_size(limit)), limit, as_json, COLUMNS)
+    parameters = {parameter: text for parameter, text in filters.items() if text is not None}
+    print_list(client.objects(parameters, page_size(limit)), limit, as_json, COLUMNS)
 
 
-def _show(found: dict[str, Any], as_json: bool) -> None:
+def _show(shown_object: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        print_json(found)
+        print_json(shown_object)
     else:
-        print_table([list(COLUMNS), [show(found) for show in COLUMNS.values()]])
+        print_table([list(COLUMNS), [show(shown_object) for show in COLUMNS.values()]])

@@ -31,15 +31,15 @@ def read_where(texts: Iterable[str]) -> dict[str, str]:
     follows it, and not within double quotes, because an id may have commas.
 
     Raises InvalidRequest for other texts, unknown members, and members that are given twice."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for text in texts:
         for member, value in _read_content(text):
             if member not in MEMBERS:
                 raise InvalidRequest(f"--where {text!r} names {member}; the members are {', '.join(MEMBERS)}")
-            if member in found:
+            if member in values:
                 raise InvalidRequest(f"--where gives {member} twice")
-            found[member] = unquote_id(value)
-    return found
+            values[member] = unquote_id(value)
+    return values
 
 
 def _read_content(text: str) -> Sequence[tuple[str, str]]:
@@ -121,7 +121,7 @@ def create(
     if as_json:
         print_json(created)
     else:
-        print_table([[word, render_warrant(one)] for word, one in zip(outcomes, created, strict=True)])
+        print_table([[word, render_warrant(warrant)] for word, warrant in zip(outcomes, created, strict=True)])
 
 
 @warrants.command(short_help="Delete warrants: those named, all or none, or those that match a filter.")
@@ -241,10 +241,10 @@ def list_warrants(
 ) -> None:
     """List the warrants that match all filters, in the order of creation. An id also finds warrants with *."""
     filters["asOf"] = read_as_of(as_of)
-    given = {parameter: text for parameter, text in filters.items() if text is not None}
+    parameters = {parameter: text for parameter, text in filters.items() if text is not None}
     if is_expired:
-        given["expired"] = "true"
+        parameters["expired"] = "true"
     if is_stranded:
-        given["stranded"] = "true"
-    given["strict"] = "true" if is_strict else "false"
-    print_list(client.warrants(given, page_size(limit)), limit, as_json, COLUMNS, optional=("STARTS", "EXPIRES"))
+        parameters["stranded"] = "true"
+    parameters["strict"] = "true" if is_strict else "false"
+    print_list(client.warrants(parameters, page_size(limit)), limit, as_json, COLUMNS, optional=("STARTS", "EXPIRES"))

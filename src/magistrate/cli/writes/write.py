@@ -30,7 +30,8 @@ def read_write(text: str) -> Json:
             value[name] = _read_lists(value[name], name)
     if isinstance(value.get("preconditions"), list):
         value["preconditions"] = [
-            _read_precondition(one, f"preconditions[{index}]") for index, one in enumerate(value["preconditions"])
+            _read_precondition(precondition, f"preconditions[{index}]")
+            for index, precondition in enumerate(value["preconditions"])
         ]
     return value
 
@@ -44,7 +45,9 @@ def read_proposal(text: str, created: Sequence[str], deleted: Sequence[str]) -> 
     for name, further in (("delete", deleted), ("create", created)):
         if isinstance(value.get(name, []), list):
             warrants = [*value.get(name, []), *further]
-            value[name] = [_read_text(one, _read_warrant, f"{name}[{index}]") for index, one in enumerate(warrants)]
+            value[name] = [
+                _read_text(warrant, _read_warrant, f"{name}[{index}]") for index, warrant in enumerate(warrants)
+            ]
     return value
 
 
@@ -52,18 +55,18 @@ def _read_lists(lists: Json, name: str) -> Json:
     """Returns the members of `delete` or `create`, with every text in an array read."""
     readers: dict[str, Callable[[str], Any]] = {"warrants": _read_warrant, "objects": read_ref}
     return {
-        member: [_read_text(one, readers[member], f"{name}.{member}[{index}]") for index, one in enumerate(value)]
+        member: [_read_text(row, readers[member], f"{name}.{member}[{index}]") for index, row in enumerate(value)]
         if member in readers and isinstance(value, list)
         else value
         for member, value in lists.items()
     }
 
 
-def _read_precondition(one: Any, place: str) -> Any:
-    if not isinstance(one, dict):
-        return one
-    named = {member: one[member] for member in ("exists", "absent") if member in one}
-    return one | {
+def _read_precondition(precondition: Any, place: str) -> Any:
+    if not isinstance(precondition, dict):
+        return precondition
+    named = {member: precondition[member] for member in ("exists", "absent") if member in precondition}
+    return precondition | {
         member: _read_text(value, _read_warrant_or_ref, f"{place}.{member}") for member, value in named.items()
     }
 

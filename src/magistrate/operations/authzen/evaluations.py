@@ -32,9 +32,9 @@ class ModelState(NamedTuple):
 async def read_state(ctx: Context, at: Revision | None, freshness: Freshness) -> ModelState:
     """Returns the state at a revision, or at the newest. Raises RevisionUnavailable, and InvalidParameter if the token
     is from the future."""
-    found = await ctx.store.read_warrants((), at, 1)
-    freshness.demand(found.newest)
-    return ModelState(found.revision, await ctx.models.at(found.revision, found.model_revision))
+    newest = await ctx.store.read_warrants((), at, 1)
+    freshness.demand(newest.newest)
+    return ModelState(newest.revision, await ctx.models.at(newest.revision, newest.model_revision))
 
 
 class PendingEvaluations:
@@ -143,9 +143,9 @@ async def describe_undefined(
     pairs = list(zip(checks, decisions, strict=False))
     if not may_have_undefined(ctx, checks, decisions):
         return [None] * len(pairs)
-    found = await ctx.store.read_warrants((), at, 1)
-    model = await ctx.models.at(found.revision, found.model_revision)
-    return [None if one.is_authorized else _find_undefined(model, check, visible) for check, one in pairs]
+    newest = await ctx.store.read_warrants((), at, 1)
+    model = await ctx.models.at(newest.revision, newest.model_revision)
+    return [None if decision.is_authorized else _find_undefined(model, check, visible) for check, decision in pairs]
 
 
 def _is_defined(model: Model, of_type: TypeName, relation: RelationName) -> bool:

@@ -73,11 +73,11 @@ async def add_meta(ctx: Context, checks: Sequence[Check], at: Revision) -> list[
 
     Raises InvalidParameter if there is too much meta."""
     keys = [(get_subject(check), check.object, id(check.context)) for check in checks]
-    known = await read_properties(ctx, [ref for *refs, _ in dict.fromkeys(keys) for ref in refs], at)
+    properties = await read_properties(ctx, [ref for *refs, _ in dict.fromkeys(keys) for ref in refs], at)
     contexts: dict[tuple[ObjectRef, ObjectRef, int], Mapping[str, Any]] = {}
     for key, check in zip(keys, checks, strict=True):
         if key not in contexts:
-            contexts[key] = build_context(check, known)
+            contexts[key] = build_context(check, properties)
     return [replace(check, context=contexts[key]) for key, check in zip(keys, checks, strict=True)]
 
 
@@ -85,14 +85,14 @@ def get_subject(check: Check) -> ObjectRef:
     return ObjectRef(check.subject.type, check.subject.id)
 
 
-def build_context(check: Check, known: Properties) -> Mapping[str, Any]:
+def build_context(check: Check, properties: Properties) -> Mapping[str, Any]:
     """Returns the variables of a check with these properties below those that the request had."""
-    given = dict(check.context.items())
+    variables = dict(check.context.items())
     return {
-        **given,
-        SUBJECT: {**known.get(get_subject(check), {}), **given.get(SUBJECT, {})},
-        RESOURCE: {**known.get(check.object, {}), **given.get(RESOURCE, {})},
-        ACTION: given.get(ACTION, NO_PROPERTIES),
+        **variables,
+        SUBJECT: {**properties.get(get_subject(check), {}), **variables.get(SUBJECT, {})},
+        RESOURCE: {**properties.get(check.object, {}), **variables.get(RESOURCE, {})},
+        ACTION: variables.get(ACTION, NO_PROPERTIES),
     }
 
 
@@ -100,18 +100,18 @@ async def read_properties(ctx: Context, refs: Iterable[ObjectRef], at: Revision)
     """Returns the stored meta of these objects at this revision. Raises InvalidParameter if it is too much, where that
     of an object counts as often as the object occurs: so often it will be in contexts."""
     uses = Counter(refs)
-    distinct, known, left, decoded = list(uses), dict[ObjectRef, Mapping[str, Any]](), MOST_META_CHARACTERS, 0
+    distinct, properties, remaining, decoded = list(uses), dict[ObjectRef, Mapping[str, Any]](), MOST_META_CHARACTERS, 0
     for start in range(0, len(distinct), META_AT_ONCE):
-        for one in (await ctx.store.find_objects(distinct[start : start + META_AT_ONCE], at)).value:
-            if one.meta is None:
+        for stored in (await ctx.store.find_objects(distinct[start : start + META_AT_ONCE], at)).value:
+            if stored.meta is None:
                 continue
-            ref = ObjectRef(one.type, one.id)
-            left -= len(one.meta) * uses[ref]
-            if left < 0:
+            ref = ObjectRef(stored.type, stored.id)
+            remaining -= len(stored.meta) * uses[ref]
+            if remaining < 0:
                 raise InvalidParameter("evaluations", TOO_MUCH_META)
-            known[ref] = msgspec.json.decode(one.meta)
-            decoded += len(one.meta)
+            properties[ref] = msgspec.json.decode(stored.meta)
+            decoded += len(stored.meta)
             if decoded >= DECODED_AT_ONCE:
                 decoded = 0
                 await checkpoint()
-    return known
+    return properties

@@ -51,8 +51,8 @@ class EntitySearch:
 
     def as_check(self, id: ObjectId) -> Check:
         """Returns the check of one candidate."""
-        found = ObjectRef(self.wanted, id)
-        object, subject = (self.known, found) if self.wants_subjects else (found, self.known)
+        candidate = ObjectRef(self.wanted, id)
+        object, subject = (self.known, candidate) if self.wants_subjects else (candidate, self.known)
         return Check(object, self.relation, Subject(subject.type, subject.id), self.context)
 
 
@@ -63,10 +63,10 @@ async def list_page(
 
     Raises BudgetExceeded, and what `read_page` raises."""
     read = partial(_read_slice, ctx, search)
-    found = await read_page(kind, wanted, freshness, ctx.store, read)
-    page = found.value
+    listed = await read_page(kind, wanted, freshness, ctx.store, read)
+    page = listed.value
     ids = [row.id for row in page.rows if row.id != WILDCARD]
-    return Snapshot(found.revision, Page(ids, page.prev_cursor, page.next_cursor))
+    return Snapshot(listed.revision, Page(ids, page.prev_cursor, page.next_cursor))
 
 
 async def _read_slice(
@@ -74,13 +74,13 @@ async def _read_slice(
 ) -> Snapshot[PageSlice[QueryRow]]:
     request = QueryRequest(search.as_query(), search.context, reads=search.reads)
     try:
-        found = await read_slice(ctx, request, wanted, at)
+        rows = await read_slice(ctx, request, wanted, at)
     except NotFound:
         newest = await read_state(ctx, at, NO_DEMAND)
         return Snapshot(newest.revision, PageSlice((), precedes=False, follows=False))
     if not search.reads:
-        return found
-    return await _check_slice(ctx, search, wanted, await read_state(ctx, found.revision, NO_DEMAND))
+        return rows
+    return await _check_slice(ctx, search, wanted, await read_state(ctx, rows.revision, NO_DEMAND))
 
 
 async def _check_slice(
@@ -89,11 +89,11 @@ async def _check_slice(
     """Checks the stored objects of the type behind the boundary, until the slice is full."""
     allowed: list[ObjectId] = []
     after = None if wanted.boundary is None else ObjectId(str(wanted.boundary[1]))
-    left = ctx.max_query_work
+    remaining = ctx.max_query_work
     while len(allowed) <= wanted.limit:
         name = None if after is None else (search.wanted, after)
         names = (await ctx.store.list_names(search.wanted, name, CHECKED_AT_ONCE, state.revision)).value
-        some, left = await _check_candidates(ctx, search, [id for _, id in names], state, left)
+        some, remaining = await _check_candidates(ctx, search, [id for _, id in names], state, remaining)
         allowed += some
         if len(names) < CHECKED_AT_ONCE:
             break
@@ -107,19 +107,19 @@ async def _check_slice(
 
 
 async def _check_candidates(
-    ctx: Context, search: EntitySearch, ids: Sequence[ObjectId], state: ModelState, left: int
+    ctx: Context, search: EntitySearch, ids: Sequence[ObjectId], state: ModelState, remaining: int
 ) -> tuple[list[ObjectId], int]:
     """Returns those of the candidates that are allowed, and the work that is left."""
     if not ids:
-        return [], left
+        return [], remaining
     candidates = [search.as_check(id) for id in ids]
     refs = [ref for check in candidates for ref in (get_subject(check), check.object)]
-    known = await read_properties(ctx, refs, state.revision)
-    checks = [replace(check, context=build_context(check, known)) for check in candidates]
-    run = CheckRun(state.model, CheckBatch(checks, ALL_NEEDED, ctx.now(), left, visible_types=NO_TYPES))
+    properties = await read_properties(ctx, refs, state.revision)
+    checks = [replace(check, context=build_context(check, properties)) for check in candidates]
+    run = CheckRun(state.model, CheckBatch(checks, ALL_NEEDED, ctx.now(), remaining, visible_types=NO_TYPES))
     decisions = await complete_run(ctx.store, run, state.revision)
     assert decisions is not None
-    return [id for id, one in zip(ids, decisions, strict=True) if one.is_authorized], run.work.left
+    return [id for id, decision in zip(ids, decisions, strict=True) if decision.is_authorized], run.work.left
 
 
 def _build_rows(search: EntitySearch, ids: Sequence[ObjectId]) -> Iterator[QueryRow]:

@@ -79,14 +79,14 @@ class StateGraph:
         """Decides the checks at these places as far as possible, and returns the places of those that miss
         something."""
         missing: list[int] = []
-        left = list(reversed(waiting))
-        while left:
-            decision = Undecided.PAUSED if self._work.needs_checkpoint else walk.decide(checks[left[-1]])
+        open_places = list(reversed(waiting))
+        while open_places:
+            decision = Undecided.PAUSED if self._work.needs_checkpoint else walk.decide(checks[open_places[-1]])
             if decision is Undecided.PAUSED:
                 await take_checkpoint(self._work)
                 self._work.pass_checkpoint()
                 continue
-            place = left.pop()
+            place = open_places.pop()
             if not isinstance(decision, Undecided):
                 values[place] = TRUE if decision.is_authorized else FALSE
             elif decision is Undecided.MISSING:
@@ -96,8 +96,8 @@ class StateGraph:
     async def _fetch(self, graph: Graph, missing: MissingEntries) -> None:
         """Reads what is missing and caches it. Raises BudgetExceeded."""
         fetch = Fetch(graph, missing)
-        while (wanted := fetch.reads()) is not None:
-            reads, most = wanted
+        while (batch := fetch.reads()) is not None:
+            reads, most = batch
             warrants = (await self._state.reader.read_warrants(reads, self._state.at, most)).warrants
             fetch.take(warrants)
             while not fetch.keep(WORK_BETWEEN_LOOKS):
@@ -135,30 +135,32 @@ class StateSearch:
         """Returns the values of these checks."""
         if len(checks) < FEW_CHECKS:
             return await self.run(decide_checks(self.evaluation, checks)) if checks else ()
-        known = await self._graph.decide(checks)
-        rest = [check for check, value in zip(checks, known, strict=True) if value is None]
+        decisions = await self._graph.decide(checks)
+        rest = [check for check, value in zip(checks, decisions, strict=True) if value is None]
         values = iter(await self.run(decide_checks(self.evaluation, rest)) if rest else ())
-        return [next(values) if value is None else value for value in known]
+        return [next(values) if value is None else value for value in decisions]
 
     async def find_sets(self, roots: Sequence[Root]) -> Mapping[Root, SubjectSets | None]:
         """Returns the subjects of each of these relations on objects; None where it rests on its own negation, or one
         of many others does."""
-        found = await self._find_together(roots)
-        if 1 < len(roots) <= MOST_ALONE and None in found.values():
+        sets_by_root = await self._find_together(roots)
+        if 1 < len(roots) <= MOST_ALONE and None in sets_by_root.values():
             alone = [await self._find_together([root]) for root in roots]
-            found = {root: sets for one in alone for root, sets in one.items()}
-        return found
+            sets_by_root = {root: sets for sets_of_root in alone for root, sets in sets_of_root.items()}
+        return sets_by_root
 
     async def _find_together(self, roots: Sequence[Root]) -> Mapping[Root, SubjectSets | None]:
         if not roots:
             return {}
         conditions = self.build_conditions()
-        found = await self._search(roots, conditions)
+        sets_by_root = await self._search(roots, conditions)
         if not conditions.depends_on_context:
-            return found
+            return sets_by_root
         alone = await self._search(roots, PolicyEvaluator({}, self.state.now, self.work))
-        both = ((root, sets, alone[root]) for root, sets in found.items())
-        return {root: combine_sets(one, other) if one and other else None for root, one, other in both}
+        both = ((root, sets, alone[root]) for root, sets in sets_by_root.items())
+        return {
+            root: combine_sets(united, separate) if united and separate else None for root, united, separate in both
+        }
 
     async def _search(self, roots: Sequence[Root], conditions: PolicyEvaluator) -> Mapping[Root, SubjectSets | None]:
         subjects = SubjectSearch(self.state.model, self.types, True, conditions, self.work)
@@ -196,7 +198,7 @@ class AffectedSearch:
     async def find(self) -> Affected:
         relevant, origins = await self.before.run(self._prepare())
         concerned = await self._find_concerned(origins)
-        kept = [number for number, one in enumerate(concerned) if one is None or one]
+        kept = [number for number, subjects in enumerate(concerned) if subjects is None or subjects]
         affected = Affected([origins[number] for number in kept], [concerned[number] for number in kept])
         expansion = ReverseExpansion(self._influences, relevant, self._work)
         search = Run(self._work, affected.find_nodes(expansion))
@@ -243,11 +245,11 @@ class AffectedSearch:
         before, after = await self.before.find_sets(roots), await self.after.find_sets(roots)
         members: dict[ObjectRelation, Concerned] = {}
         for node, root in zip(nodes, roots, strict=True):
-            sets = [one for one in (before[root], after[root]) if one is not None]
-            if len(sets) < 2 or any(one.may_concern_any() for one in sets):
+            sets = [subject_sets for subject_sets in (before[root], after[root]) if subject_sets is not None]
+            if len(sets) < 2 or any(subject_sets.may_concern_any() for subject_sets in sets):
                 members[node] = None
             else:
-                members[node] = frozenset(subject for one in sets for subject in one.list_concerned())
+                members[node] = frozenset(subject for subject_sets in sets for subject in subject_sets.list_concerned())
                 self._work.spend(len(members[node] or ()) // 10)
         return members
 
@@ -283,7 +285,10 @@ class AffectedSearch:
                 subjects: Concerned = None if only is None else frozenset([only])
             else:
                 concerned = frozenset(sets.list_concerned())
-                subjects = frozenset(one for one in concerned if one != unnamed and only in (None, one)) - self._besides
+                subjects = (
+                    frozenset(subject for subject in concerned if subject != unnamed and only in (None, subject))
+                    - self._besides
+                )
                 self._add_itself(affected, objects if unnamed in concerned else (), relation)
             for ref in objects if subjects is None or subjects else ():
                 self._work.spend(1)
@@ -309,9 +314,9 @@ class AffectedSearch:
             for name, relation in targets:
                 affected.add(ObjectRelation(name, WILDCARD, relation), subjects)
             return
-        for one in findings.relation_results:
-            assert one.type is not None
-            ids = [id for id, value in one.result_set.exceptions.items() if value and id != UNNAMED]
+        for result in findings.relation_results:
+            assert result.type is not None
+            ids = [id for id, value in result.result_set.exceptions.items() if value and id != UNNAMED]
             self._work.spend(len(ids))
-            for id in [*ids, *([WILDCARD] if one.result_set.default else [])]:
-                affected.add(ObjectRelation(one.type, id, one.relation), subjects)
+            for id in [*ids, *([WILDCARD] if result.result_set.default else [])]:
+                affected.add(ObjectRelation(result.type, id, result.relation), subjects)

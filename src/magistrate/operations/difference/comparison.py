@@ -68,23 +68,23 @@ class BitmapComparer:
         """Returns what was gained and lost, in no particular order, and those of the relations on objects that have to
         be compared without bitmaps."""
         changes: list[AccessChange] = []
-        left: list[ObjectRelation] = []
+        undecided: list[ObjectRelation] = []
         place = 0
         while len(nodes) >= FEW_NODES and place < len(nodes) and self._misses < MOST_MISSES:
             together = nodes[place : place + self._most_together]
-            found = await self._find_both(together)
-            if found is None and self._most_together > 1:
+            sets_by_node = await self._find_both(together)
+            if sets_by_node is None and self._most_together > 1:
                 self._most_together = max(self._most_together // 4, 1)
                 continue
             place += len(together)
-            both = found or {}
+            both = sets_by_node or {}
             if both:
                 self._misses, self._most_together = 0, min(2 * self._most_together, MOST_TOGETHER)
             else:
                 self._misses += 1
-            left += (node for node in together if node not in both)
+            undecided += (node for node in together if node not in both)
             changes += await self._after.run(self._compare_each(both))
-        return changes, [*left, *nodes[place:]]
+        return changes, [*undecided, *nodes[place:]]
 
     async def _find_both(
         self, nodes: Sequence[ObjectRelation]
@@ -97,17 +97,17 @@ class BitmapComparer:
         after = await self._find(self._after, self._adjacency_after, roots, self._existence.deleted)
         if after is None:
             return None
-        each = zip(nodes, roots, strict=True)
-        return {node: (before[root], after[root]) for node, root in each if root in before and root in after}
+        pairs = zip(nodes, roots, strict=True)
+        return {node: (before[root], after[root]) for node, root in pairs if root in before and root in after}
 
     async def _find(
         self, search: StateSearch, adjacency: StateAdjacency, roots: Collection[Root], absent: Collection[ObjectRef]
     ) -> Mapping[Root, SubjectBitmaps] | None:
         existing = [root for root in roots if root[0] not in absent and search.defines(root[0].type, root[1])]
         steps = adjacency.find_subjects(search.types, search.build_conditions(), self._work, existing)
-        found = await search.run(steps)
+        findings = await search.run(steps)
         undefined = dict.fromkeys({*roots}.difference(existing), _NO_BITMAPS)
-        return None if found.has_given_up else {**undefined, **found.subjects}
+        return None if findings.has_given_up else {**undefined, **findings.subjects}
 
     def _compare_each(
         self, both: Mapping[ObjectRelation, tuple[SubjectBitmaps, SubjectBitmaps]]
@@ -198,8 +198,8 @@ class Comparer:
         return [next(values) if search.defines(node.type, node.relation) else FALSE for node, _ in pairs]
 
     async def _compare_many(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
-        changes, left = await self._bitmaps.compare(nodes)
-        return [*changes, *await self._compare_evaluated(left)]
+        changes, undecided = await self._bitmaps.compare(nodes)
+        return [*changes, *await self._compare_evaluated(undecided)]
 
     async def _compare_evaluated(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
         """Compares all subjects of these relations on objects by evaluating both states."""
@@ -217,8 +217,8 @@ class Comparer:
 
     async def _find_sets(self, search: StateSearch, roots: Sequence[Root]) -> Mapping[Root, SubjectSets]:
         """Returns the subjects of those of these relations on objects that are defined."""
-        found = await search.find_sets([root for root in roots if search.defines(root[0].type, root[1])])
-        return {root: sets or await self._check_all(search, root) for root, sets in found.items()}
+        sets_by_root = await search.find_sets([root for root in roots if search.defines(root[0].type, root[1])])
+        return {root: sets or await self._check_all(search, root) for root, sets in sets_by_root.items()}
 
     async def _check_all(self, search: StateSearch, root: Root) -> SubjectSets:
         subjects: Mapping[TypeName, Sequence[ObjectId]] = await self._existing.list_types({None})

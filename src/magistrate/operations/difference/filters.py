@@ -75,7 +75,7 @@ class Narrowing:
         """Returns whether access to a relation, of subjects of this type or of any, can be selected."""
         of_type, relation = target
         if self.patterns is not None and not any(
-            one.covers(of_type, relation, subject_type or one.subject_type or "") for one in self.patterns
+            pattern.covers(of_type, relation, subject_type or pattern.subject_type or "") for pattern in self.patterns
         ):
             return False
         query = self.query
@@ -94,17 +94,20 @@ class Narrowing:
 
     def require_defined(self, models: Sequence[Model]) -> None:
         """Raises InvalidParameter for the first type or relation of the patterns that no model defines."""
-        for one in self.patterns or ():
+        for pattern in self.patterns or ():
             types = {name: object_type for model in models for name, object_type in model.types.items()}
-            if one.type not in types:
-                hint = suggest_name(one.type, types)
-                raise InvalidParameter(OF, f"object type {one.type} is not defined{hint}")
+            if pattern.type not in types:
+                hint = suggest_name(pattern.type, types)
+                raise InvalidParameter(OF, f"object type {pattern.type} is not defined{hint}")
             relations = [
-                relation for model in models if one.type in model.types for relation in model.types[one.type].relations
+                relation
+                for model in models
+                if pattern.type in model.types
+                for relation in model.types[pattern.type].relations
             ]
-            if one.relation is not None and one.relation not in relations:
-                hint = suggest_name(one.relation, relations)
-                raise InvalidParameter(OF, f"relation {one.relation} is not defined on {one.type}{hint}")
+            if pattern.relation is not None and pattern.relation not in relations:
+                hint = suggest_name(pattern.relation, relations)
+                raise InvalidParameter(OF, f"relation {pattern.relation} is not defined on {pattern.type}{hint}")
 
 
 def read_narrowing(of: str | None, subject: str | None, object: str | None, q: str | None) -> Narrowing:
@@ -155,9 +158,9 @@ def _read_ref(text: str, parameter: str) -> ObjectRef:
 
 def list_subject_types(narrowing: Narrowing, models: Iterable[Model]) -> list[TypeName]:
     """Returns the types that subjects can have by the models, as far as they can be selected."""
-    known = {name for model in models for name in model.types}
-    known |= {pattern.subject_type for model in models for pattern in model.patterns}
+    names = {name for model in models for name in model.types}
+    names |= {pattern.subject_type for model in models for pattern in model.patterns}
     patterns = narrowing.patterns
-    if patterns is not None and all(one.subject_type is not None for one in patterns):
-        known &= {one.subject_type for one in patterns if one.subject_type is not None}
-    return sorted(known)
+    if patterns is not None and all(pattern.subject_type is not None for pattern in patterns):
+        names &= {pattern.subject_type for pattern in patterns if pattern.subject_type is not None}
+    return sorted(names)

@@ -74,7 +74,7 @@ async def list_slice(
     async with _find_affected(store, comparison, narrowing, work) as compared:
         changes = await _collect(compared, wanted)
         affected = compared.affected
-    rows = [DifferenceRow(one, _find_cause(affected, comparison, one)) for one in changes[: wanted.limit]]
+    rows = [DifferenceRow(change, _find_cause(affected, comparison, change)) for change in changes[: wanted.limit]]
     has_more, has_boundary = len(changes) > wanted.limit, wanted.boundary is not None and bool(rows)
     if wanted.backwards:
         return PageSlice(tuple(reversed(rows)), precedes=has_more, follows=has_boundary)
@@ -162,7 +162,7 @@ def _beyond(
     ordered = changes if upwards else changes[::-1]
     if boundary is None:
         return ordered
-    return [one for one in ordered if (one[:6] > boundary if upwards else one[:6] < boundary)]
+    return [change for change in ordered if (change[:6] > boundary if upwards else change[:6] < boundary)]
 
 
 async def _iterate_nodes(
@@ -253,12 +253,12 @@ async def refuse_above_budget(narrowing: Narrowing) -> AsyncIterator[None]:
     try:
         yield
     except BudgetExceeded as error:
-        given = {
+        is_missing_by_name = {
             OF: narrowing.patterns is None,
             SUBJECT: narrowing.find_subject() is None,
             OBJECT: narrowing.find_object() is None,
         }
-        names = [name for name, is_missing in given.items() if is_missing]
+        names = [name for name, is_missing in is_missing_by_name.items() if is_missing]
         narrower = f"narrow it with {', '.join(names)} or {Q}" if names else "compare states that differ less"
         message = f"the difference needs to look at more than {error.limit} nodes and warrants; {narrower}"
         raise InvalidParameter(names[0] if names else OF, message) from error

@@ -63,7 +63,10 @@ class Proposal:
 
 def proposal_kind(proposal: Proposal, narrowing: Narrowing) -> ListKind[DifferenceRow]:
     """Returns the list of what a proposal changes."""
-    types = [(one.name, one.render_relations(), one.allowed_types) for one in proposal.object_types]
+    types = [
+        (object_type.name, object_type.render_relations(), object_type.allowed_types)
+        for object_type in proposal.object_types
+    ]
     proposed = (proposal.create, proposal.delete, types, proposal.is_whole_model, proposal.policies)
     narrowed = (narrowing.patterns, narrowing.subject, narrowing.object, repr(narrowing.query))
     return difference_kind(*proposed, *narrowed)
@@ -96,7 +99,9 @@ async def list_proposed_difference(
 
 async def _lay_over(ctx: Context, before: ComparedState, proposal: Proposal, work: Work) -> StateComparison:
     """Returns the comparison of a state with that after the proposal. Raises InvalidParameter, NotFound."""
-    work.spend(len(proposal.create) + len(proposal.delete) + sum(one.size for one in proposal.object_types))
+    work.spend(
+        len(proposal.create) + len(proposal.delete) + sum(object_type.size for object_type in proposal.object_types)
+    )
     types = await _merge_types(ctx, before.model, proposal)
     _require_valid(proposal.create, types, before.now)
     model, policies = before.model, _merge_policies(before.model, proposal)
@@ -126,16 +131,16 @@ async def _merge_types(ctx: Context, model: Model, proposal: Proposal) -> Mappin
     if not proposed and not proposal.is_whole_model:
         return model.types
     kept = {} if proposal.is_whole_model else dict(model.types)
-    types = kept | {one.name: one for one in proposed}
+    types = kept | {object_type.name: object_type for object_type in proposed}
 
     def validate() -> None:
         new_object_types(ctx, proposed)
-        loop = find_negation_loop(types.get, [one.name for one in proposed])
+        loop = find_negation_loop(types.get, [object_type.name for object_type in proposed])
         if loop is not None:
             raise loop_fault(loop)
 
     try:
-        await aside(validate, sum(one.size for one in types.values()) * BYTES_OF_A_RULE)
+        await aside(validate, sum(object_type.size for object_type in types.values()) * BYTES_OF_A_RULE)
     except InvalidParameter as fault:
         raise fault.within(f"{PROPOSAL}.objectTypes.") from None
     return types
@@ -146,15 +151,15 @@ def _merge_policies(model: Model, proposal: Proposal) -> Mapping[PolicyName, Nam
     if proposal.policies is None:
         return model.policies
     kept = {} if proposal.is_whole_model else dict(model.policies)
-    return kept | {one.name: one for one in proposal.policies}
+    return kept | {policy.name: policy for policy in proposal.policies}
 
 
 def _require_valid(new: Sequence[NewWarrant], types: Mapping[TypeName, ObjectType], now: int) -> None:
     """Raises InvalidParameter for the first warrant that could not be written."""
-    named = {one.object.type for one in new}
+    named = {warrant.object.type for warrant in new}
     defined = {name: types[name] for name in named if name in types}
-    for place, one in enumerate(new):
-        fault = find_warrant_fault(one, defined, now)
+    for place, warrant in enumerate(new):
+        fault = find_warrant_fault(warrant, defined, now)
         if fault is not None:
             raise fault.within(f"{PROPOSAL}.create[{place}].")
 
@@ -165,16 +170,16 @@ async def _find_stored(
     """Returns those of these warrants that are stored, by their key."""
     ids: dict[tuple[object, ...], dict[ObjectId, None]] = {}
     requests: dict[tuple[object, ...], WarrantsByObject] = {}
-    for one in named:
-        names = (one.object.type, one.relation, one.subject)
+    for warrant in named:
+        names = (warrant.object.type, warrant.relation, warrant.subject)
         if names not in requests:
-            requests[names] = WarrantsByObject(one.object.type, (one.relation,), one.subject, False, False)
-        ids.setdefault(names, {})[one.object.id] = None
+            requests[names] = WarrantsByObject(warrant.object.type, (warrant.relation,), warrant.subject, False, False)
+        ids.setdefault(names, {})[warrant.object.id] = None
     if not requests:
         return {}
     reads = [WarrantRead(request, tuple(ids[names])) for names, request in requests.items()]
-    found = await reader.read_warrants(reads, at, MOST_STORED)
-    return {warrant_key(warrant): warrant for warrant in chain.from_iterable(found.warrants)}
+    result = await reader.read_warrants(reads, at, MOST_STORED)
+    return {warrant_key(warrant): warrant for warrant in chain.from_iterable(result.warrants)}
 
 
 @dataclass(slots=True)
@@ -197,21 +202,21 @@ class _PlannedWrites:
 
 def _plan_writes(proposal: Proposal, stored: Mapping[WarrantKey, Warrant], now: int) -> _PlannedWrites:
     """Returns what would be written; the rules are those of Store.put_warrants. Raises NotFound."""
-    plan, left = _PlannedWrites(), dict(stored)
-    for one in proposal.delete:
-        named = build_warrant(one, now, 0)
-        former = left.pop(warrant_key(named), None)
+    plan, remaining = _PlannedWrites(), dict(stored)
+    for warrant in proposal.delete:
+        named = build_warrant(warrant, now, 0)
+        former = remaining.pop(warrant_key(named), None)
         if former is None or _has_expired(former, now):
             raise NotFound("Warrant", named.render())
         plan.delete(former)
-    wanted = {warrant_key(build_warrant(one, now, 0)): one for one in proposal.create}
-    for number, (key, one) in enumerate(wanted.items(), FIRST_NUMBER):
-        new, former = build_warrant(one, now, number), left.get(key)
+    new_by_key = {warrant_key(build_warrant(warrant, now, 0)): warrant for warrant in proposal.create}
+    for number, (key, warrant) in enumerate(new_by_key.items(), FIRST_NUMBER):
+        new, former = build_warrant(warrant, now, number), remaining.get(key)
         if former is None:
             plan.create(new)
             continue
-        is_over = one.lifetime is not None and former.created_at + one.lifetime <= now
-        if not is_over and (former.starts_at, former.expires_at) == (one.starts_at, one.expires_at):
+        is_over = warrant.lifetime is not None and former.created_at + warrant.lifetime <= now
+        if not is_over and (former.starts_at, former.expires_at) == (warrant.starts_at, warrant.expires_at):
             continue
         plan.delete(former)
         is_renewed = is_over or _has_expired(former, now)
@@ -228,6 +233,6 @@ async def _find_new_objects(store: ExistingNames, overlay: Overlay, at: Revision
     named = [ObjectRef(of_type, id) for of_type, ids in overlay.objects.items() for id in ids if id != WILDCARD]
     new = set(named)
     for start in range(0, len(named), REFS_AT_ONCE):
-        found = await store.find_objects(named[start : start + REFS_AT_ONCE], at)
-        new.difference_update(ObjectRef(one.type, one.id) for one in found.value)
+        existing = await store.find_objects(named[start : start + REFS_AT_ONCE], at)
+        new.difference_update(ObjectRef(stored.type, stored.id) for stored in existing.value)
     return new

@@ -64,11 +64,15 @@ class UnitedReader:
             return first
         second = await self._reader.read_warrants(reads, self._second, most)
         both = zip(first.warrants, second.warrants, strict=True)
-        return replace(second, warrants=[_unite(one, other) for one, other in both])
+        return replace(second, warrants=[_unite(earlier, later) for earlier, later in both])
 
 
-def _unite(one: Sequence[Warrant], other: Sequence[Warrant]) -> Sequence[Warrant]:
-    return [*{warrant.number: warrant for warrant in (*one, *other)}.values()] if one and other else one or other
+def _unite(earlier: Sequence[Warrant], later: Sequence[Warrant]) -> Sequence[Warrant]:
+    return (
+        [*{warrant.number: warrant for warrant in (*earlier, *later)}.values()]
+        if earlier and later
+        else earlier or later
+    )
 
 
 NAMES_AT_ONCE = 2_000

@@ -55,11 +55,11 @@ async def find_decision(ctx: Context, id: str, freshness: Freshness) -> Snapshot
     if place is None:
         raise NotFound(_KIND, id, ": the id of a decision is that of an event access_allowed or access_denied")
     stored_at, _, number = place
-    found = await ctx.store.find_decision(number, stored_at)
-    freshness.demand(found.revision)
-    if found.value is None:
+    decision = await ctx.store.find_decision(number, stored_at)
+    freshness.demand(decision.revision)
+    if decision.value is None:
         raise NotFound(_KIND, id, ": it is not kept any more")
-    return Snapshot(found.revision, _read_record(id, found.value))
+    return Snapshot(decision.revision, _read_record(id, decision.value))
 
 
 async def replay_decision(ctx: Context, id: str, freshness: Freshness) -> Snapshot[Replay]:
@@ -78,10 +78,10 @@ async def replay_decision(ctx: Context, id: str, freshness: Freshness) -> Snapsh
             "are kept of either"
         )
     as_of = AsOf(record.revision, record.at, record.bits)
-    found = await explain_check(
+    explanation = await explain_check(
         ctx, recorded.check, freshness, is_strict=False, as_of=as_of, contextual=recorded.contextual
     )
-    return Snapshot(found.revision, Replay(recorded, found.value))
+    return Snapshot(explanation.revision, Replay(recorded, explanation.value))
 
 
 def _read_record(id: str, record: DecisionRecord) -> RecordedDecision:

@@ -103,10 +103,10 @@ def read_resource_filter(parameters: Mapping[str, str], only_objects: bool) -> E
     if names is None:
         return EventFilter((), since, until)
     action = RESOURCE_TYPES.get(parameters.get("type", ""))
-    wanted = parameters.get(KIND) or None
-    kinds = [EventsOfKind("object", action, names)] if wanted in (None, OBJECTS) else []
+    of_kind = parameters.get(KIND) or None
+    kinds = [EventsOfKind("object", action, names)] if of_kind in (None, OBJECTS) else []
     for kind, resource_type in DEFINITIONS.items():
-        is_wanted = wanted in (None, resource_type) and not only_objects
+        is_wanted = of_kind in (None, resource_type) and not only_objects
         if is_wanted and names.get(0, resource_type) == resource_type:
             kinds.append(EventsOfKind(kind, action, {0: names[1]} if 1 in names else {}))
     return EventFilter(kinds, since, until)
@@ -193,13 +193,13 @@ async def follow_events(
     Raises RevisionLost if the store does not hold the write of the position, and EventsNotKept."""
     if following.id is not None:
         await require_stored(ctx.store, following.id)
-    found = await ctx.store.follow_events(following.position, limit, only)
+    batch = await ctx.store.follow_events(following.position, limit, only)
     if following.id is not None:
-        Freshness(AFTER, following.id.revision).demand(found.revision)
-    (revision, *place), *deleted = found.value.position
+        Freshness(AFTER, following.id.revision).demand(batch.revision)
+    (revision, *place), *deleted = batch.value.position
     at = await ctx.store.identify(Revision(revision))
     cursor = write_cursor(ctx.store.identity, [kind.name, AFTER, at, *place, *deleted])
-    return Snapshot(found.revision, Page(found.value.rows, None, cursor))
+    return Snapshot(batch.revision, Page(batch.value.rows, None, cursor))
 
 
 def event_id(identity: Identity, event: Event) -> str:

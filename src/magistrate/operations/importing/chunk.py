@@ -108,24 +108,24 @@ class Chunk:
 
     def batch(self) -> ImportBatch:
         types = [new for _, new in self.types.values()]
-        policies = [(one.name, render_policy_definition(one)) for one in self.policies.values()]
+        policies = [(policy.name, render_policy_definition(policy)) for policy in self.policies.values()]
         return ImportBatch(types, [*self.objects.values()], [*self.warrants.values()], policies)
 
     def judge(self, definitions: Mapping[TypeName, str]) -> None:
         """Raises InvalidRequest for a line that is not valid with these object types, which are all that there will
         be."""
         self._judge_types(definitions)
-        known = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
+        named = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
         numbers = [*self.warrants]
         try:
-            judge_warrants([*self.warrants.values()], lambda place: f"line {numbers[place]}: ", at=None)(known)
+            judge_warrants([*self.warrants.values()], lambda place: f"line {numbers[place]}: ", at=None)(named)
         except InvalidParameter as error:
             raise InvalidRequest(f"{error.parameter}: {error.message}") from None
 
     def name_line(self, error: StrandedWarrants) -> InvalidRequest:
         """Returns the error with the number of the first line whose object type forbids one of the warrants."""
         forbidding = {warrant.partition(":")[0] for warrant in error.warrants}
-        number = next(number for number, (one, _) in self.types.items() if one.name in forbidding)
+        number = next(number for number, (object_type, _) in self.types.items() if object_type.name in forbidding)
         return InvalidRequest(f"line {number}: {error.parameter}: {error.message}")
 
     def _judge_types(self, definitions: Mapping[TypeName, str]) -> None:
@@ -143,8 +143,8 @@ class Chunk:
         """Refuses and removes every line that is not valid with these object types and those of the chunk; returns all
         object types that remain."""
         definitions = self._sift_types(definitions, refuse)
-        known = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
-        defined = {name: read_definition(definition) for name, definition in known.items()}
+        named = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
+        defined = {name: read_definition(definition) for name, definition in named.items()}
         for number, warrant in [*self.warrants.items()]:
             error = warrant_fault(warrant, defined)
             if error is not None:
@@ -154,11 +154,11 @@ class Chunk:
 
     def _sift_types(self, definitions: Mapping[TypeName, str], refuse: Refuse) -> Mapping[TypeName, str]:
         while True:
-            left = {**definitions, **{new.name: new.definition for _, new in self.types.values()}}
+            remaining = {**definitions, **{new.name: new.definition for _, new in self.types.values()}}
             numbers = {new.name: number for number, (_, new) in self.types.items()}
-            loop = loop_of_types(left, numbers)
+            loop = loop_of_types(remaining, numbers)
             if loop is None:
-                return left
+                return remaining
             number = next(numbers[edge.source.type] for edge in loop if edge.source.type in numbers)
             del self.types[number]
             refuse(Refused(number, self.lines[number], loop_fault(loop)))

@@ -120,7 +120,9 @@ class Comparison:
     @property
     def may_agree(self) -> bool:
         """Returns whether no difference is known: at most, answers of the server are missing."""
-        return self._holds_alike and not any(one.is_answered and one.reason is None for one in self.differences)
+        return self._holds_alike and not any(
+            difference.is_answered and difference.reason is None for difference in self.differences
+        )
 
     @property
     def _holds_alike(self) -> bool:
@@ -182,10 +184,10 @@ async def compare(
     return Comparison(counts, types, len(checks), answered, differing)
 
 
-def _alternate(one: Sequence[NewWarrant], other: Sequence[NewWarrant]) -> list[NewWarrant]:
-    shorter = min(len(one), len(other))
-    pairs = chain.from_iterable(zip(one, other, strict=False))
-    return [*pairs, *one[shorter:], *other[shorter:]]
+def _alternate(first: Sequence[NewWarrant], second: Sequence[NewWarrant]) -> list[NewWarrant]:
+    shorter = min(len(first), len(second))
+    pairs = chain.from_iterable(zip(first, second, strict=False))
+    return [*pairs, *first[shorter:], *second[shorter:]]
 
 
 class _SourceRows:
@@ -311,10 +313,10 @@ class _CheckComparison:
         """Raises the first failure once all have ended: a request that outlives the client leaves its connection
         open."""
         ended = await asyncio.gather(*map(self._both, checks), return_exceptions=True)
-        pairs = [one for one in ended if not isinstance(one, BaseException)]
-        for one in ended:
-            if isinstance(one, BaseException):
-                raise one
+        pairs = [outcome for outcome in ended if not isinstance(outcome, BaseException)]
+        for outcome in ended:
+            if isinstance(outcome, BaseException):
+                raise outcome
         return pairs
 
     async def _is_up(self, decided: Sequence[Check]) -> bool:
@@ -331,12 +333,12 @@ class _CheckComparison:
 
     async def _our_answer(self, sampled: Check) -> _CheckAnswer:
         try:
-            found = await check(self._ctx, [sampled], ALL_NEEDED, NO_DEMAND, with_path=True)
+            decisions = await check(self._ctx, [sampled], ALL_NEEDED, NO_DEMAND, with_path=True)
         except NotFound:
             return _CheckAnswer(NO_TYPE)
         except BudgetExceeded as error:
             return _CheckAnswer(error.message)
-        decision: Decision = found.value[0]
+        decision: Decision = decisions.value[0]
         return _CheckAnswer(AUTHORIZED, decision.path) if decision.is_authorized else _CheckAnswer(DENIED)
 
     async def _difference(self, sampled: Check, source: _CheckAnswer, store: _CheckAnswer, is_up: bool) -> Difference:

@@ -142,8 +142,8 @@ async def _store(ctx: Context, chunk: Chunk, progress: ImportProgress | None) ->
         raise chunk.name_line(error) from None
 
 
-def _sum(one: Imported, other: Imported) -> Imported:
-    return Imported(*map(sum, zip(astuple(one), astuple(other), strict=True)))
+def _sum(first: Imported, second: Imported) -> Imported:
+    return Imported(*map(sum, zip(astuple(first), astuple(second), strict=True)))
 
 
 BYTES_READ_AT_ONCE = 1_048_576
@@ -164,11 +164,11 @@ class LineFile:
 
     def resume(self, progress: ImportProgress) -> None:
         """Continues after what is stored, if the file still begins with it."""
-        digest, left = hashlib.sha256(), progress.size_bytes
-        while left and (piece := self._file.read(min(left, BYTES_READ_AT_ONCE))):
+        digest, remaining = hashlib.sha256(), progress.size_bytes
+        while remaining and (piece := self._file.read(min(remaining, BYTES_READ_AT_ONCE))):
             digest.update(piece)
-            left -= len(piece)
-        if left or digest.hexdigest() != progress.mark:
+            remaining -= len(piece)
+        if remaining or digest.hexdigest() != progress.mark:
             self._file.seek(0)
         else:
             self._digest, self.lines, self.size_bytes = digest, progress.lines, progress.size_bytes

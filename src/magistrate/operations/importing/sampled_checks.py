@@ -53,15 +53,17 @@ def draw_checks(
     ids = _ids_by_type(warrants)
     checks: dict[str, Check] = {}
     for number in range(count if warrants else 0):
-        one, other = warrants[number % len(warrants)], drawn.choice(warrants)
+        warrant, other = warrants[number % len(warrants)], drawn.choice(warrants)
         acquire = (number + number // len(warrants)) % 3  # a different variant each time a warrant comes again
-        subject = other.subject if acquire == 2 else one.subject
-        relation = one.relation if acquire == 0 else drawn.choice(relations.get(one.object.type, [one.relation]))
-        object_id = _concrete(one.object.id, ids.get(one.object.type), drawn)
+        subject = other.subject if acquire == 2 else warrant.subject
+        relation = (
+            warrant.relation if acquire == 0 else drawn.choice(relations.get(warrant.object.type, [warrant.relation]))
+        )
+        object_id = _concrete(warrant.object.id, ids.get(warrant.object.type), drawn)
         subject_id = _concrete(subject.id, ids.get(subject.type), drawn)
-        context = {name: a or b for name, a, b in _EQUALS.findall(one.policy + " " + other.policy)}
+        context = {name: a or b for name, a, b in _EQUALS.findall(warrant.policy + " " + other.policy)}
         checked_subject = Subject(subject.type, subject_id, subject.relation)
-        check = Check(ObjectRef(one.object.type, object_id), relation, checked_subject, context)
+        check = Check(ObjectRef(warrant.object.type, object_id), relation, checked_subject, context)
         checks[repr(check)] = check
     return [*checks.values()]
 
@@ -133,34 +135,34 @@ class LoopSearch:
             return ()
         warrants = await self._read_warrants(node)
         groups = [
-            _Node(each.subject_type, each.subject_id, each.subject_relation)
-            for each in warrants
-            if each.relation == node.relation and each.subject_relation
+            _Node(warrant.subject_type, warrant.subject_id, warrant.subject_relation)
+            for warrant in warrants
+            if warrant.relation == node.relation and warrant.subject_relation
         ]
         return [*groups, *_list_inherited(node, relations[node.relation], warrants)]
 
     async def _read_warrants(self, node: _Node) -> Sequence[Warrant]:
         only = WarrantFilter({"object_type": node.type}, {"object_id": (node.id, WILDCARD)})
-        wanted, warrants = Slice("createdAt", PAGE_ROWS), list[Warrant]()
+        page_slice, warrants = Slice("createdAt", PAGE_ROWS), list[Warrant]()
         while self._warrants_left >= 0:
-            page = (await self._store.list_warrants(wanted, only)).value
+            page = (await self._store.list_warrants(page_slice, only)).value
             warrants += page.rows
             self._warrants_left -= len(page.rows)
             if not page.follows:
                 break
-            wanted = Slice("createdAt", PAGE_ROWS, boundary=(page.rows[-1].created_at, page.rows[-1].number))
+            page_slice = Slice("createdAt", PAGE_ROWS, boundary=(page.rows[-1].created_at, page.rows[-1].number))
         return warrants
 
 
 def _list_inherited(node: _Node, rule: RuleDefinition, warrants: Sequence[Warrant]) -> Iterator[_Node]:
     waiting = [rule]
     while waiting:
-        one = waiting.pop()
-        if one.rules:
-            waiting += filter(None, one.rules)
-        elif one.inherit_if and one.of_type:
-            for each in warrants:
-                if each.relation == one.with_relation and each.subject_type == one.of_type:
-                    yield _Node(each.subject_type, each.subject_id, one.inherit_if)
-        elif one.inherit_if:
-            yield _Node(node.type, node.id, one.inherit_if)
+        branch = waiting.pop()
+        if branch.rules:
+            waiting += filter(None, branch.rules)
+        elif branch.inherit_if and branch.of_type:
+            for warrant in warrants:
+                if warrant.relation == branch.with_relation and warrant.subject_type == branch.of_type:
+                    yield _Node(warrant.subject_type, warrant.subject_id, branch.inherit_if)
+        elif branch.inherit_if:
+            yield _Node(node.type, node.id, branch.inherit_if)

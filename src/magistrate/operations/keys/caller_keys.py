@@ -89,10 +89,10 @@ async def get_key(ctx: Context, id: str, freshness: Freshness) -> Snapshot[Store
     """Returns the key with this id. Raises NotFound."""
     stored = await ctx.store.list_keys()
     freshness.demand(stored.revision)
-    found = next((key for key in stored.keys if key.id == id), None)
-    if found is None:
+    matching_key = next((key for key in stored.keys if key.id == id), None)
+    if matching_key is None:
         raise NotFound("Key", id)
-    return Snapshot(stored.revision, found)
+    return Snapshot(stored.revision, matching_key)
 
 
 async def list_keys(ctx: Context, wanted: Wanted, freshness: Freshness) -> Snapshot[Page[StoredKey]]:

@@ -54,8 +54,8 @@ class Caller(msgspec.Struct, frozen=True):
         if self.object_types is None or self.object_types.issuperset(object_types):
             return
         name = next(name for name in object_types if name not in self.object_types)
-        wanted = "is not limited to them" if name is None else f"uses {name}"
-        raise Forbidden(f"{self.actor} is limited to some object types, and this request {wanted}")
+        reason = "is not limited to them" if name is None else f"uses {name}"
+        raise Forbidden(f"{self.actor} is limited to some object types, and this request {reason}")
 
     def require_as_much(self, scopes: Iterable[str], object_types: Sequence[str] | None) -> None:
         """Raises Forbidden unless the caller may do all that somebody with these scopes and object types may do."""
@@ -67,6 +67,6 @@ class Caller(msgspec.Struct, frozen=True):
 
 def expand_scopes(names: Iterable[str]) -> frozenset[Scope]:
     """Returns the scopes that these names stand for; unknown ones, of a later version, count for nothing."""
-    given = {*names}
-    scopes = frozenset(scope for scope in Scope if scope in given)
+    distinct = {*names}
+    scopes = frozenset(scope for scope in Scope if scope in distinct)
     return ALL_SCOPES if Scope.ADMIN in scopes else scopes

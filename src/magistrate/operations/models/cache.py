@@ -80,12 +80,12 @@ class Models:
         for since, until in self._past:
             if since <= revision <= until:
                 return self._past[since, until].model
-        read, known = (await self._store.read_model(revision)).value, self._known
+        read, newest = (await self._store.read_model(revision)).value, self._known
         assert read.span is not None
         since, until = read.span
-        if known is not None and revision <= known.revision and self._is_known(read):
-            model = known
-            until = min(until, known.revision)  # it has all patterns up to there
+        if newest is not None and revision <= newest.revision and self._is_known(read):
+            model = newest
+            until = min(until, newest.revision)  # it has all patterns up to there
         else:
             model = await self._compile(replace(read, written_at=since))
         texts = (*read.definitions.values(), *read.policies.values())

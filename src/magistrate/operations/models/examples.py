@@ -56,23 +56,25 @@ async def load_example(ctx: Context, example: Example) -> None:
     if example.policies:
         await put_policies(ctx, example.policies, ctx.stamp(ACTOR))
     await create_object_types(ctx, example.types, ctx.stamp(ACTOR), keeps_stranded=True)
-    drafts = [_read_object(ctx, one) for one in example.objects]
+    drafts = [_read_object(ctx, row) for row in example.objects]
     if drafts:
         await create_objects(ctx, drafts, ctx.stamp(ACTOR))
-    warrants = [build_new_warrant(one) for one in example.warrants]
+    warrants = [build_new_warrant(row) for row in example.warrants]
     await create_warrants(ctx, warrants, ctx.stamp(ACTOR), lambda place: f"warrants[{place}].")
 
 
-def _read_object(ctx: Context, one: ExampleObject) -> ObjectDraft:
-    return ObjectDraft(type_name(one.type, "objectType"), object_id(one.id, "objectId"), render_meta(ctx, one.meta))
+def _read_object(ctx: Context, row: ExampleObject) -> ObjectDraft:
+    return ObjectDraft(type_name(row.type, "objectType"), object_id(row.id, "objectId"), render_meta(ctx, row.meta))
 
 
-def build_new_warrant(one: Warrant) -> NewWarrant:
+def build_new_warrant(warrant: Warrant) -> NewWarrant:
     """Returns what creates a warrant of a test file."""
-    userset = RelationName(one.subject_relation) if one.subject_relation else None
-    subject = Subject(one.subject_type, one.subject_id, userset)
-    object = ObjectRef(one.object_type, one.object_id)
-    return NewWarrant(object, one.relation, subject, one.policy, None, one.starts_at, one.expires_at)
+    userset = RelationName(warrant.subject_relation) if warrant.subject_relation else None
+    subject = Subject(warrant.subject_type, warrant.subject_id, userset)
+    object_ref = ObjectRef(warrant.object_type, warrant.object_id)
+    return NewWarrant(
+        object_ref, warrant.relation, subject, warrant.policy, None, warrant.starts_at, warrant.expires_at
+    )
 
 
 WARRANTS_AT_ONCE = 1_000
@@ -84,8 +86,8 @@ async def load_suite(ctx: Context, suite: ModelSuite) -> int:
     they have expired. Raises InvalidParameter for what could not be written over HTTP either."""
     await put_whole_model(ctx, suite.types, suite.policies, ctx.stamp(ACTOR))
     now = ctx.now()
-    current = [one for one in suite.warrants if one.expires_at is None or one.expires_at > now]
-    for chunk in _divide([build_new_warrant(one) for one in current]):
+    current = [warrant for warrant in suite.warrants if warrant.expires_at is None or warrant.expires_at > now]
+    for chunk in _divide([build_new_warrant(warrant) for warrant in current]):
         await create_warrants(ctx, chunk, ctx.stamp(ACTOR), lambda place: f"setup.warrants[{place}].")
     return len(suite.warrants) - len(current)
 

@@ -101,13 +101,13 @@ def find_forbidden(
     before: Mapping[TypeName, str], after: Mapping[TypeName, str], patterns: Iterable[WarrantPattern]
 ) -> Iterator[WarrantPattern]:
     """Yields those of the patterns that the allowed types before include and those after do not."""
-    known = {
+    definitions_by_type = {
         name: (read_definition(before[name]) if name in before else None, read_definition(definition))
         for name, definition in after.items()
         if before.get(name) != definition
     }
     for pattern in patterns:
-        former, new = known.get(pattern.object_type, (None, None))
+        former, new = definitions_by_type.get(pattern.object_type, (None, None))
         subject_type = render_subject_type(pattern.subject_type, pattern.subject_id, pattern.subject_relation)
         is_new = find_allowed(former, pattern.relation, subject_type) is None
         if is_new and find_allowed(new, pattern.relation, subject_type) is not None:
@@ -124,8 +124,8 @@ async def _put_object_types(
 ) -> Snapshot[WrittenTypes]:
     warnings: list[str] = []
     is_looked_up = visible is None and _names_policies(types)
-    known = (await ctx.store.read_model()).value.policies if is_looked_up else {}
-    judge = judge_and_warn(types, known, warnings, visible)
+    policies = (await ctx.store.read_model()).value.policies if is_looked_up else {}
+    judge = judge_and_warn(types, policies, warnings, visible)
     forbidden = None if keeps_stranded else find_forbidden
     new = await render_types(ctx, types)
     written = await ctx.store.put_object_types(new, judge, stamp, **options, forbidden=forbidden)
@@ -153,11 +153,11 @@ def judge_and_warn(
         names = [object_type.name for object_type in types]
         allowed = {object_type.name: object_type.allowed_types for object_type in types}
         known_policies = policies if visible is None else None
-        found = chain(
+        messages = chain(
             find_undefined_names(model, names, known_policies, visible),
             find_undefined_allowed_types(model, allowed, visible),
         )
-        warnings[:] = islice(found, MOST_WARNINGS)
+        warnings[:] = islice(messages, MOST_WARNINGS)
 
     return judge
 
@@ -176,12 +176,12 @@ async def get_object_type(
 ) -> Snapshot[StoredObjectType]:
     """Returns the object type. Raises NotFound, InvalidParameter if the token is from the future, and what
     `find_revision` raises."""
-    found = await ctx.store.get_object_type(name, await find_revision(ctx, as_of, freshness))
+    stored = await ctx.store.get_object_type(name, await find_revision(ctx, as_of, freshness))
     if as_of is None:
-        freshness.demand(found.revision)
-    if found.value is None:
+        freshness.demand(stored.revision)
+    if stored.value is None:
         raise NotFound("ObjectType", name)
-    return Snapshot(found.revision, found.value)
+    return Snapshot(stored.revision, stored.value)
 
 
 async def delete_object_type(ctx: Context, name: TypeName, stamp: Stamp) -> Revision:

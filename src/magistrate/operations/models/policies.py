@@ -35,12 +35,12 @@ async def get_policy(
 ) -> Snapshot[StoredPolicy]:
     """Returns the policy. Raises NotFound, InvalidParameter if the token is from the future, and what `find_revision`
     raises."""
-    found = await ctx.store.get_policy(name, await find_revision(ctx, as_of, freshness))
+    stored = await ctx.store.get_policy(name, await find_revision(ctx, as_of, freshness))
     if as_of is None:
-        freshness.demand(found.revision)
-    if found.value is None:
+        freshness.demand(stored.revision)
+    if stored.value is None:
         raise NotFound("Policy", name)
-    return Snapshot(found.revision, found.value)
+    return Snapshot(stored.revision, stored.value)
 
 
 async def delete_policy(ctx: Context, name: PolicyName, stamp: Stamp) -> Revision:

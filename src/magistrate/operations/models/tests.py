@@ -40,8 +40,8 @@ class StoreInMemory:
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
         existing = {*self._names}
-        found = (StoredObject(ref.type, ref.id, None, 0) for ref in refs if (ref.type, ref.id) in existing)
-        return Snapshot(ONLY_REVISION, tuple(found))
+        objects = (StoredObject(ref.type, ref.id, None, 0) for ref in refs if (ref.type, ref.id) in existing)
+        return Snapshot(ONLY_REVISION, tuple(objects))
 
     async def list_names(
         self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision
@@ -98,14 +98,14 @@ async def complete_outcome(outcome: AssertionOutcome, work: Work) -> AssertionOu
 
 def _prepare_run(read: Callable[[], ModelSuite], work: Work) -> tuple[ModelSuite, SuiteRun]:
     suite = read()
-    warrants = len(suite.warrants) + sum(len(one.added) for one in suite.assertions)
-    for name, given, limit in (
+    warrants = len(suite.warrants) + sum(len(assertion.added) for assertion in suite.assertions)
+    for name, count, limit in (
         ("tests", len(suite.assertions), MAX_ASSERTIONS),
         ("warrants", warrants, MAX_TEST_WARRANTS),
     ):
-        if given > limit:
+        if count > limit:
             raise InvalidRequest(
-                f"the file has {given} {name}, and the service runs {limit} at most; "
+                f"the file has {count} {name}, and the service runs {limit} at most; "
                 "`magistrate model test` runs any number"
             )
     return suite, SuiteRun(suite, lambda: work, MOST_EXPLAINED)

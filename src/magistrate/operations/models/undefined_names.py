@@ -68,7 +68,9 @@ async def describe_missing_type(
     `visible`, or the same error for anything else."""
     if missing.kind != "ObjectType":
         return missing
-    suggested = (one for one in (await ctx.models.get_known()).types if visible is None or one in visible)
+    suggested = (
+        type_name for type_name in (await ctx.models.get_known()).types if visible is None or type_name in visible
+    )
     return InvalidParameter(
         parameter, f"object type {missing.key} is not defined{suggest_name(missing.key, suggested)}"
     )
@@ -101,7 +103,7 @@ def _type_fault(model: Model, name: UsedName, visible: frozenset[str] | None) ->
         return None
     if name.is_subject and any(pattern.subject_type == name.type for pattern in model.patterns):
         return None
-    suggested = (one for one in model.types if visible is None or one in visible)
+    suggested = (type_name for type_name in model.types if visible is None or type_name in visible)
     message = f"object type {name.type} is not defined{suggest_name(name.type, suggested)}"
     allowed = _describe_allowed_types(model, name) if visible is None else ""  # these may name any type
     return InvalidParameter(name.type_parameter, message + allowed)
@@ -109,14 +111,14 @@ def _type_fault(model: Model, name: UsedName, visible: frozenset[str] | None) ->
 
 def _describe_allowed_types(model: Model, name: UsedName) -> str:
     """Returns which subjects the relations in question can be given to, as far as that is limited."""
-    types = (TypeName(one) for one in name.among or model.types if one in model.types)
-    found = (
-        f"{one}#{relation} allows {', '.join(allowed)}"
-        for one in types
+    types = (TypeName(type_name) for type_name in name.among or model.types if type_name in model.types)
+    texts = (
+        f"{type_name}#{relation} allows {', '.join(allowed)}"
+        for type_name in types
         for relation in name.relations
-        if (allowed := model.types[one].find_allowed_types(RelationName(relation)))
+        if (allowed := model.types[type_name].find_allowed_types(RelationName(relation)))
     )
-    return "".join(f"; {text}" for text in islice(found, MOST_DESCRIBED))
+    return "".join(f"; {text}" for text in islice(texts, MOST_DESCRIBED))
 
 
 def _relation_fault(model: Model, name: UsedName) -> InvalidParameter | None:
@@ -128,10 +130,10 @@ def _relation_fault(model: Model, name: UsedName) -> InvalidParameter | None:
     ):
         return None
     names = [name.type] if name.type is not None else list(name.among or model.types)
-    candidates = [model.types[TypeName(one)] for one in names if one in model.types]
-    if any(name.relation in one.relations for one in candidates):
+    candidates = [model.types[TypeName(candidate)] for candidate in names if candidate in model.types]
+    if any(name.relation in candidate.relations for candidate in candidates):
         return None
     where = f"on {' or '.join(names)}" if name.type is not None or name.among else "on any object type"
-    relations = (relation for one in candidates for relation in one.relations)
+    relations = (relation for candidate in candidates for relation in candidate.relations)
     message = f"relation {name.relation} is not defined {where}{suggest_name(name.relation, relations)}"
     return InvalidParameter(name.relation_parameter, message)

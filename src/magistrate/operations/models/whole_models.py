@@ -27,10 +27,10 @@ class WrittenModel(NamedTuple):
 async def read_whole_model(ctx: Context, freshness: Freshness, as_of: AsOf | None = None) -> Snapshot[StoredModel]:
     """Returns all object types and policies at one revision. Raises InvalidParameter if the token is from the future,
     and what `find_revision` raises."""
-    found = await ctx.store.read_model(await find_revision(ctx, as_of, freshness))
+    stored = await ctx.store.read_model(await find_revision(ctx, as_of, freshness))
     if as_of is None:
-        freshness.demand(found.revision)
-    return found
+        freshness.demand(stored.revision)
+    return stored
 
 
 async def put_whole_model(

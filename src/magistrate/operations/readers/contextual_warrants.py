@@ -33,7 +33,7 @@ class ContextualWarrants:
 
     def date(self, now: int) -> "ContextualWarrants":
         """Returns these warrants as if they were created at another time."""
-        return ContextualWarrants([replace(one, created_at=now) for one in self.warrants], now)
+        return ContextualWarrants([replace(warrant, created_at=now) for warrant in self.warrants], now)
 
     def require_defined(self, model: Model) -> None:
         """Raises InvalidParameter for the first warrant that could not be written with this model."""
@@ -42,8 +42,8 @@ class ContextualWarrants:
         defined = {name: model.types[name] for name in named if name in model.types}
         if not any(find_names_fault(pattern, defined) for pattern in patterns):
             return
-        for place, one in enumerate(self.warrants):
-            fault = find_names_fault(one.names, defined)
+        for place, warrant in enumerate(self.warrants):
+            fault = find_names_fault(warrant.names, defined)
             if fault is not None:
                 raise fault.within(f"{CONTEXTUAL_WARRANTS}[{place}].")
 
@@ -55,7 +55,9 @@ class ContextualWarrants:
 
 def build_contextual_warrants(new: Sequence[NewWarrant], now: int) -> ContextualWarrants:
     """Returns the contextual warrants of a request at this time."""
-    return ContextualWarrants([build_warrant(one, now, number) for number, one in enumerate(new, FIRST_NUMBER)], now)
+    return ContextualWarrants(
+        [build_warrant(warrant, now, number) for number, warrant in enumerate(new, FIRST_NUMBER)], now
+    )
 
 
 def digest_warrants(new: Sequence[NewWarrant]) -> str:

@@ -74,12 +74,12 @@ async def get_object(
 ) -> Snapshot[StoredObject]:
     """Returns the object. Raises NotFound, InvalidParameter if the token is from the future, and what `find_revision`
     raises."""
-    found = await ctx.store.get_object(ref, await find_revision(ctx, as_of, freshness))
+    stored = await ctx.store.get_object(ref, await find_revision(ctx, as_of, freshness))
     if as_of is None:
-        freshness.demand(found.revision)
-    if found.value is None:
+        freshness.demand(stored.revision)
+    if stored.value is None:
         raise NotFound(ref.type, ref.id)
-    return Snapshot(found.revision, found.value)
+    return Snapshot(stored.revision, stored.value)
 
 
 async def update_object(ctx: Context, ref: ObjectRef, meta: str | None, stamp: Stamp) -> Snapshot[StoredObject]:

@@ -12,8 +12,8 @@ async def delete_ended(ctx: Context, retention_hours: int) -> int:
     """Deletes every row of objects, object types and warrants that ended longer ago than the retention, in short
     transactions. Returns how many, as Store.collect counts."""
     deleted = 0
-    while found := await ctx.store.collect(ctx.now() - retention_hours * MICROSECONDS_PER_HOUR, ROWS_AT_ONCE):
-        deleted += found
+    while deleted_now := await ctx.store.collect(ctx.now() - retention_hours * MICROSECONDS_PER_HOUR, ROWS_AT_ONCE):
+        deleted += deleted_now
     return deleted
 
 
@@ -22,8 +22,8 @@ async def delete_events(ctx: Context, event_retention_hours: int, retention_hour
     what ended longer ago than `retention_hours`. Returns how many rows."""
     hours = max(event_retention_hours, retention_hours)
     deleted = 0
-    while found := await ctx.store.delete_events(ctx.now() - hours * MICROSECONDS_PER_HOUR, ROWS_AT_ONCE):
-        deleted += found
+    while deleted_now := await ctx.store.delete_events(ctx.now() - hours * MICROSECONDS_PER_HOUR, ROWS_AT_ONCE):
+        deleted += deleted_now
     return deleted
 
 

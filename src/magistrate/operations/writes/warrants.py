@@ -97,16 +97,16 @@ async def create_warrants(
 
 
 async def write(
-    ctx: Context, wanted: AtomicWrite, stamp: Stamp, element: Callable[[int], str]
+    ctx: Context, atomic_write: AtomicWrite, stamp: Stamp, element: Callable[[int], str]
 ) -> Snapshot[WriteCounts]:
     """Deletes and creates warrants and objects, all or nothing, if all preconditions hold.
 
     Raises RevisionLost, PreconditionFailed; NotFound for the first that is to be deleted and does not exist; and
     InvalidParameter for new warrants, as `create_warrants` does."""
-    for one in wanted.preconditions:
-        if isinstance(one.required, RevisionId):
-            await require_stored(ctx.store, one.required)
-    return await ctx.store.write(wanted, judge_warrants(wanted.warrants, element, stamp.at), stamp)
+    for precondition in atomic_write.preconditions:
+        if isinstance(precondition.required, RevisionId):
+            await require_stored(ctx.store, precondition.required)
+    return await ctx.store.write(atomic_write, judge_warrants(atomic_write.warrants, element, stamp.at), stamp)
 
 
 async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
@@ -134,14 +134,14 @@ def read_filter(parameters: Mapping[str, str], now: int, is_expired: bool = Fals
     return WarrantFilter(equal, among, None if is_expired else now, is_expired)
 
 
-def read_exact_filter(given: Mapping[str, str | None]) -> Mapping[str, str]:
+def read_exact_filter(parameters: Mapping[str, str | None]) -> Mapping[str, str]:
     """Returns the columns and values that the members of a filter name. An id matches itself only: `*` matches `*`.
 
     Raises InvalidParameter for a value that no warrant can have, and if no member is given."""
     equal = {
         column: allowed(text, parameter)
         for parameter, (column, allowed) in FILTERS.items()
-        if (text := given[parameter]) is not None
+        if (text := parameters[parameter]) is not None
     }
     if not equal:
         raise InvalidParameter("filter", f"must have at least one of {', '.join(FILTERS)}")
@@ -156,11 +156,11 @@ async def delete_matching(
 
     If it is broken off, some are deleted, and repeating it continues. Warrants that another request deletes at the same
     time are skipped, and others that matched are deleted in their place."""
-    found = await ctx.store.match_warrants(equal, most + 1, ctx.now())
-    matches, has_more = found.value[:most], len(found.value) > most
+    matched = await ctx.store.match_warrants(equal, most + 1, ctx.now())
+    matches, has_more = matched.value[:most], len(matched.value) > most
     if is_dry_run:
-        return Snapshot(found.revision, DeletedMatches(len(matches), has_more))
-    size, began_at, revision, deleted = ChunkSize(), found.revision, found.revision, 0
+        return Snapshot(matched.revision, DeletedMatches(len(matches), has_more))
+    size, began_at, revision, deleted = ChunkSize(), matched.revision, matched.revision, 0
     while matches:
         chunk = matches[: size.rows]
         written = await ctx.store.delete_matches(chunk, stamp())
@@ -169,8 +169,8 @@ async def delete_matching(
         matches = matches[len(chunk) :]
         if written.value.deleted < len(chunk):
             remaining = most - deleted
-            found = await ctx.store.match_warrants(equal, remaining + 1, ctx.now(), up_to=began_at)
-            matches, has_more = found.value[:remaining], len(found.value) > remaining
+            matched = await ctx.store.match_warrants(equal, remaining + 1, ctx.now(), up_to=began_at)
+            matches, has_more = matched.value[:remaining], len(matched.value) > remaining
             if len(matches) > size.rows:
                 # In the same order, the two would find each other's chunks again and again.
                 first = random.randrange(len(matches))
@@ -197,7 +197,7 @@ async def list_stranded(
         newest = await ctx.store.read_warrants((), at, 1)
         model = await ctx.models.at(newest.revision, newest.model_revision)
         object_type = only.equal.get("object_type")
-        patterns = frozenset(one for one in model.stranded if object_type in (None, one.object_type))
+        patterns = frozenset(pattern for pattern in model.stranded if object_type in (None, pattern.object_type))
         if not patterns:
             return Snapshot(newest.revision, PageSlice((), precedes=False, follows=False))
         if len(patterns) > MOST_STRANDED_PATTERNS:
