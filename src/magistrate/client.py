@@ -224,13 +224,13 @@ class Client:
         """Yields the keys in the order of creation; pages are requested as they are needed."""
         return self._list("/v2/keys", {}, page_size)
 
-    def delete_key(self, id: str) -> None:
-        self._send("DELETE", f"/v2/keys/{_segment(id)}")
+    def delete_key(self, key_id: str) -> None:
+        self._send("DELETE", f"/v2/keys/{_segment(key_id)}")
 
-    def rotate_key(self, id: str, grace_seconds: int = 0) -> Json:
+    def rotate_key(self, key_id: str, grace_seconds: int = 0) -> Json:
         """Replaces the secret of a key, and returns the key with the new one. The old one stays valid for
         `grace_seconds`."""
-        return self._object("POST", f"/v2/keys/{_segment(id)}/rotate", {"graceSeconds": grace_seconds})
+        return self._object("POST", f"/v2/keys/{_segment(key_id)}/rotate", {"graceSeconds": grace_seconds})
 
     def check(
         self,
@@ -259,9 +259,9 @@ class Client:
         body = {**check, "context": context, "strict": strict}
         return self._object("POST", "/v2/explain", body | _contextual_member(contextual_warrants) | _as_of(as_of))
 
-    def get_decision(self, id: str) -> Json:
+    def get_decision(self, decision_id: str) -> Json:
         """Returns a recorded decision; `id` is that of its access event."""
-        return self._object("GET", f"/v2/decisions/{_segment(id)}")
+        return self._object("GET", f"/v2/decisions/{_segment(decision_id)}")
 
     def replay_decision(self, id: str) -> Json:
         """Makes a recorded decision again as of its time. Returns the record, whether it `agrees`, and why."""

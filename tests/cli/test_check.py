@@ -212,7 +212,7 @@ def test_what_is_no_check_is_reported_and_is_no_denial(asked: Magistrate, argume
 
 
 def test_a_fault_of_ours_is_no_denial(magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ServiceClient, "check", lambda *_: {})
+    monkeypatch.setattr(ServiceClient, "check", lambda *_, **__: {})
 
     result = magistrate("check", ANN)
 
@@ -221,7 +221,7 @@ def test_a_fault_of_ours_is_no_denial(magistrate: Magistrate, monkeypatch: pytes
 
 
 def test_an_interrupted_check_is_no_denial(magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(ServiceClient, "check", interrupted)
@@ -230,7 +230,7 @@ def test_an_interrupted_check_is_no_denial(magistrate: Magistrate, monkeypatch: 
 
 
 def test_a_file_that_is_missing_is_named(magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def opened(*_: object) -> None:
+    def opened(*_: object, **__: object) -> None:
         raise FileNotFoundError(2, "No such file or directory", "/etc/certificates.pem")
 
     monkeypatch.setattr(ServiceClient, "check", opened)

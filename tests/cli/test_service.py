@@ -142,7 +142,7 @@ def test_a_store_that_is_away_is_reported_with_what_to_do(tmp_path: Path) -> Non
 def test_a_fault_of_the_service_is_reported_with_where_to_look(
     magistrate: Magistrate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*_: object) -> None:
+    def refused(*_: object, **__: object) -> None:
         raise RequestRefused(500, "internal_error", "Internal Server Error", None, "some-id")
 
     monkeypatch.setattr(Client, "check", refused)

@@ -60,10 +60,10 @@ def read_type(text: str) -> str:
 
 def read_ref(text: str) -> "RefJson":
     """Reads an object, such as `document:plan`."""
-    of_type, _, id = text.partition(":")
-    if not of_type or not id:
+    of_type, _, object_id = text.partition(":")
+    if not of_type or not object_id:
         raise InvalidRequest(f"{text!r} is not an object; write it like document:plan")
-    return {"objectType": of_type, "objectId": unquote_id(id)}
+    return {"objectType": of_type, "objectId": unquote_id(object_id)}
 
 
 context_option = click.option(

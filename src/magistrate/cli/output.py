@@ -71,7 +71,7 @@ def print_list(rows: Iterator[Row], limit: int, as_json: bool, columns: Columns,
     """Prints at most `limit` rows, in the format of `print_answer`."""
     shown = list(islice(rows, limit))
     has_more = next(rows, None) is not None
-    print_answer({"results": shown}, as_json, columns, "--limit shows more" if has_more else "", optional)
+    print_answer({"results": shown}, as_json, columns, "--limit shows more" if has_more else "", optional=optional)
 
 
 def print_answer(

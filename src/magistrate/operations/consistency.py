@@ -116,10 +116,10 @@ class Freshness:
 NO_DEMAND = Freshness("", Revision(0))
 
 
-def write_token(identity: Identity, id: RevisionId) -> str:
-    version = b"\x01" if id.bits is None else b"\x02"
-    bits = b"" if id.bits is None else id.bits.to_bytes(4, "big")
-    return _TOKENS.encode(version + bytes.fromhex(identity.store_id) + id.revision.to_bytes(8, "big") + bits)
+def write_token(identity: Identity, revision_id: RevisionId) -> str:
+    version = b"\x01" if revision_id.bits is None else b"\x02"
+    bits = b"" if revision_id.bits is None else revision_id.bits.to_bytes(4, "big")
+    return _TOKENS.encode(version + bytes.fromhex(identity.store_id) + revision_id.revision.to_bytes(8, "big") + bits)
 
 
 def is_token(text: str) -> bool:
@@ -157,15 +157,15 @@ def _decode_token(text: str) -> bytes | None:
     return content if content and len(content) == _LENGTHS.get(content[0]) else None
 
 
-async def require_stored(store: RevisionStore, id: RevisionId) -> None:
+async def require_stored(store: RevisionStore, revision_id: RevisionId) -> None:
     """Raises RevisionLost unless the store holds this write, or will within GRACE_SECONDS. Takes no statement if the
     write is known.
 
     What was read before this is called, at the same revision or later, was read from a store that held the write."""
     store.known.demands += 1
     given_up_at = time.monotonic() + GRACE_SECONDS
-    while not store.known.holds(id):
-        presence = await store.locate(id)
+    while not store.known.holds(revision_id):
+        presence = await store.locate(revision_id)
         if presence is Presence.STORED:
             return
         if presence is Presence.REPLACED or time.monotonic() >= given_up_at:

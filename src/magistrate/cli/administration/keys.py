@@ -70,7 +70,7 @@ def list_keys(client: "Client", as_json: bool, limit: int) -> None:
     """List keys in the order of creation, those that have expired included. The time of the last use may be behind by a
     minute or two."""
     optional = ("OBJECT TYPES", "USED", "EXPIRES", "PREVIOUS UNTIL")
-    print_list(client.api_keys(page_size(limit)), limit, as_json, COLUMNS, optional)
+    print_list(client.api_keys(page_size(limit)), limit, as_json, COLUMNS, optional=optional)
 
 
 @keys.command(short_help="Revoke keys.")

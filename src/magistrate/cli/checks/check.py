@@ -64,7 +64,15 @@ def check(
     typed, variables = [read_check(check_text) for check_text in checks], read_context(context)
     contextual_warrants, point = read_contextual(contextual), read_as_of(as_of)
     with contextual_named(contextual):
-        answered = client.check(typed, op, variables, explain, is_strict, contextual_warrants, point)
+        answered = client.check(
+            typed,
+            op,
+            variables,
+            debug=explain,
+            strict=is_strict,
+            contextual_warrants=contextual_warrants,
+            as_of=point,
+        )
     answers = answered if op == "batch" else [answered]
     if as_json:
         print_json(answered)

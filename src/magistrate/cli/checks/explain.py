@@ -56,7 +56,13 @@ def explain(
     if it is denied, 2 if there is no result."""
     given, point = read_contextual(contextual), read_as_of(as_of)
     with contextual_named(contextual):
-        answer = client.explain(read_check(check), read_context(context), is_strict, contextual_warrants, point)
+        answer = client.explain(
+            read_check(check),
+            read_context(context),
+            strict=is_strict,
+            contextual_warrants=contextual_warrants,
+            as_of=point,
+        )
     if as_json:
         print_json(answer)
     else:
@@ -110,9 +116,9 @@ def replay(client: "Client", as_json: bool, id: str) -> None:
 
     ID is that of an event in `magistrate events access`, which lists decisions if the service runs with --decision-log.
     The exit code is 0 if the decision is the same again, 1 if it is not, 2 if there is no result."""
-    if not id:
+    if not decision_id:
         raise InvalidRequest("the ID is empty; `magistrate events access` shows those of decisions")
-    answer = client.replay_decision(id)
+    answer = client.replay_decision(decision_id)
     if as_json:
         print_json(answer)
     else:

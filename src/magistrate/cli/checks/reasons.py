@@ -257,8 +257,8 @@ def _sentence(node: Node, verb: str = "is") -> str:
     if "rule" in node:
         condition = f" ({describe_policy(node['policy'])})" if "policy" in node else ""
         return printable(f"the rule {node['rule']!r} {'holds' if verb == 'is' else 'does not hold'}{condition}")
-    subject, _, object, _ = _describe_lack(node)
-    return printable(f"{subject} {verb} {say_relation(_relation(node))} {object}")
+    subject, _, on_object, _ = _describe_lack(node)
+    return printable(f"{subject} {verb} {say_relation(_relation(node))} {on_object}")
 
 
 def _relation(node: Node) -> str:

@@ -132,7 +132,7 @@ def import_command(
             _import_openfga_store(openfga_url, openfga_token, partial(_import_lines, settings, chunk_lines), leaves_out)
         elif any(products):
             product: Product = "spicedb" if from_spicedb else "openfga"
-            _import_foreign(product, paths, root, partial(_import_lines, settings, chunk_lines), leaves_out)
+            _import_foreign(product, paths, root, partial(_import_lines, settings, chunk_lines), leaves_out=leaves_out)
         elif paths and Path(paths[0]).suffix.lower() in (".yaml", ".yml"):
             _import_test_file(paths[0], root, partial(_import_lines, settings, chunk_lines))
         elif paths:
@@ -170,7 +170,15 @@ def _build_move(
     size = SAMPLE_SIZE if sample is None else sample
     max_named = NAMED_ROWS if differences is None else differences
     return Move(
-        settings, origin_url, warrant_api_key, chunk_lines, skip_refused, verify_only, size, max_named, as_json=json
+        settings=settings,
+        url=origin_url,
+        key=warrant_api_key,
+        chunk_lines=chunk_lines,
+        skips_refused=skip_refused,
+        only_verifies=verify_only,
+        sample_size=size,
+        max_named=max_named,
+        as_json=json,
     )
 
 
@@ -180,7 +188,7 @@ def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
     started = time.monotonic()
     with _open_source(path) as (file, source), _report_progress(file, source) as report_progress:
         try:
-            reached = wiring.import_file(settings, file, source, chunk_lines, report_progress)
+            reached = wiring.import_file(settings, file, source, chunk_lines, report=report_progress)
         except InvalidRequest as error:
             raise CommandFailed(_describe_line(error, path, source)) from error
     echo(_summary(reached, time.monotonic() - started))
@@ -223,7 +231,7 @@ def _import_lines(settings: Settings, chunk_lines: int, file: BufferedReader) ->
     from magistrate import wiring
 
     with _report_progress(file, None) as report_progress:
-        return wiring.import_file(settings, file, None, chunk_lines, report_progress)
+        return wiring.import_file(settings, file, None, chunk_lines, report=report_progress)
 
 
 @contextmanager

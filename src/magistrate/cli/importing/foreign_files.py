@@ -288,7 +288,7 @@ class _SpiceDbFiles:
             self._add_relationships(lambda: _decode_lines(path), path)
 
     def _add_schema(self, text: str, path: Path, line: int = 1, column: int = 1) -> None:
-        _set_model(self.files, read_spicedb_schema(text, str(path), self._faults, line, column), path)
+        _set_model(self.files, read_spicedb_schema(text, str(path), self._faults, line, column=column), path)
 
     def _add_relationships(self, read: Callable[[], Iterable[str]], path: Path, line: int = 1, column: int = 1) -> None:
         self.files.relationships.append(lambda: read_relationships(read(), str(path), line, column))

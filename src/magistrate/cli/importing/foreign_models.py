@@ -84,7 +84,9 @@ def _demand_readable(files: ForeignFiles) -> None:
 def describe_refusal(refusal: ForeignRefusal) -> str:
     """Returns the message with its place."""
     at = refusal.at
-    return ForeignFault(at.file, at.line, at.column, refusal.code, refusal.message).describe()
+    return ForeignFault(
+        file=at.file, line=at.line, column=at.column, code=refusal.code, message=refusal.message
+    ).describe()
 
 
 def report_faults(faults: Sequence[ForeignFault]) -> None:

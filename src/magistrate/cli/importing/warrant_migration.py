@@ -60,7 +60,11 @@ def move(options: Move) -> None:
         if not options.only_verifies:
             _import(options, origin)
         comparison = warrant_migration.compare_with_server(
-            options.settings, origin, options.sample_size, options.max_named, _report_rows("read", origin)
+            options.settings,
+            origin,
+            options.sample_size,
+            options.max_named,
+            report_progress=_report_rows("read", origin),
         )
     if options.as_json:
         print_json(_build_json(comparison, origin))
@@ -107,7 +111,12 @@ def _import(options: Move, origin: "Origin") -> None:
             echo(f"Resuming behind {reached.lines:,} rows, which are stored", err=True)
 
     reached = warrant_migration.import_server(
-        options.settings, origin, options.chunk_lines, print_progress, refusals.report, options.skips_refused
+        options.settings,
+        origin,
+        options.chunk_lines,
+        report_progress=print_progress,
+        refused=refusals.report,
+        skips_refused=options.skips_refused,
     )
     echo(_summary(reached, time.monotonic() - started))
     refusals.print_summary()

@@ -146,7 +146,7 @@ def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel
     stored = client.get_model(token)
     before, after = (render_stored_model(shown).splitlines() for shown in (stored, model))
     lines = [*unified_diff(before, after, lineterm="", n=2)][2:]
-    plan = PlannedModel(model, names, lines, {"results": []}, "", token)
+    plan = PlannedModel(model=model, names=names, lines=lines, access={"results": []}, fault="", token=token)
     if plan.is_empty:
         return plan
     if _is_large(model) and (names["objectTypes"]["deleted"] or names["policies"]["deleted"]):

@@ -117,7 +117,7 @@ def read_test_file(file: str, model: str | None = None, root: Path | None = None
         if product is not None and isinstance(value, Mapping):
             from magistrate.cli.importing.foreign_models import read_foreign_suite
 
-            return read_foreign_suite(product, file, value, now, root)
+            return read_foreign_suite(product, file, value, now, root=root)
         given_model = None if model is None else GivenModel(model, _read_text(Path(model), model))
         return read_suite(value, lambda name: _read_text(find_named_file(path, name, root), name), now, given_model)
     except InvalidRequest as fault:

@@ -36,7 +36,9 @@ def _demand_valid(model: Model) -> None:
     """Raises RequestRefused as the service would for a single definition; of a whole model, the service names lines and
     columns, which nobody has written."""
     for parameter, message in _find_faults(model):
-        raise RequestRefused(400, "invalid_parameter", message, parameter, None)
+        raise RequestRefused(
+            status=400, code="invalid_parameter", message=message, parameter=parameter, request_id=None
+        )
 
 
 def _find_faults(model: Model) -> Iterator[tuple[str | None, str]]:

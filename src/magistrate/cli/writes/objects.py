@@ -34,10 +34,10 @@ def objects() -> None:
 @calls_service
 def create(client: "Client", as_json: bool, named: str, meta: str | None) -> None:
     """Create an object. Without an id, the service generates one. If the object exists, its meta is replaced."""
-    of_type, _, id = named.partition(":")
+    of_type, _, object_id = named.partition(":")
     content = read_json_object(meta, "--meta") if meta is not None else None
     with elements_named([named]):
-        created = client.create_object(of_type, unquote_id(id) or None, content)
+        created = client.create_object(of_type, unquote_id(object_id) or None, content)
     if as_json:
         print_json(created)
     else:

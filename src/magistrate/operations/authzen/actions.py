@@ -41,7 +41,9 @@ class ActionSearch:
         defined = model.types.get(self.object.type)
         names = sorted(filter(is_behind, defined.relations)) if defined is not None else []
         checks = [Check(self.object, name, self.subject, self.context) for name in names]
-        return checks, PendingEvaluations(ctx, checks, self.reads, ALL_NEEDED, freshness, is_logged=False)
+        return checks, PendingEvaluations(
+            ctx=ctx, checks=checks, reads=self.reads, stop_at=ALL_NEEDED, freshness=freshness, is_logged=False
+        )
 
 
 def list_at_once(ctx: Context, search: ActionSearch, freshness: Freshness) -> Snapshot[list[RelationName]] | None:
@@ -60,7 +62,7 @@ async def list_page(
     """Returns a page of actions, sorted; there are none if the type is not defined.
 
     Raises BudgetExceeded, and what `read_page` raises."""
-    return await read_page(kind, wanted, freshness, ctx.store, partial(_read_slice, ctx, search))
+    return await read_page(kind, wanted, freshness, ctx.store, read=partial(_read_slice, ctx, search))
 
 
 async def _read_slice(

@@ -100,11 +100,11 @@ class PendingEvaluations:
 
     def _begin(self, checks: Sequence[Check], freshness: Freshness) -> PendingChecks:
         return PendingChecks(
-            self._ctx,
-            checks,
-            self._stop_at,
-            freshness,
-            self._with_path,
+            ctx=self._ctx,
+            checks=checks,
+            stop_at=self._stop_at,
+            freshness=freshness,
+            with_path=self._with_path,
             is_logged=False,
             origin=self._origin,
             visible_types=NO_TYPES,
@@ -113,7 +113,12 @@ class PendingEvaluations:
     async def _run(self, checks: Sequence[Check], state: ModelState) -> Decisions:
         ctx = self._ctx
         batch = CheckBatch(
-            checks, self._stop_at, ctx.now(), ctx.max_check_work, self._with_path, visible_types=NO_TYPES
+            checks=checks,
+            stop_at=self._stop_at,
+            now=ctx.now(),
+            most_work=ctx.max_check_work,
+            with_path=self._with_path,
+            visible_types=NO_TYPES,
         )
         run = CheckRun(state.model, batch)
         return Snapshot(state.revision, await complete_run(ctx.store, run, state.revision))

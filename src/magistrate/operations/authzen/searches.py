@@ -49,11 +49,11 @@ class EntitySearch:
             return SubjectsQuery(self.known, (self.relation,), (self.wanted,), is_explicit=False)
         return ObjectsQuery(self.known, (self.relation,), (self.wanted,), is_explicit=False)
 
-    def as_check(self, id: ObjectId) -> Check:
+    def as_check(self, candidate_id: ObjectId) -> Check:
         """Returns the check of one candidate."""
-        candidate = ObjectRef(self.wanted, id)
-        object, subject = (self.known, candidate) if self.wants_subjects else (candidate, self.known)
-        return Check(object, self.relation, Subject(subject.type, subject.id), self.context)
+        candidate = ObjectRef(self.wanted, candidate_id)
+        checked, subject = (self.known, candidate) if self.wants_subjects else (candidate, self.known)
+        return Check(checked, self.relation, Subject(subject.type, subject.id), self.context)
 
 
 async def list_page(
@@ -63,7 +63,7 @@ async def list_page(
 
     Raises BudgetExceeded, and what `read_page` raises."""
     read = partial(_read_slice, ctx, search)
-    listed = await read_page(kind, wanted, freshness, ctx.store, read)
+    listed = await read_page(kind, wanted, freshness, ctx.store, read=read)
     page = listed.value
     ids = [row.id for row in page.rows if row.id != WILDCARD]
     return Snapshot(listed.revision, Page(ids, page.prev_cursor, page.next_cursor))
@@ -93,7 +93,9 @@ async def _check_slice(
     while len(allowed) <= wanted.limit:
         name = None if after is None else (search.wanted, after)
         names = (await ctx.store.list_names(search.wanted, name, CHECKED_AT_ONCE, state.revision)).value
-        some, remaining = await _check_candidates(ctx, search, [id for _, id in names], state, remaining)
+        some, remaining = await _check_candidates(
+            ctx, search, [object_id for _, object_id in names], state, remaining=remaining
+        )
         allowed += some
         if len(names) < CHECKED_AT_ONCE:
             break
@@ -112,15 +114,20 @@ async def _check_candidates(
     """Returns those of the candidates that are allowed, and the work that is left."""
     if not ids:
         return [], remaining
-    candidates = [search.as_check(id) for id in ids]
+    candidates = [search.as_check(object_id) for object_id in ids]
     refs = [ref for check in candidates for ref in (get_subject(check), check.object)]
     properties = await read_properties(ctx, refs, state.revision)
     checks = [replace(check, context=build_context(check, properties)) for check in candidates]
     run = CheckRun(state.model, CheckBatch(checks, ALL_NEEDED, ctx.now(), remaining, visible_types=NO_TYPES))
     decisions = await complete_run(ctx.store, run, state.revision)
     assert decisions is not None
-    return [id for id, decision in zip(ids, decisions, strict=True) if decision.is_authorized], run.work.left
+    return [
+        object_id for object_id, decision in zip(ids, decisions, strict=True) if decision.is_authorized
+    ], run.work.left
 
 
 def _build_rows(search: EntitySearch, ids: Sequence[ObjectId]) -> Iterator[QueryRow]:
-    return (QueryRow(search.wanted, id, search.relation, None, True) for id in ids)
+    return (
+        QueryRow(type=search.wanted, id=object_id, relation=search.relation, warrant=None, is_implicit=True)
+        for object_id in ids
+    )

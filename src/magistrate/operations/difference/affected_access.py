@@ -163,7 +163,9 @@ class StateSearch:
         }
 
     async def _search(self, roots: Sequence[Root], conditions: PolicyEvaluator) -> Mapping[Root, SubjectSets | None]:
-        subjects = SubjectSearch(self.state.model, self.types, True, conditions, self.work)
+        subjects = SubjectSearch(
+            model=self.state.model, types=self.types, others=True, conditions=conditions, work=self.work
+        )
         search = Run(self.work, find_subject_sets(subjects, roots), subjects.remains)
         return await complete_run(self.state.reader, search, self.state.at)
 
@@ -308,7 +310,7 @@ class AffectedSearch:
         unnamed = ObjectRef(of_type, UNNAMED)
         targets = [target for target in self._targets if search.defines(*target)]
         graph = ReverseGraph(search.state.model, of_type, self._work, is_exact=True)
-        steps = find_objects(graph, targets, unnamed, search.build_conditions(), self._work)
+        steps = find_objects(graph, targets, unnamed, search.build_conditions(), work=self._work)
         findings = await search.run(steps, graph.remains)
         if findings.relation_results is None:
             for name, relation in targets:
@@ -316,7 +318,9 @@ class AffectedSearch:
             return
         for result in findings.relation_results:
             assert result.type is not None
-            ids = [id for id, value in result.result_set.exceptions.items() if value and id != UNNAMED]
+            ids = [
+                object_id for object_id, value in result.result_set.exceptions.items() if value and object_id != UNNAMED
+            ]
             self._work.spend(len(ids))
-            for id in [*ids, *([WILDCARD] if result.result_set.default else [])]:
-                affected.add(ObjectRelation(result.type, id, result.relation), subjects)
+            for object_id in [*ids, *([WILDCARD] if result.result_set.default else [])]:
+                affected.add(ObjectRelation(result.type, object_id, result.relation), subjects)

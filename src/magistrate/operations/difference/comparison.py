@@ -61,8 +61,20 @@ class BitmapComparer:
         self._adjacency = Adjacency(capacity)
         entries = SubjectAdjacency(self._adjacency, capacity)
         others = entries if comparison.has_same_warrants else SubjectAdjacency(self._adjacency, capacity)
-        self._adjacency_before = StateAdjacency(before.state.model, before.state.at, self._adjacency, entries, capacity)
-        self._adjacency_after = StateAdjacency(after.state.model, after.state.at, self._adjacency, others, capacity)
+        self._adjacency_before = StateAdjacency(
+            model=before.state.model,
+            revision=before.state.at,
+            adjacency=self._adjacency,
+            subject_adjacency=entries,
+            capacity=capacity,
+        )
+        self._adjacency_after = StateAdjacency(
+            model=after.state.model,
+            revision=after.state.at,
+            adjacency=self._adjacency,
+            subject_adjacency=others,
+            capacity=capacity,
+        )
 
     async def compare(self, nodes: Sequence[ObjectRelation]) -> tuple[list[AccessChange], list[ObjectRelation]]:
         """Returns what was gained and lost, in no particular order, and those of the relations on objects that have to
@@ -114,7 +126,7 @@ class BitmapComparer:
     ) -> Checkpoints[list[AccessChange]]:
         changes: list[AccessChange] = []
         for node, (before, after) in both.items():
-            changes += yield from compare_bitmaps(node, before, after, self._adjacency, self._work)
+            changes += yield from compare_bitmaps(node, before, after, self._adjacency, work=self._work)
         return changes
 
     def discard_entries(self) -> None:
@@ -211,7 +223,7 @@ class Comparer:
         for node, root in zip(nodes, roots, strict=True):
             had, has = before.get(root, NO_SUBJECTS), after.get(root, NO_SUBJECTS)
             existing = await self._existing.list_types(types_to_list(had, has))
-            steps = compare_sets(node, had, has, existence, existing, self._work)
+            steps = compare_sets(node, had, has, existence=existence, existing=existing, work=self._work)
             changes += await self._after.run(steps)
         return changes
 

@@ -30,8 +30,8 @@ class AccessPattern(msgspec.Struct, frozen=True):
     relation: RelationName | None = None
     subject_type: TypeName | None = None
 
-    def covers(self, type: str, relation: str, subject_type: str) -> bool:
-        return self.type == type and self.relation in (None, relation) and self.subject_type in (None, subject_type)
+    def covers(self, of_type: str, relation: str, subject_type: str) -> bool:
+        return self.type == of_type and self.relation in (None, relation) and self.subject_type in (None, subject_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +110,12 @@ class Narrowing:
                 raise InvalidParameter(OF, f"relation {pattern.relation} is not defined on {pattern.type}{hint}")
 
 
-def read_narrowing(of: str | None, subject: str | None, object: str | None, q: str | None) -> Narrowing:
+def read_narrowing(of: str | None, subject: str | None, on_object: str | None, q: str | None) -> Narrowing:
     """Returns what the parameters select. Raises InvalidParameter for the first that is not valid."""
     return Narrowing(
         None if not of else _read_patterns(of.split(",")),
         None if not subject else _read_ref(subject, SUBJECT),
-        None if not object else _read_ref(object, OBJECT),
+        None if not on_object else _read_ref(on_object, OBJECT),
         None if not q else _read_query(q),
     )
 
@@ -150,10 +150,10 @@ def _read_pattern(text: str) -> AccessPattern:
 
 
 def _read_ref(text: str, parameter: str) -> ObjectRef:
-    of_type, colon, id = text.partition(":")
+    of_type, colon, quoted_id = text.partition(":")
     if not colon:
         raise InvalidParameter(parameter, "must be type:id")
-    return ObjectRef(type_name(of_type, parameter), object_id(unquote_id(id), parameter))
+    return ObjectRef(type_name(of_type, parameter), object_id(unquote_id(quoted_id), parameter))
 
 
 def list_subject_types(narrowing: Narrowing, models: Iterable[Model]) -> list[TypeName]:

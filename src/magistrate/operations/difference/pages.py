@@ -90,7 +90,14 @@ async def _find_affected(
         affected = await search.find()
         existing = ExistingObjects(store, comparison.after.at, comparison.existence, work)
         bitmaps = BitmapComparer(search.before, search.after, comparison)
-        comparer = Comparer(search.before, search.after, affected, existing, narrowing, bitmaps)
+        comparer = Comparer(
+            before=search.before,
+            after=search.after,
+            affected=affected,
+            existing=existing,
+            narrowing=narrowing,
+            bitmaps=bitmaps,
+        )
         try:
             yield _Compared(affected, comparer, existing, narrowing)
         finally:
@@ -185,7 +192,14 @@ async def _iterate_nodes(
     for of_type in sorted({*single, *everywhere}, reverse=not upwards):
         if first is not None and (of_type < first[0] if upwards else of_type > first[0]):
             continue
-        batches = _iterate_type(compared, of_type, single.get(of_type, []), everywhere.get(of_type, ()), first, upwards)
+        batches = _iterate_type(
+            compared,
+            of_type,
+            single.get(of_type, []),
+            everywhere=everywhere.get(of_type, ()),
+            first=first,
+            upwards=upwards,
+        )
         async for nodes in batches:
             yield nodes if first is None else [node for node in nodes if (node >= first if upwards else node <= first)]
             await checkpoint()
@@ -210,9 +224,9 @@ async def _iterate_type(
 
     def expand(ids: Iterable[ObjectId]) -> list[ObjectRelation]:
         return [
-            ObjectRelation(of_type, id, relation)
-            for id in ids
-            for relation in sorted({*everywhere, *relations.pop(id, ())}, reverse=not upwards)
+            ObjectRelation(of_type, object_id, relation)
+            for object_id in ids
+            for relation in sorted({*everywhere, *relations.pop(object_id, ())}, reverse=not upwards)
         ]
 
     only = compared.narrowing.find_object()

@@ -90,11 +90,11 @@ async def list_proposed_difference(
     async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
         work = limit_work(ctx.max_query_work)
         comparison = await _lay_over(ctx, before, proposal, work)
-        return Snapshot(before.at, await list_slice(ctx.store, comparison, narrowing, wanted, work))
+        return Snapshot(before.at, await list_slice(ctx.store, comparison, narrowing, wanted, work=work))
 
     pinned = replace(wanted, at=at, now=now, is_snapshot=True)
     async with refuse_above_budget(narrowing):
-        return await read_page(proposal_kind(proposal, narrowing), pinned, freshness, ctx.store, read)
+        return await read_page(proposal_kind(proposal, narrowing), pinned, freshness, ctx.store, read=read)
 
 
 async def _lay_over(ctx: Context, before: ComparedState, proposal: Proposal, work: Work) -> StateComparison:
@@ -122,7 +122,9 @@ async def compare_writes(
     created = await _find_new_objects(store, overlay, before.at)
     after = ComparedState(overlay.extend_model(model), OverlaidReader(before.reader, overlay), before.at, before.now)
     united = OverlaidReader(before.reader, Overlay(plan.created))
-    return StateComparison(before, after, united, plan.changes, Existence(created))
+    return StateComparison(
+        before=before, after=after, united=united, warrants=plan.changes, existence=Existence(created)
+    )
 
 
 async def _merge_types(ctx: Context, model: Model, proposal: Proposal) -> Mapping[TypeName, ObjectType]:
@@ -173,7 +175,13 @@ async def _find_stored(
     for warrant in named:
         names = (warrant.object.type, warrant.relation, warrant.subject)
         if names not in requests:
-            requests[names] = WarrantsByObject(warrant.object.type, (warrant.relation,), warrant.subject, False, False)
+            requests[names] = WarrantsByObject(
+                type=warrant.object.type,
+                relations=(warrant.relation,),
+                subjects=warrant.subject,
+                has_object_wildcard=False,
+                has_subject_wildcard=False,
+            )
         ids.setdefault(names, {})[warrant.object.id] = None
     if not requests:
         return {}
@@ -230,7 +238,12 @@ def _has_expired(warrant: Warrant, now: int) -> bool:
 
 async def _find_new_objects(store: ExistingNames, overlay: Overlay, at: Revision) -> set[ObjectRef]:
     """Returns the objects that the added warrants name and that do not exist yet."""
-    named = [ObjectRef(of_type, id) for of_type, ids in overlay.objects.items() for id in ids if id != WILDCARD]
+    named = [
+        ObjectRef(of_type, object_id)
+        for of_type, ids in overlay.objects.items()
+        for object_id in ids
+        if object_id != WILDCARD
+    ]
     new = set(named)
     for start in range(0, len(named), REFS_AT_ONCE):
         existing = await store.find_objects(named[start : start + REFS_AT_ONCE], at)

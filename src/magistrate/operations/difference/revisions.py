@@ -64,12 +64,12 @@ async def list_difference(
     async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
         work = limit_work(ctx.max_query_work)
         comparison = await _compare(ctx, first, last, work)
-        rows = await list_slice(ctx.store, comparison, request.narrowing, wanted, work)
+        rows = await list_slice(ctx.store, comparison, request.narrowing, wanted, work=work)
         return Snapshot(last.revision, rows)
 
     pinned = replace(wanted, at=last.revision, now=last.now, is_snapshot=True)
     async with refuse_above_budget(request.narrowing):
-        return await read_page(revisions_kind(request), pinned, freshness, ctx.store, read)
+        return await read_page(revisions_kind(request), pinned, freshness, ctx.store, read=read)
 
 
 async def _find(ctx: Context, parameter: str, text: str, freshness: Freshness) -> PointInTime:
@@ -103,7 +103,9 @@ async def _compare(ctx: Context, first: PointInTime, last: PointInTime, work: Wo
         await checkpoint()
     warrants = [*await log.list_warrants(), *await _list_timed(ctx, before, after, work)]
     united = UnitedReader(ctx.store, first.revision, last.revision)
-    return StateComparison(before, after, united, warrants, log.summarize_existence())
+    return StateComparison(
+        before=before, after=after, united=united, warrants=warrants, existence=log.summarize_existence()
+    )
 
 
 async def _build_state(ctx: Context, point: PointInTime) -> ComparedState:
@@ -153,8 +155,8 @@ class _LogSummary:
         deleted: set[ObjectRef] = set()
         for (kind, key), last in self._last.items():
             if kind == "object" and _was_present(self._first[kind, key]) != _exists(last):
-                of_type, id = key
-                (created if _exists(last) else deleted).add(ObjectRef(TypeName(of_type), ObjectId(id)))
+                of_type, object_id = key
+                (created if _exists(last) else deleted).add(ObjectRef(TypeName(of_type), ObjectId(object_id)))
         return Existence(created, deleted)
 
 

@@ -115,16 +115,18 @@ class ExistingObjects:
 
     async def iterate(self, of_type: TypeName, since: ObjectId | None) -> AsyncIterator[Sequence[ObjectId]]:
         """Yields the ids of the objects of a type in order, in batches; `since` is the first of them, if it exists."""
-        further = sorted(id for id in {*self.existence.list_ids(of_type)} if since is None or id >= since)
+        further = sorted(
+            object_id for object_id in {*self.existence.list_ids(of_type)} if since is None or object_id >= since
+        )
         after: ObjectName | None = None if since is None else (of_type, since)
         pending = [] if since is None else [since]
         while True:
             names = (await self._store.list_names(of_type, after, NAMES_AT_ONCE, self._at)).value
             self._work.spend(len(names) + 1)
-            ids = [*pending, *(id for _, id in names)]
+            ids = [*pending, *(object_id for _, object_id in names)]
             pending = []
             is_last = len(names) < NAMES_AT_ONCE
-            passed = [id for id in further if is_last or id <= ids[-1]]
+            passed = [object_id for object_id in further if is_last or object_id <= ids[-1]]
             further = further[len(passed) :]
             yield [*dict.fromkeys(merge(ids, passed))]
             await checkpoint()

@@ -48,27 +48,27 @@ class Replay:
         return self.explained.explanation.is_allowed is self.recorded.record.is_authorized
 
 
-async def find_decision(ctx: Context, id: str, freshness: Freshness) -> Snapshot[RecordedDecision]:
+async def find_decision(ctx: Context, decision_id: str, freshness: Freshness) -> Snapshot[RecordedDecision]:
     """Returns the decision whose event has this id. Raises NotFound, and InvalidParameter if the token is from the
     future."""
-    place = find_decision_place(ctx.store.identity, id)
+    place = find_decision_place(ctx.store.identity, decision_id)
     if place is None:
-        raise NotFound(_KIND, id, ": the id of a decision is that of an event access_allowed or access_denied")
+        raise NotFound(_KIND, decision_id, ": the id of a decision is that of an event access_allowed or access_denied")
     stored_at, _, number = place
     decision = await ctx.store.find_decision(number, stored_at)
     freshness.demand(decision.revision)
     if decision.value is None:
-        raise NotFound(_KIND, id, ": it is not kept any more")
-    return Snapshot(decision.revision, _read_record(id, decision.value))
+        raise NotFound(_KIND, decision_id, ": it is not kept any more")
+    return Snapshot(decision.revision, _read_record(decision_id, decision.value))
 
 
-async def replay_decision(ctx: Context, id: str, freshness: Freshness) -> Snapshot[Replay]:
+async def replay_decision(ctx: Context, decision_id: str, freshness: Freshness) -> Snapshot[Replay]:
     """Makes a recorded decision again, with the warrants, the model, the time and the context of then, and returns it
     with its explanation. Nothing is written.
 
     Raises NotReplayable if what it takes was not kept, NotRetained if its revision is not kept any more, and what
     `find_decision` and `explain_check` raise."""
-    recorded = (await find_decision(ctx, id, freshness)).value
+    recorded = (await find_decision(ctx, decision_id, freshness)).value
     record = recorded.record
     if record.revision is None:
         raise NotReplayable("was recorded by an earlier version, which did not keep its revision")
@@ -84,10 +84,10 @@ async def replay_decision(ctx: Context, id: str, freshness: Freshness) -> Snapsh
     return Snapshot(explanation.revision, Replay(recorded, explanation.value))
 
 
-def _read_record(id: str, record: DecisionRecord) -> RecordedDecision:
+def _read_record(decision_id: str, record: DecisionRecord) -> RecordedDecision:
     names = warrant_names(*record.names)
     group = RelationName(names.subject_relation) if names.subject_relation else None
     subject = Subject(names.subject_type, names.subject_id, group)
     context: Mapping[str, Any] = {} if record.context is None else msgspec.json.decode(record.context)
     check = Check(ObjectRef(names.object_type, names.object_id), names.relation, subject, context)
-    return RecordedDecision(id, check, read_contextual_warrants(record), record)
+    return RecordedDecision(decision_id, check, read_contextual_warrants(record), record)

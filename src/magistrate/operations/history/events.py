@@ -135,7 +135,7 @@ async def list_events(
             wanted = replace(wanted, boundary=tuple(place))
         return await ctx.store.list_events(wanted, only)
 
-    return await read_page(kind, wanted, freshness, ctx.store, read)
+    return await read_page(kind, wanted, freshness, ctx.store, read=read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,8 @@ def read_following(
         raise InvalidParameter(cursor, "invalid cursor: it is not of a request with after")
     if after == BEGIN:
         return Following(None)
-    id = read_revision(identity, AFTER, str(after))
-    return Following(build_position(id.revision), id)
+    revision_id = read_revision(identity, AFTER, str(after))
+    return Following(build_position(revision_id.revision), revision_id)
 
 
 def _read_position_cursor(kind: ListKind[Event], identity: Identity, text: str) -> Following | None:
@@ -181,8 +181,10 @@ def _read_position_cursor(kind: ListKind[Event], identity: Identity, text: str) 
     if of_kind != kind.name or how != AFTER:
         return None
     at, source, number, changes_deleted, decisions_deleted = values
-    id = read_revision_id(at)
-    return Following(EventPosition((id.revision, source, number), changes_deleted, decisions_deleted), id)
+    revision_id = read_revision_id(at)
+    return Following(
+        EventPosition((revision_id.revision, source, number), changes_deleted, decisions_deleted), revision_id
+    )
 
 
 async def follow_events(

@@ -166,11 +166,11 @@ async def compare(
         differences.compare()
         counts = [
             RowCounts(
-                kind,
-                source.counted[kind],
-                source.refused[kind],
-                store.counted[kind],
-                differences.list_differing(kind, max_named),
+                kind=kind,
+                source=source.counted[kind],
+                refused=source.refused[kind],
+                store=store.counted[kind],
+                differing=differences.list_differing(kind, max_named),
             )
             for kind, _, _ in LISTS
             if kind != "named policy" or source.has_policies  # what a server cannot have is not compared
@@ -181,7 +181,7 @@ async def compare(
     relations = _relations({**store.definitions, **source.definitions})
     checks = draw_checks(sampled, relations, sample_size)
     answered, differing = await comparison.compare(checks)
-    return Comparison(counts, types, len(checks), answered, differing)
+    return Comparison(counts=counts, types=types, checks=len(checks), answered=answered, differences=differing)
 
 
 def _alternate(first: Sequence[NewWarrant], second: Sequence[NewWarrant]) -> list[NewWarrant]:
@@ -343,7 +343,9 @@ class _CheckComparison:
 
     async def _difference(self, sampled: Check, source: _CheckAnswer, store: _CheckAnswer, is_up: bool) -> Difference:
         reason = await self._reason(sampled, source, store, is_up)
-        return Difference(sampled.render(), source.said, store.said, reason, source.is_decided)
+        return Difference(
+            check=sampled.render(), source=source.said, store=store.said, reason=reason, is_answered=source.is_decided
+        )
 
     async def _reason(self, sampled: Check, source: _CheckAnswer, store: _CheckAnswer, is_up: bool) -> str | None:
         if source.said.startswith("no answer"):

@@ -137,7 +137,9 @@ class Sieve:
 async def _store(ctx: Context, chunk: Chunk, progress: ImportProgress | None) -> Imported:
     try:
         stamp = ctx.stamp(ACTOR)
-        return (await ctx.store.import_batch(chunk.batch(), chunk.judge, stamp, progress, find_forbidden)).value
+        return (
+            await ctx.store.import_batch(chunk.batch(), chunk.judge, stamp, progress, forbidden=find_forbidden)
+        ).value
     except StrandedWarrants as error:
         raise chunk.name_line(error) from None
 
@@ -197,4 +199,10 @@ class LineFile:
         if self.name is None:
             return None
         is_done = not self._file.peek(1)
-        return ImportProgress(self.name, self.lines, self.size_bytes, self._digest.hexdigest(), is_done)
+        return ImportProgress(
+            source=self.name,
+            lines=self.lines,
+            size_bytes=self.size_bytes,
+            mark=self._digest.hexdigest(),
+            is_done=is_done,
+        )

@@ -140,7 +140,14 @@ def build_policy_row(name: PolicyName, definition: str) -> ComparedRow:
 
 def build_warrant_row(new: NewWarrant) -> ComparedRow:
     subject = new.subject
-    names = WarrantNames(new.object.type, new.object.id, new.relation, subject.type, subject.id, subject.relation or "")
+    names = WarrantNames(
+        object_type=new.object.type,
+        object_id=new.object.id,
+        relation=new.relation,
+        subject_type=subject.type,
+        subject_id=subject.id,
+        subject_relation=subject.relation or "",
+    )
     written = names.render() + (f"[{new.policy}]" if new.policy else "")
     created_at = None if new.created_at is None else str(new.created_at)
     return ComparedRow((*names, new.policy), created_at, written)
@@ -150,7 +157,9 @@ def new_warrant_of(stored: Warrant) -> NewWarrant:
     relation = RelationName(stored.subject_relation) if stored.subject_relation else None
     subject = Subject(stored.subject_type, stored.subject_id, relation)
     of_object = ObjectRef(stored.object_type, stored.object_id)
-    return NewWarrant(of_object, stored.relation, subject, stored.policy, stored.created_at)
+    return NewWarrant(
+        object=of_object, relation=stored.relation, subject=subject, policy=stored.policy, created_at=stored.created_at
+    )
 
 
 def _sort_members(text: str) -> str:

@@ -71,15 +71,18 @@ def draw_checks(
 def _ids_by_type(warrants: Sequence[NewWarrant]) -> dict[TypeName, list[ObjectId]]:
     ids: dict[TypeName, list[ObjectId]] = {}
     for warrant in warrants:
-        for of_type, id in ((warrant.object.type, warrant.object.id), (warrant.subject.type, warrant.subject.id)):
-            if id != WILDCARD:
-                ids.setdefault(of_type, []).append(id)
+        for of_type, object_id in (
+            (warrant.object.type, warrant.object.id),
+            (warrant.subject.type, warrant.subject.id),
+        ):
+            if object_id != WILDCARD:
+                ids.setdefault(of_type, []).append(object_id)
     return ids
 
 
-def _concrete(id: ObjectId, ids: Sequence[ObjectId] | None, drawn: random.Random) -> ObjectId:
-    if id != WILDCARD:
-        return id
+def _concrete(object_id: ObjectId, ids: Sequence[ObjectId] | None, drawn: random.Random) -> ObjectId:
+    if object_id != WILDCARD:
+        return object_id
     return drawn.choice(ids) if ids else NOBODY
 
 

@@ -126,7 +126,13 @@ class HttpWarrantServer:
         except UNREADABLE:
             return self._stranger(answer)
         request_id = answer.headers.get("Warrant-Request-Id")
-        return RequestRefused(answer.status, fault.code, fault.message, fault.parameter, request_id)
+        return RequestRefused(
+            status=answer.status,
+            code=fault.code,
+            message=fault.message,
+            parameter=fault.parameter,
+            request_id=request_id,
+        )
 
     def _stranger(self, answer: HttpAnswer) -> ServiceUnreachable:
         return ServiceUnreachable(self.url, f"what answers there, with status {answer.status}, is no Warrant server")
@@ -273,7 +279,13 @@ class SourceLists:
 
     def progress(self) -> ImportProgress:
         mark = _ENCODER.encode(self._place).decode()
-        return ImportProgress(self._server.url, self.lines, self.size_bytes, mark, self._place.list == len(LISTS))
+        return ImportProgress(
+            source=self._server.url,
+            lines=self.lines,
+            size_bytes=self.size_bytes,
+            mark=mark,
+            is_done=self._place.list == len(LISTS),
+        )
 
     async def _chunk_of_list(self) -> list[bytes]:
         """Returns the next chunk of the list; empty if there are no more rows in it."""

@@ -70,14 +70,14 @@ async def create_key(ctx: Context, caller: Caller, draft: KeyDraft) -> Snapshot[
     caller.require_as_much(draft.scopes, draft.object_types)
     secret = generate_key()
     new = StoredKey(
-        ctx.new_id(),
-        draft.name,
-        secret[:SHOWN_CHARACTERS],
-        key_digest(secret),
-        draft.scopes,
-        draft.object_types,
-        now,
-        caller.actor,
+        id=ctx.new_id(),
+        name=draft.name,
+        prefix=secret[:SHOWN_CHARACTERS],
+        digest=key_digest(secret),
+        scopes=draft.scopes,
+        object_types=draft.object_types,
+        created_at=now,
+        created_by=caller.actor,
         expires_at=draft.expires_at,
     )
     revision = await ctx.store.create_key(new, MAX_KEYS)
@@ -85,13 +85,13 @@ async def create_key(ctx: Context, caller: Caller, draft: KeyDraft) -> Snapshot[
     return Snapshot(revision, IssuedKey(new, secret))
 
 
-async def get_key(ctx: Context, id: str, freshness: Freshness) -> Snapshot[StoredKey]:
+async def get_key(ctx: Context, key_id: str, freshness: Freshness) -> Snapshot[StoredKey]:
     """Returns the key with this id. Raises NotFound."""
     stored = await ctx.store.list_keys()
     freshness.demand(stored.revision)
-    matching_key = next((key for key in stored.keys if key.id == id), None)
+    matching_key = next((key for key in stored.keys if key.id == key_id), None)
     if matching_key is None:
-        raise NotFound("Key", id)
+        raise NotFound("Key", key_id)
     return Snapshot(stored.revision, matching_key)
 
 
@@ -100,26 +100,26 @@ async def list_keys(ctx: Context, wanted: Wanted, freshness: Freshness) -> Snaps
         stored = await ctx.store.list_keys()
         return Snapshot(stored.revision, _cut(stored.keys, wanted))
 
-    return await read_page(KEY_LIST, wanted, freshness, ctx.store, read)
+    return await read_page(KEY_LIST, wanted, freshness, ctx.store, read=read)
 
 
-async def rotate_key(ctx: Context, caller: Caller, id: str, grace_seconds: int) -> Snapshot[IssuedKey]:
+async def rotate_key(ctx: Context, caller: Caller, key_id: str, grace_seconds: int) -> Snapshot[IssuedKey]:
     """Replaces the secret of a key; the old one stays valid for `grace_seconds`. Raises NotFound, and Forbidden if
     the caller may not do all that the key may do."""
-    row = (await get_key(ctx, id, NO_DEMAND)).value
+    row = (await get_key(ctx, key_id, NO_DEMAND)).value
     caller.require_as_much(row.scopes, row.object_types)
     secret = generate_key()
     previous_until = ctx.now() + grace_seconds * MICROSECONDS_PER_SECOND
     new = NewSecret(secret[:SHOWN_CHARACTERS], key_digest(secret), previous_until)
-    rotated = await ctx.store.rotate_key(id, new)
+    rotated = await ctx.store.rotate_key(key_id, new)
     await ctx.take_over_keys()
     return Snapshot(rotated.revision, IssuedKey(rotated.value, secret))
 
 
-async def delete_key(ctx: Context, id: str) -> Revision:
+async def delete_key(ctx: Context, key_id: str) -> Revision:
     """Deletes the key with this id. Raises NotFound."""
-    await get_key(ctx, id, NO_DEMAND)  # an id that no database accepts is unknown, too
-    revision = await ctx.store.delete_key(id)
+    await get_key(ctx, key_id, NO_DEMAND)  # an id that no database accepts is unknown, too
+    revision = await ctx.store.delete_key(key_id)
     await ctx.take_over_keys()
     return revision
 

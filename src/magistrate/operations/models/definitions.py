@@ -48,11 +48,11 @@ def parse_definition(name: TypeName, definition: str) -> ObjectType:
 def render_definition(object_type: ObjectType) -> bytes:
     allowed_types = {relation: tuple(texts) for relation, texts in object_type.allowed_types.items()}
     definition = Definition(
-        object_type.render_relations(),
-        object_type.source,
-        allowed_types,
-        object_type.description,
-        {**object_type.descriptions},
+        relations=object_type.render_relations(),
+        source=object_type.source,
+        allowed_types=allowed_types,
+        description=object_type.description,
+        descriptions={**object_type.descriptions},
     )
     return msgspec.json.encode(definition)
 

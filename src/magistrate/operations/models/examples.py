@@ -73,7 +73,13 @@ def build_new_warrant(warrant: Warrant) -> NewWarrant:
     subject = Subject(warrant.subject_type, warrant.subject_id, userset)
     object_ref = ObjectRef(warrant.object_type, warrant.object_id)
     return NewWarrant(
-        object_ref, warrant.relation, subject, warrant.policy, None, warrant.starts_at, warrant.expires_at
+        object=object_ref,
+        relation=warrant.relation,
+        subject=subject,
+        policy=warrant.policy,
+        created_at=None,
+        starts_at=warrant.starts_at,
+        expires_at=warrant.expires_at,
     )
 
 

@@ -71,7 +71,7 @@ async def create_object_types(
     Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its own
     negation; and StrandedWarrants if stored warrants would not count any more, unless they are to be kept without
     effect. Errors and warnings tell only about object types that are `visible`, if that is given."""
-    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible)
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible=visible)
 
 
 async def update_object_types(
@@ -82,7 +82,7 @@ async def update_object_types(
     visible: frozenset[str] | None = None,
 ) -> Snapshot[WrittenTypes]:
     """Updates each type like `create_object_types`, and raises NotFound for the first that does not exist."""
-    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible, must_exist=True)
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible=visible, must_exist=True)
 
 
 async def apply_object_types(
@@ -94,7 +94,7 @@ async def apply_object_types(
     visible: frozenset[str] | None = None,
 ) -> Snapshot[WrittenTypes]:
     """Creates or replaces each type like `create_object_types`. If they are the whole model, deletes all others."""
-    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible, is_whole_model=is_whole_model)
+    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible=visible, is_whole_model=is_whole_model)
 
 
 def find_forbidden(
@@ -193,7 +193,7 @@ async def list_object_types(
     ctx: Context, wanted: Wanted, only: ObjectTypeFilter, freshness: Freshness
 ) -> Snapshot[Page[StoredObjectType]]:
     read = partial(ctx.store.list_object_types, only=only)
-    return await read_page(OBJECT_TYPE_LIST, wanted, freshness, ctx.store, read)
+    return await read_page(OBJECT_TYPE_LIST, wanted, freshness, ctx.store, read=read)
 
 
 async def seed_object_types(ctx: Context) -> None:

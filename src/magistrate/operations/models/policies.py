@@ -49,4 +49,4 @@ async def delete_policy(ctx: Context, name: PolicyName, stamp: Stamp) -> Revisio
 
 
 async def list_policies(ctx: Context, wanted: Wanted, freshness: Freshness) -> Snapshot[Page[StoredPolicy]]:
-    return await read_page(POLICY_LIST, wanted, freshness, ctx.store, ctx.store.list_policies)
+    return await read_page(POLICY_LIST, wanted, freshness, ctx.store, read=ctx.store.list_policies)

@@ -32,7 +32,9 @@ class StoreInMemory:
 
     def __init__(self, overlay: Overlay) -> None:
         self._overlay = overlay
-        self._names = sorted((of_type, id) for of_type in overlay.objects for id in overlay.merge_objects(of_type, ()))
+        self._names = sorted(
+            (of_type, object_id) for of_type in overlay.objects for object_id in overlay.merge_objects(of_type, ())
+        )
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
         warrants = [self._overlay.merge(read, ()) for read in reads]
@@ -88,10 +90,12 @@ async def complete_outcome(outcome: AssertionOutcome, work: Work) -> AssertionOu
     store = StoreInMemory(memory.overlay)
     state = ComparedState(memory.model, store, ONLY_REVISION, memory.now)
     share = work.split(WORK_FOR_SUGGESTIONS)
-    explanation = await suggest_links(store, store, state, check, explanation, NO_CHANGES, share)
+    explanation = await suggest_links(
+        store, store, state, check=check, explanation=explanation, contextual=NO_CHANGES, work=share
+    )
     work.spend(min(share.cost, work.left))
     share = work.split(WORK_FOR_EFFECTS)
-    explanation = await count_effects(store, state, check, explanation, share)
+    explanation = await count_effects(store, state, check, explanation, work=share)
     work.spend(min(share.cost, work.left))
     return replace(outcome, explanation=explanation)
 

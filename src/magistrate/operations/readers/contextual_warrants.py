@@ -67,6 +67,6 @@ def digest_warrants(new: Sequence[NewWarrant]) -> str:
 
 def build_warrant(new: NewWarrant, now: int, number: int) -> Warrant:
     """Returns the warrant as it would be if it were created now, with this number."""
-    object, subject = new.object, new.subject
-    names = (object.type, object.id, new.relation, subject.type, subject.id, subject.relation or "")
+    on_object, subject = new.object, new.subject
+    names = (on_object.type, on_object.id, new.relation, subject.type, subject.id, subject.relation or "")
     return Warrant(*names, new.policy, now, number, new.starts_at, new.expires_at)

@@ -57,15 +57,15 @@ class SessionKeys:
             kept = await self._store.keep_session_key(new, oldest, now - KNOWN_DAYS * MICROSECONDS_PER_DAY)
         return Snapshot(kept.revision, kept.keys[0])
 
-    async def find(self, id: str) -> SessionKey | None:
+    async def find(self, key_id: str) -> SessionKey | None:
         """Returns the key with this id, if tokens that it signed may still be valid. Raises StoreUnavailable."""
-        if not _KEY_ID.fullmatch(id):
+        if not _KEY_ID.fullmatch(key_id):
             return None
         requested_at = self._monotonic()
         await self._read_since(requested_at - REVOKED_WITHIN_SECONDS)
-        if id not in self._known:
+        if key_id not in self._known:
             await self._read_since(requested_at)
-        key = self._known.get(id)
+        key = self._known.get(key_id)
         is_over = key is not None and key.created_at + KNOWN_DAYS * MICROSECONDS_PER_DAY <= self._now()
         return None if is_over else key
 

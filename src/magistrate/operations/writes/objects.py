@@ -25,11 +25,11 @@ ABOVE_ALL_TYPES = "~"
 def _read_legacy_values(sort: str, cursor: LegacyCursor) -> Values:
     """Returns the boundary for a legacy cursor. It gives only the id of the row: of several objects with that id, all
     or none lie after it."""
-    id = object_id(cursor.id, cursor.id_parameter)
+    cursor_id = object_id(cursor.id, cursor.id_parameter)
     of_type = ABOVE_ALL_TYPES if cursor.is_upwards else ""
     if sort == "objectType":
-        return (cursor.text() or "", id)
-    return (id, of_type) if sort == "objectId" else (cursor.time(), id, of_type)
+        return (cursor.text() or "", cursor_id)
+    return (cursor_id, of_type) if sort == "objectId" else (cursor.time(), cursor_id, of_type)
 
 
 OBJECT_LIST: ListKind[StoredObject] = ListKind(
@@ -101,7 +101,7 @@ async def list_objects(
     kind: ListKind[StoredObject] = OBJECT_LIST,
 ) -> Snapshot[Page[StoredObject]]:
     read = partial(ctx.store.list_objects, only=only)
-    return await read_page(kind, wanted, freshness, ctx.store, read)
+    return await read_page(kind, wanted, freshness, ctx.store, read=read)
 
 
 def _new_object(ctx: Context, draft: ObjectDraft) -> NewObject:

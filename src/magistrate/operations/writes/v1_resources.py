@@ -49,15 +49,15 @@ class Resource:
         )
 
     def _read_legacy_values(self, sort: str, cursor: LegacyCursor) -> Values:
-        id = object_id(cursor.id, cursor.id_parameter)
+        cursor_id = object_id(cursor.id, cursor.id_parameter)
         if sort == self.id_member:
-            return (id, self.type)
+            return (cursor_id, self.type)
         if sort == "createdAt":
-            return (cursor.time(), id, self.type)
+            return (cursor.time(), cursor_id, self.type)
         text = cursor.text()
         if sort == "email" and text and not re.fullmatch(r"[^@\s]+@[^@\s]+", text):
             raise cursor.invalid_value("must be a valid email")
-        return (_sort_key(text), id, self.type)
+        return (_sort_key(text), cursor_id, self.type)
 
 
 USERS = Resource("users", TypeName("user"), "userId", ("email",), is_numerous=True)

@@ -184,7 +184,7 @@ async def list_warrants(
     ctx: Context, wanted: Wanted, only: WarrantFilter, freshness: Freshness
 ) -> Snapshot[Page[Warrant]]:
     read = partial(ctx.store.list_warrants, only=only)
-    return await read_page(list_kind(only.is_expired), wanted, freshness, ctx.store, read)
+    return await read_page(list_kind(only.is_expired), wanted, freshness, ctx.store, read=read)
 
 
 async def list_stranded(
@@ -204,7 +204,7 @@ async def list_stranded(
             raise InvalidParameter("objectType", "there are too many: list those of one object type")
         return await ctx.store.list_warrants(wanted, replace(only, patterns=patterns), newest.revision)
 
-    return await read_page(STRANDED_WARRANT_LIST, wanted, freshness, ctx.store, read)
+    return await read_page(STRANDED_WARRANT_LIST, wanted, freshness, ctx.store, read=read)
 
 
 def list_kind(is_expired: bool, is_stranded: bool = False) -> ListKind[Warrant]:
@@ -232,8 +232,8 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at:
 
 def _describe_judged(warrant: NewWarrant) -> tuple[str | int | None, ...]:
     """Returns what `find_warrant_fault` looks at: of two warrants that are alike in it, both have the same fault."""
-    object, subject = warrant.object, warrant.subject
-    return object.type, warrant.relation, subject.type, subject.id == WILDCARD, subject.relation, warrant.expires_at
+    on_object, subject = warrant.object, warrant.subject
+    return on_object.type, warrant.relation, subject.type, subject.id == WILDCARD, subject.relation, warrant.expires_at
 
 
 def find_warrant_fault(
@@ -249,6 +249,13 @@ def find_warrant_fault(
 
 def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, DefinedType]) -> InvalidParameter | None:
     """Returns why the warrant is not valid with these object types, or None."""
-    object, subject = warrant.object, warrant.subject
-    names = WarrantNames(object.type, object.id, warrant.relation, subject.type, subject.id, subject.relation or "")
+    on_object, subject = warrant.object, warrant.subject
+    names = WarrantNames(
+        object_type=on_object.type,
+        object_id=on_object.id,
+        relation=warrant.relation,
+        subject_type=subject.type,
+        subject_id=subject.id,
+        subject_relation=subject.relation or "",
+    )
     return find_names_fault(names, defined)
