@@ -16,7 +16,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "operations": {
         "store.contract",
         "engine",
-        "outgoing_requests",
+        "retrying_client",
         "errors",
     },
     "api": {
@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "client": {"outgoing_requests", "errors"},
     "outgoing_requests": {"errors"},
+    "retrying_client": {"outgoing_requests", "errors"},
     "log": set(),
     "terminal": set(),
     "temporary_files": {"errors"},
@@ -37,6 +38,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "api.audit.chain",
         "client",
         "outgoing_requests",
+        "retrying_client",
         "config",
         "wiring",
         "engine.importers",

@@ -11,11 +11,11 @@ from typing import Any
 import httpx
 import pytest
 
-from magistrate import outgoing_requests
+from magistrate import retrying_client
 from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
 from magistrate.operations.importing import warrant_server
 from magistrate.operations.importing.warrant_server import NO_ANSWER, HttpWarrantServer
-from magistrate.outgoing_requests import MAX_PAUSE_SECONDS, read_retry_delay
+from magistrate.retrying_client import MAX_PAUSE_SECONDS, read_retry_delay
 from tests.reference_server import fault
 from tests.stub_server import Answered, Sent, StubServer, stub_server
 
@@ -170,7 +170,7 @@ async def test_an_answer_above_the_limit_is_refused(monkeypatch: pytest.MonkeyPa
 
 
 async def test_an_answer_of_very_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outgoing_requests, "MAX_ANSWER_VALUES", 3)
+    monkeypatch.setattr(retrying_client, "MAX_ANSWER_VALUES", 3)
 
     async with asked(in_turn(b'{"results":[{},{},{}]}', b'{"results":[{},{},{},{}]}')) as (server, _):
         assert len((await server.page("/v2/objects", {}))[0]) == 3

@@ -16,6 +16,14 @@ from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from magistrate.client import CheckJson, LimitsJson, RefJson, SubjectJson, WarrantJson
+    from magistrate.engine.rules.rule_operator import RuleOperator
+
+
+def find_operator(keyword: str) -> "type[RuleOperator] | None":
+    """Returns the operator over rules of this keyword, or None. The rules take a moment to import."""
+    from magistrate.engine.rules import RULE_OPERATORS
+
+    return RULE_OPERATORS.get(keyword)
 
 
 def read_check(text: str) -> "CheckJson":

@@ -54,7 +54,7 @@ def explain(
     Each line says whether a check or a rule holds (yes, no or ?), and through which warrant the line above reaches it.
     For a denied check, the smallest changes that would allow it follow. The exit code is 0 if the check is allowed, 1
     if it is denied, 2 if there is no result."""
-    given, point = read_contextual(contextual), read_as_of(as_of)
+    contextual_warrants, point = read_contextual(contextual), read_as_of(as_of)
     with contextual_named(contextual):
         answer = client.explain(
             read_check(check),
@@ -108,9 +108,9 @@ DIFFERENT = 1
 
 
 @click.command(short_help="Make a recorded decision again as of then, and explain it.")
-@click.argument("id", metavar="ID")
+@click.argument("decision_id", metavar="ID")
 @calls_service
-def replay(client: "Client", as_json: bool, id: str) -> None:
+def replay(client: "Client", as_json: bool, decision_id: str) -> None:
     """Make a recorded decision again with the warrants, the model, the clock and the context of that time, and
     explain it.
 

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
+from magistrate.cli.input import find_operator
 from magistrate.cli.output import align_columns, render_object, render_subject, render_warrant
 from magistrate.engine.nesting import fold
-from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.warrants.notation import read_written
 from magistrate.terminal import printable
 
@@ -127,7 +127,7 @@ def _describe_failure(root: Node, suggestions: Sequence[Suggestion]) -> Iterator
         if _excludes(node):
             yield from _describe_exclusion(node, relation)
             return
-        children, operator = node.get("children", []), RULE_OPERATORS.get(node["rule"])
+        children, operator = node.get("children", []), find_operator(node["rule"])
         requires = "" if operator is not None and not operator.is_monotone else f", as {relation} requires"
         for child in children:
             if child["holds"] is True and _reasons(child):
@@ -142,7 +142,7 @@ def _describe_failure(root: Node, suggestions: Sequence[Suggestion]) -> Iterator
 
 def _excludes(node: Node) -> bool:
     """Returns whether the node is a rule that does not hold because others do."""
-    operator = RULE_OPERATORS.get(node["rule"])
+    operator = find_operator(node["rule"])
     return operator is not None and operator.is_antitone
 
 

@@ -16,7 +16,7 @@ from magistrate.engine.importers.openfga_models import read_openfga_json
 from magistrate.engine.importers.openfga_relationships import read_body
 from magistrate.engine.importers.relationships import Placed
 from magistrate.errors import InvalidRequest, ServiceUnreachable
-from magistrate.outgoing_requests import PAUSES_SECONDS, UNREADABLE, RetryingClient
+from magistrate.retrying_client import PAUSES_SECONDS, UNREADABLE, RetryingClient
 
 TIMEOUT_MS = 30_000
 PAGE_SIZE = 100

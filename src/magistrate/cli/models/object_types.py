@@ -6,12 +6,11 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.completion import complete_types
-from magistrate.cli.input import as_of_option, read_as_of, read_json, read_type
+from magistrate.cli.input import as_of_option, find_operator, read_as_of, read_json, read_type
 from magistrate.cli.models.whole_models import write_into_model
 from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_outcomes, print_table
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
 from magistrate.engine.nesting import fold
-from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def _missing_member(rule: Definition) -> str | None:
         return None if rule["policy"] else "policy"
     if "forAll" in rule:
         return next((member for member in ("forAll", "ofType", "withRelation") if not rule.get(member)), None)
-    if rule.get("inheritIf") in RULE_OPERATORS:
+    if find_operator(rule.get("inheritIf", "")) is not None:
         return None if rule.get("rules") else "rules"
     for member, other in (("inheritIf", "rules"), ("ofType", "withRelation"), ("withRelation", "ofType")):
         if not rule.get(member) and rule.get(other):
@@ -114,7 +113,7 @@ def describe_relations(
     """Yields the rows of a table: the relation, the subjects that warrants may name if any relation limits them, and a
     line for each rule that it can be inherited by."""
     for name, rule in relations.items():
-        operator = RULE_OPERATORS.get(rule.get("inheritIf", ""))
+        operator = find_operator(rule.get("inheritIf", ""))
         branches = rule["rules"] if operator is not None and operator.is_union() else [rule]
         for number, branch in enumerate(branches):
             subjects = [] if not allowed else [", ".join(allowed[name]) or "none" if name in allowed else "all"]
@@ -150,7 +149,7 @@ def _describe_rule(rule: Definition | None, described_rules: Sequence[str]) -> s
 
 def _describe_operator(keyword: str, described_rules: Sequence[str]) -> str:
     """Describes a rule over rules, also with an operator that only the service may know."""
-    operator = RULE_OPERATORS.get(keyword)
+    operator = find_operator(keyword)
     if operator is None or operator.words.between is None:
         return f"{keyword}({', '.join(description or 'nobody' for description in described_rules)})"
     before = operator.words.before

@@ -16,7 +16,7 @@ from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.errors import AnswerTooLarge, AnswerTooSlow, InvalidRequest, RequestRefused, ServiceUnreachable
 from magistrate.operations.importing.chunk import Line, ReadLine
 from magistrate.operations.importing.importer import MAX_CHUNK_BYTES
-from magistrate.outgoing_requests import BUSY_STATUSES, PAUSES_SECONDS, UNREADABLE, HttpAnswer, RetryingClient
+from magistrate.retrying_client import BUSY_STATUSES, PAUSES_SECONDS, UNREADABLE, HttpAnswer, RetryingClient
 from magistrate.store.contract.new_rows import ImportProgress, NewObject, NewWarrant
 
 PAGE_SIZES = (1_000, 100, 25)
