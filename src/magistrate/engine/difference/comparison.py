@@ -6,6 +6,7 @@ but may be allowed with a context (UNKNOWN). Either can be gained or lost.
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 import msgspec
@@ -24,7 +25,7 @@ from magistrate.engine.evaluation.conditions import ANY_CONTEXT
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.steps import Checkpoints, Steps, add_check, decide_added
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.lists.candidates import NOBODY
 from magistrate.engine.lists.results import EXPLICIT, ListValue, ResultSet, truth_of
 from magistrate.engine.lists.reverse_graph import Target
@@ -231,17 +232,25 @@ def compare_sets(
         ids = {*before.of_type(of_type).exceptions, *after.of_type(of_type).exceptions, *existence.list_ids(of_type)}
         if (of_type if of_type in listed else None) in needed:
             ids.update(existing.get(of_type, ()))
-        for id in ids:
-            subject = ObjectRef(of_type, id)
-            values = existence.restrict(subject, before.value_of(subject), after.value_of(subject))
-            changes += compare_values(node, subject, *values)
-            work.spend(1)
+        subjects = (ObjectRef(of_type, id) for id in ids)
+        while some := [*islice(subjects, ITEMS_AT_ONCE)]:
+            changes += _compare_each(node, some, before=before, after=after, existence=existence)
+            work.spend(len(some))
             if work.needs_checkpoint:
                 yield None
         if of_type in listed:
             wildcard = ObjectRef(of_type, WILDCARD)
             changes += compare_values(node, wildcard, before.wildcard(of_type), after.wildcard(of_type))
     return changes
+
+
+def _compare_each(
+    node: ObjectRelation, subjects: Sequence[ObjectRef], before: SubjectSets, after: SubjectSets, existence: Existence
+) -> Iterator[AccessChange]:
+    """Yields what these subjects gained and lost."""
+    for subject in subjects:
+        values = existence.restrict(subject, before.value_of(subject), after.value_of(subject))
+        yield from compare_values(node, subject, *values)
 
 
 Concerned = Set[ObjectRef] | None
