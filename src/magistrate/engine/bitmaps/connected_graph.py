@@ -129,10 +129,10 @@ def connect_graph(
         connection.roots,
         [node for node in connection.all if isinstance(node.plan, Operation) and node.plan.rule.leaf is not None],
         [[*connection.find_nodes(nodes)] for nodes in graph.negations],
-        {node: [*outgoing] for node, outgoing in connection.list_outgoing()},
-        connection.incoming,
-        on_object,
-        frozenset(model.stranded),
+        outgoing={node: [*outgoing] for node, outgoing in connection.list_outgoing()},
+        incoming=connection.incoming,
+        on_object=on_object,
+        stranded=frozenset(model.stranded),
     )
 
 

@@ -89,7 +89,9 @@ class OrderedNumbers:
             start = boundary[1] if boundary is not None and boundary[0] == of_type else None
             relations = self._relations[of_type][:: -1 if descending else 1]
             # One more id than rows are wanted: the object of the boundary may have no row after the boundary.
-            ids = self._tables[of_type].list_ids(self._numbers[of_type], start, most + 1 - len(found), descending, work)
+            ids = self._tables[of_type].list_ids(
+                self._numbers[of_type], start, most + 1 - len(found), descending, work=work
+            )
             for one in ids:
                 if one is None:
                     yield None
@@ -194,11 +196,11 @@ def find_reports(sets: ObjectSets, entries: Sequence[Entry], work: Work) -> Step
     reported: dict[SetNode, _ReportedNode] = {}
     for of_type, relations in targets.items():
         nodes = dict.fromkeys(node for target in relations for node in sets.graph.on_object[target])
-        yield from _report_on(sets, of_type, tuple(ids[of_type]), nodes, reported, work)
+        yield from _report_on(sets, of_type, tuple(ids[of_type]), nodes, reported=reported, work=work)
     results: list[QueryRow] = []
     for of_type, id, relation in entries:
         root = reported[sets.graph.roots[of_type, relation]]
-        results.append(QueryRow(of_type, id, relation, find_report(root, id), root.value(id) < EXPLICIT))
+        results.append(QueryRow(of_type, id, relation, find_report(root, id), is_implicit=root.value(id) < EXPLICIT))
         work.spend(1)
         if work.needs_checkpoint:
             yield None

@@ -125,7 +125,7 @@ def search_sets(
 ) -> Steps[ObjectSets | None]:
     """Returns the set of each node, or None if they cannot be computed. The entries that it reads are cached by
     `fetch`, whose adjacency must stay as it is for as long as the search lasts. Raises BudgetExceeded."""
-    return (yield from _SetSearch(graph, fetch, subject, conditions, work).steps())
+    return (yield from _SetSearch(graph, fetch, subject, conditions, work=work).steps())
 
 
 class _SetSearch:
@@ -177,10 +177,10 @@ class _SetSearch:
             self._subject,
             dict(self._sets),
             tables,
-            dict(self._conditions.values),
-            self._conditions.valid_until,
-            self._itself,
-            self._has_wildcards,
+            condition_values=dict(self._conditions.values),
+            valid_until=self._conditions.valid_until,
+            itself=self._itself,
+            has_wildcards=self._has_wildcards,
         )
 
     def _begin_leaf(self, node: SetNode) -> Checkpoints[None]:

@@ -67,7 +67,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
         conditions: PolicyEvaluator,
         work: Work,
     ) -> None:
-        super().__init__(model, known_edges, fetch, types, conditions, work)
+        super().__init__(model, known_edges, fetch, types, conditions=conditions, work=work)
         self._solved: dict[TypeName | None, dict[Node, SubjectSet]] = {None: {}}
         """Has the set of each node by type. A node without one has the same set as under None."""
         self._numbers = 0

@@ -58,14 +58,16 @@ def list_edges(model: Model, plan: Plan, work: Work) -> Checkpoints[PlanEdges]:
         known = direct.get((key, position))
         any_object = pattern.object_id == WILDCARD or (known is not None and known.names_any_object)
         is_own = pattern.relation == plan.relation
-        direct[key, position] = SubjectEdge(key, None, position, True, is_own, any_object)
+        direct[key, position] = SubjectEdge(key, None, position, True, is_explicit=is_own, names_any_object=any_object)
     for pattern, branch in model.expand_patterns(plan):
         yield from prepare_plans(model, [branch.target(pattern)], work)
         key, position, target = read_key(pattern), branch.position(plan, pattern), model.plan(*branch.target(pattern))
         edge = followed.get((key, target, position))
         any_object = pattern.object_id == WILDCARD or (edge is not None and edge.names_any_object)
         is_own = branch.is_explicit and pattern.relation == plan.relation
-        followed[key, target, position] = SubjectEdge(key, target, position, branch.is_explicit, is_own, any_object)
+        followed[key, target, position] = SubjectEdge(
+            key, target, position, branch.is_explicit, is_explicit=is_own, names_any_object=any_object
+        )
         work.spend(1)
         if work.needs_checkpoint:
             yield None

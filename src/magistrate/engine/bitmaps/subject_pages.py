@@ -206,7 +206,7 @@ class SubjectReports:
         edges = {plan: self._select_edges(self._sets.edges[plan], is_explicit) for plan in reached}
         for plan, numbers in reached.items():
             for edge in edges[plan].direct:
-                yield from self._gain(values, plan, numbers, edge, self._given_bits)
+                yield from self._gain(values, plan, numbers, edge, hits=self._given_bits)
             for _, branch in edges[plan].same:
                 if isinstance(branch, Operation):
                     yield from self._gain_operation(values, plan, numbers, branch)
@@ -214,7 +214,7 @@ class SubjectReports:
         while values.changed:
             before, values.changed = values.changed, defaultdict(dict)
             for plan in dict.fromkeys(plan for target in before for plan in dependents.get(target, ())):
-                yield from self._propagate(values, plan, reached[plan], edges[plan], before)
+                yield from self._propagate(values, plan, reached[plan], edges[plan], changed=before)
 
     def _select_edges(self, edges: PlanEdges, is_explicit: bool) -> PlanEdges:
         """Returns those that matter for subjects of the type and, if wanted, for the explicit value."""
@@ -245,7 +245,7 @@ class SubjectReports:
             if edge.target is not None and edge.target in changed:
                 known = values.by_plan[edge.target]
                 hits = {number: known[number] for number in changed[edge.target]}
-                yield from self._gain(values, plan, numbers, edge, hits)
+                yield from self._gain(values, plan, numbers, edge, hits=hits)
         for _, branch in edges.same:
             if isinstance(branch, Plan) and branch in changed:
                 for number in BitMap(changed[branch]) & numbers:
@@ -404,12 +404,14 @@ class SubjectReports:
                 continue
             for one in names:
                 subject = Subject(one.subject_type, one.subject_id, RelationName(one.subject_relation) or None)
-                yield WarrantRead(WarrantsByObject(of_type, (relation,), subject, False, False), (id,))
+                yield WarrantRead(
+                    WarrantsByObject(of_type, (relation,), subject, False, has_subject_wildcard=False), (id,)
+                )
         relations: dict[tuple[TypeName, TypeName | None, tuple[ObjectId, ...]], list[RelationName]] = defaultdict(list)
         for (of_type, subjects, relation), ids in whole.items():
             relations[of_type, subjects, tuple(ids)].append(relation)
         for (of_type, subjects, some), each in relations.items():
-            yield WarrantRead(WarrantsByObject(of_type, tuple(each), subjects, False, False), some)
+            yield WarrantRead(WarrantsByObject(of_type, tuple(each), subjects, False, has_subject_wildcard=False), some)
 
     def _count_warrants(
         self, of_type: TypeName, id: ObjectId, relation: RelationName, subjects: TypeName | None
@@ -491,7 +493,7 @@ class OrderedSubjects(OrderedNumbers):
         for of_type, id, relation in entries:
             of_page, number = reports[of_type], ids[of_type][id]
             is_implicit = not of_page.is_explicit(relation, number)
-            results.append(QueryRow(of_type, id, relation, of_page.find(relation, number), is_implicit))
+            results.append(QueryRow(of_type, id, relation, of_page.find(relation, number), is_implicit=is_implicit))
             work.spend(1)
             if work.needs_checkpoint:
                 yield None

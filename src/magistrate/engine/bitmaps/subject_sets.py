@@ -69,7 +69,9 @@ def search_subjects(
     """Returns the subjects that have each of the relations on the object, or None if they cannot be computed.
     `known_edges` are of the same model, and get more. The entries that are read are cached by `fetch`. Raises
     BudgetExceeded."""
-    return (yield from SubjectSetSearch(model, known_edges, fetch, types, conditions, work).steps(*root))
+    return (
+        yield from SubjectSetSearch(model, known_edges, fetch, types, conditions=conditions, work=work).steps(*root)
+    )
 
 
 class SubjectSetSearch:
@@ -118,12 +120,12 @@ class SubjectSetSearch:
             adjacency.table(object.type).assign(object.id),
             plans,
             self._unions,
-            self._operations,
-            self._edges,
-            entries,
-            {name: adjacency.table(name) for name in names},
-            self._conditions.values,
-            self._conditions.valid_until,
+            operations=self._operations,
+            edges=self._edges,
+            entries=entries,
+            tables={name: adjacency.table(name) for name in names},
+            condition_values=self._conditions.values,
+            valid_until=self._conditions.valid_until,
         )
         nodes: list[Node] = [*self._unions.values(), *self._operations.values()]
         components = yield from self._find_components(nodes, _list_dependencies)
@@ -327,7 +329,7 @@ class SubjectSetSearch:
         matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
         for (lookup, ids), found in zip(lookups, matching, strict=True):
-            for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, found, self._known):
+            for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, found, known=self._known):
                 self._work.hasten_checkpoint(cost // ITEMS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None
@@ -378,7 +380,7 @@ class _SubjectLookup(NamedTuple):
         key = self.indexes[0].key
         relations = tuple(dict.fromkeys(index.key.relation for index in self.indexes))
         subjects = None if key.subject_relation else key.subject_type
-        request = WarrantsByObject(key.object_type, relations, subjects, False, False)
+        request = WarrantsByObject(key.object_type, relations, subjects, False, has_subject_wildcard=False)
         return WarrantRead(request, ids)
 
 

@@ -176,7 +176,7 @@ class _Reader(Transformer[Token, Any]):
         subject = _read_reference(reference)
         relations = _read_names(relation_words, relation_name, "a relation")
         further = tuple(_read_condition(condition) for condition in conditions)
-        return ObjectsQuery(subject, relations, types, explicit is not None, further)
+        return ObjectsQuery(subject, relations, types, explicit is not None, further=further)
 
     def condition(self, words: list[Any]) -> list[Any]:
         return words

@@ -142,7 +142,7 @@ def find_objects(
     yield from graph.connect(targets)
     if graph.negations is None:
         return Findings(None)
-    return (yield from _ObjectSearch(graph, graph.negations, subject, conditions, work).steps())
+    return (yield from _ObjectSearch(graph, graph.negations, subject, conditions, work=work).steps())
 
 
 class _ObjectSearch:

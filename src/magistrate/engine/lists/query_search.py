@@ -71,13 +71,13 @@ def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work:
         queries = [query, *query.list_further()]
         graphs = [ReverseGraph(examined, one.subject.type, work) for one in queries]
         searches = [
-            find_objects(graph, find_targets(model, one), one.subject, conditions, work)
+            find_objects(graph, find_targets(model, one), one.subject, conditions, work=work)
             for graph, one in zip(graphs, queries, strict=True)
         ]
         remains = [container for graph in graphs for container in graph.remains]
         return Run(work, meet_conditions(query, searches, work), remains)
     types, relations = list_subject_types(model, query), list_relations(model, query)
-    search = SubjectSearch(examined, types, query.types is None, conditions, work)
+    search = SubjectSearch(examined, types, query.types is None, conditions, work=work)
     return Run(work, search.steps(query.object, relations), search.remains)
 
 
@@ -99,16 +99,16 @@ def check_each(
     rows."""
     if isinstance(query, ObjectsQuery):
         searches = [
-            check_candidates(model, _list_object_candidates(model, one, existing, context), False, now, work)
+            check_candidates(model, _list_object_candidates(model, one, existing, context), False, now, work=work)
             for one in (query, *query.list_further())
         ]
         return Run(work, meet_conditions(query, searches, work))
     candidates = [
-        _subject_candidates(query, of_type, relation, existing.get(of_type, ()), context)
+        _subject_candidates(query, of_type, relation, existing.get(of_type, ()), context=context)
         for of_type in dict.fromkeys([*list_subject_types(model, query), *existing])
         for relation in list_relations(model, query)
     ]
-    return Run(work, check_candidates(model, candidates, True, now, work))
+    return Run(work, check_candidates(model, candidates, True, now, work=work))
 
 
 def find_row_types(model: Model, query: Query) -> set[TypeName | None]:

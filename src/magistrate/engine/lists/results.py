@@ -308,7 +308,9 @@ class RelationResult(Linked):
             yield WILDCARD
 
     def row(self, of_type: TypeName, id: ObjectId) -> QueryRow:
-        return QueryRow(of_type, id, self.relation, self.reports.find(id), self.result_set.value(id) < EXPLICIT)
+        return QueryRow(
+            of_type, id, self.relation, self.reports.find(id), is_implicit=self.result_set.value(id) < EXPLICIT
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -299,10 +299,12 @@ class ReverseGraph:
     def _connect_patterns(self, node: ReverseNode, plan: Plan) -> Checkpoints[None]:
         for pattern in self.model.patterns_to_subjects(plan):
             if pattern.subject_type == self._subject_type:
-                self._join(pattern, self.itself, node, plan.positions[pattern.relation], limit_of(plan, None, pattern))
+                self._join(
+                    pattern, self.itself, node, plan.positions[pattern.relation], limit=limit_of(plan, None, pattern)
+                )
         for pattern, branch in self.model.expand_patterns(plan):
             origin = yield from self._find_node(*branch.target(pattern))
-            self._join(pattern, origin, node, branch.position(plan, pattern), limit_of(plan, branch, pattern))
+            self._join(pattern, origin, node, branch.position(plan, pattern), limit=limit_of(plan, branch, pattern))
 
     def _find_node(self, of_type: TypeName, relation: RelationName) -> Checkpoints[ReverseNode]:
         yield from prepare_plans(self.model, [(of_type, relation)], self._work)

@@ -128,7 +128,7 @@ class SubjectSearch:
             for root, result_set in found[of_type].items():
                 has_wildcard = result_set.default is EXPLICIT or result_set.default >= TRUE > unnamed[root].default
                 relation_results.append(
-                    RelationResult(of_type, root[1], result_set, _reports(result_set), has_wildcard)
+                    RelationResult(of_type, root[1], result_set, _reports(result_set), has_wildcard=has_wildcard)
                 )
         if self._others:
             relation_results += [

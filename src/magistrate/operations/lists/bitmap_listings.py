@@ -83,7 +83,7 @@ class BitmapListing(Listing):
             of_type, id, relation = map(str, wanted.boundary)
             boundary = (TypeName(of_type), ObjectId(id), RelationName(relation))
         descending = wanted.descending != wanted.backwards
-        steps = cut_page(self.ordered, boundary, wanted.limit, descending, work)
+        steps = cut_page(self.ordered, boundary, wanted.limit, descending, work=work)
         page = await complete_steps(store, steps, work, self.revision)
         if wanted.descending:
             return PageSlice(tuple(page.results)[::-1], precedes=page.has_above, follows=page.has_below)
@@ -154,7 +154,9 @@ class BitmapSearches:
         connected = await self.connect(fetch.model, query, attempt.store, attempt.work)
         if connected is None:
             return None
-        found = await attempt.complete(search_sets(connected, fetch, query.subject, attempt.conditions, attempt.work))
+        found = await attempt.complete(
+            search_sets(connected, fetch, query.subject, attempt.conditions, work=attempt.work)
+        )
         return None if found is None else OrderedSets(found, *await self._list_existing(attempt, found))
 
     async def connect(self, model: Model, query: ObjectsQuery, store: Store, work: Work) -> ConnectedGraph | None:
@@ -186,7 +188,9 @@ class BitmapSearches:
         types, root = list_subject_types(model, query), (query.object, list_relations(model, query))
         examined = model.without_rules() if query.is_explicit else model
         edges = self._edges[query.is_explicit]
-        steps = search_subjects(examined, edges, fetch, types, attempt.conditions, attempt.work, root)
+        steps = search_subjects(
+            examined, edges, fetch, types, conditions=attempt.conditions, work=attempt.work, root=root
+        )
         found = await attempt.complete(steps)
         return None if found is None else OrderedSubjects(found, *await self._list_existing(attempt, found))
 
@@ -203,7 +207,7 @@ class BitmapSearches:
         fetch, store, existing = attempt.fetch, attempt.store, dict[TypeName, BitMap]()
         for of_type in found.list_complements():
             numbering, table = fetch.adjacency.numbering, found.tables[of_type]
-            numbers = self._existing.list(store, of_type, fetch.revision, numbering, table, attempt.work)
+            numbers = self._existing.list(store, of_type, fetch.revision, numbering, table=table, work=attempt.work)
             existing[of_type] = await numbers
         return existing, await find_absent(store, found.itself, fetch.revision, found.tables)
 
@@ -229,7 +233,9 @@ class _Attempt:
             own_bytes += measured
             if is_time_up():
                 await checkpoint()
-        return BitmapListing(ordered, self.fetch.revision, valid_until, self.fetch.adjacency.numbering, own_bytes)
+        return BitmapListing(
+            ordered, self.fetch.revision, valid_until, self.fetch.adjacency.numbering, own_bytes=own_bytes
+        )
 
 
 class ExistingNumbers:
@@ -249,7 +255,7 @@ class ExistingNumbers:
         known = self._known.get(of_type)
         if known is not None and known[0] == at:
             return known[1]
-        numbers = await _read_numbers(store, of_type, at, table, work)
+        numbers = await _read_numbers(store, of_type, at, table, work=work)
         if numbering is self._numbering:
             others = {name: one for name, one in self._known.items() if one[0] == at}
             self._known = {**others, of_type: (at, numbers)}

@@ -157,7 +157,7 @@ async def check_candidates(search: QuerySearch) -> Snapshot[Listing] | None:
     exists in which result sets could be computed."""
     model, request = await search.prepare_model(), search.request
     existing = await _list_existing(search, find_row_types(model, request.query), search.work)
-    run = check_each(model, request.query, existing, request.context, search.now, search.work)
+    run = check_each(model, request.query, existing, request.context, now=search.now, work=search.work)
     return await _list_rows(search, await complete_run(search.reader, run, search.revision), search.work)
 
 
@@ -173,7 +173,7 @@ def _may_use_bitmaps(search: QuerySearch) -> bool:
 
 
 async def _begin_search(search: QuerySearch, work: Work) -> Run[Findings]:
-    return find(await search.prepare_model(), search.request.query, search.request.context, search.now, work)
+    return find(await search.prepare_model(), search.request.query, search.request.context, search.now, work=work)
 
 
 MAX_FEW_WARRANTS = 400

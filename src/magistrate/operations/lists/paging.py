@@ -201,11 +201,11 @@ def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Iden
         raise InvalidRequest("cannot pass both nextCursor and prevCursor together")
     for name in ("nextCursor", "prevCursor"):
         if name in parameters:
-            at, now, boundary = _read_cursor(kind, sort, parameters[name], identity, name)
+            at, now, boundary = _read_cursor(kind, sort, parameters[name], identity, parameter=name)
             wanted = replace(start, boundary=boundary, backwards=name == "prevCursor")
             if at is None:
                 return Wanted(wanted, None, is_snapshot, now)
-            return Wanted(wanted, at.revision, True, now, at.bits)
+            return Wanted(wanted, at.revision, True, now, bits=at.bits)
     return Wanted(start, None, is_snapshot)
 
 
@@ -259,7 +259,7 @@ async def read_page(
     if wanted.at is None:
         freshness.demand(found.revision)
     at = await store.identify(found.revision) if wanted.is_snapshot else None
-    return Snapshot(found.revision, _page_of(kind, wanted, found, at, store.identity))
+    return Snapshot(found.revision, _page_of(kind, wanted, found, at, identity=store.identity))
 
 
 def _page_of(

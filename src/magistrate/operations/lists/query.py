@@ -56,7 +56,7 @@ async def list_page(
         known = page_read.find_kept_page(kind, wanted, freshness, newest.revision)
         if known is not None:
             return known
-    found = await read_page(kind, wanted, freshness, ctx.store, page_read.read_slice)
+    found = await read_page(kind, wanted, freshness, ctx.store, read=page_read.read_slice)
     stored = await _read_stored(ctx, found.value.rows, found.revision)
     return Snapshot(found.revision, page_read.complete_page(kind, wanted, found.value, stored))
 
