@@ -26,8 +26,7 @@ from magistrate.engine.evaluation import evaluation
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
-from magistrate.operations.checks.check import check_all
-from magistrate.operations.checks.check_as_of import check_as_of
+from magistrate.operations.checks.check import check_all, check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context

@@ -11,7 +11,7 @@ from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
 from magistrate.engine.lists.language import read_query
 from magistrate.errors import NotFound
-from magistrate.operations.checks.check_as_of import check_as_of
+from magistrate.operations.checks.check import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.explain import explain_check
 from magistrate.operations.consistency import NO_DEMAND

@@ -71,7 +71,7 @@ async def test_a_scenario_over_a_store_reads_once_for_each_level_or_ahead(
         database.reads = 0
         with monkeypatch.context() as by_levels:
             by_levels.setattr(prefetching_reader, "MOST_TIMES", 0)
-            by_levels.setattr("magistrate.operations.checks.check.predict_reads", lambda model, batch: None)
+            by_levels.setattr("magistrate.operations.checks.evaluators.predict_reads", lambda model, batch: None)
             without_path = await decision_of(ctx, question)
         assert database.reads == max(levels, 1), question.ask  # the revision has to be read in any case
         database.reads = 0

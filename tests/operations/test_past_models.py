@@ -10,7 +10,7 @@ from magistrate import wiring
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision, TypeName
 from magistrate.errors import NotFound, NotRetained
-from magistrate.operations.checks.check_as_of import check_as_of
+from magistrate.operations.checks.check import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.history.points_in_time import AsOf

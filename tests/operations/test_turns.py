@@ -12,6 +12,7 @@ from magistrate.engine.evaluation.check import Decision
 from magistrate.engine.evaluation.work import WORK_BETWEEN_CHECKPOINTS, WORK_BETWEEN_LOOKS
 from magistrate.engine.names import Revision
 from magistrate.operations.checks.check import FEW_CHECKS, PendingChecks, check_all
+from magistrate.operations.checks.evaluators import CachedWalks
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS, checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import Snapshot
@@ -114,7 +115,7 @@ async def test_batches_that_come_at_once_begin_in_different_iterations(
         return Snapshot(Revision(1), [])
 
     ctx = replace(ctx, decisions=None)
-    monkeypatch.setattr(PendingChecks, "_decide_from_graph", decide_from_graph)
+    monkeypatch.setattr(CachedWalks, "decide", decide_from_graph)
     await asyncio.gather(*(check_all(ctx, asked, NO_DEMAND) for _ in range(TASKS)))
     iterations.stop()
 

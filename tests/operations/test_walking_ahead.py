@@ -17,8 +17,7 @@ from magistrate.engine.names import Revision
 from magistrate.engine.walk import walk
 from magistrate.engine.warrants.read_ahead import MOST_BRANCHES
 from magistrate.errors import NotFound, RevisionLost
-from magistrate.operations.checks.check import check_all
-from magistrate.operations.checks.check_as_of import check_as_of
+from magistrate.operations.checks.check import check_all, check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
 from magistrate.operations.checks.prefetching_reader import MOST_ROWS, BegunRead
 from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
@@ -336,7 +335,7 @@ async def test_walks_whose_rows_come_at_once_leave_time_to_others(
         begun[iterations.count] += 1
         return decide_ahead(known, batch, read)
 
-    monkeypatch.setattr("magistrate.operations.checks.check.decide_ahead", walk_long)
+    monkeypatch.setattr("magistrate.operations.checks.evaluators.decide_ahead", walk_long)
     monkeypatch.setattr("magistrate.operations.scheduling.time.thread_time_ns", clock)
     await asyncio.gather(*(decide(ctx, "folder:a#viewer@user:ann") for _ in range(5 * TASKS)))
     iterations.stop()

@@ -22,7 +22,7 @@ from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
-from magistrate.operations.checks.check_as_of import check_as_of
+from magistrate.operations.checks.check import check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context

@@ -38,8 +38,7 @@ from magistrate.engine.terms import ObjectRef, Subject, are_object_ids, relation
 from magistrate.engine.warrants.overlay import NO_CHANGES
 from magistrate.engine.warrants.plain_warrants import PlainRuns, PlainWarrants
 from magistrate.errors import Forbidden, InvalidParameter, MagistrateError, NotFound
-from magistrate.operations.checks.check import PendingChecks
-from magistrate.operations.checks.check_as_of import check_as_of
+from magistrate.operations.checks.check import PendingChecks, check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.history.points_in_time import AS_OF, read_as_of
