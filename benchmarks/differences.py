@@ -126,7 +126,9 @@ async def figures_of(case: Case) -> Figures:
     kind, read = revisions_kind(request), _read_revisions(context, request)
     between = [await _timed(_list_pages(context, kind, read, PAGE_SIZE)) for _ in range(ROUNDS)]
     rule = [
-        await _measure_rule(context, few) for _ in range(ROUNDS) for few in (bitmap_comparing.FEW_NODES, sys.maxsize)
+        await _measure_rule(context, few)
+        for _ in range(ROUNDS)
+        for few in (bitmap_comparing.MIN_BITMAP_NODES, sys.maxsize)
     ]
     await store.close()
     return Figures(
@@ -150,11 +152,11 @@ async def _measure_rule(context: Context, few_nodes: int) -> float:
     document = read_object_type("document", None, msgspec.convert(rules, dict[str, RuleDefinition | None]))
     proposal = Proposal(object_types=[document])
     kind, read = proposal_kind(proposal, Narrowing()), _read_proposal(context, proposal)
-    bitmap_comparing.FEW_NODES, former = few_nodes, bitmap_comparing.FEW_NODES
+    bitmap_comparing.MIN_BITMAP_NODES, former = few_nodes, bitmap_comparing.MIN_BITMAP_NODES
     try:
         return (await _timed(_list_pages(context, kind, read, RULE_ROWS, 1)))[0]
     finally:
-        bitmap_comparing.FEW_NODES = former
+        bitmap_comparing.MIN_BITMAP_NODES = former
 
 
 async def _prepare(context: Context) -> Proposal:

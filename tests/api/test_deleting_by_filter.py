@@ -122,8 +122,8 @@ def test_each_warrant_has_its_event(filled: Client) -> None:
 
 def test_more_than_fit_into_one_write_are_deleted_in_several(filled: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunk_size, "FIRST_CHUNK", 2)
-    monkeypatch.setattr(chunk_size, "LARGEST_CHUNK", 2)
-    monkeypatch.setattr(chunk_size, "SMALLEST_CHUNK", 2)
+    monkeypatch.setattr(chunk_size, "MAX_CHUNK", 2)
+    monkeypatch.setattr(chunk_size, "MIN_CHUNK", 2)
     before = {event["createdAt"] for event in filled.get("/v2/access-events").json()["results"]}
 
     assert delete(filled, {"objectType": "document"}).json() == {"deleted": 5, "more": False}

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from magistrate.api.endpoints.model_tests import MAX_TEST_CHARACTERS, MAX_TEST_VALUES
-from magistrate.operations.models.tests import MAX_ASSERTIONS, MAX_TEST_WARRANTS, MOST_EXPLAINED
+from magistrate.operations.models.tests import MAX_ASSERTIONS, MAX_EXPLAINED, MAX_TEST_WARRANTS
 from tests.issuing import issue_key
 from tests.running import Client, running_service, settings_for
 
@@ -139,10 +139,10 @@ def test_tests_and_warrants_are_limited(service: Client, tests: int, warrants: i
 
 
 def test_only_the_first_failures_are_explained(service: Client) -> None:
-    answer = run(service, {"model": MODEL, "tests": [{"checks": checks(MOST_EXPLAINED + 5)}]})
+    answer = run(service, {"model": MODEL, "tests": [{"checks": checks(MAX_EXPLAINED + 5)}]})
 
-    assert answer["failed"] == MOST_EXPLAINED + 5
-    assert ["explanation" in one for one in answer["results"]] == [True] * MOST_EXPLAINED + [False] * 5
+    assert answer["failed"] == MAX_EXPLAINED + 5
+    assert ["explanation" in one for one in answer["results"]] == [True] * MAX_EXPLAINED + [False] * 5
 
 
 def test_all_tests_share_one_budget(service: Client) -> None:

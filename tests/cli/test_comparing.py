@@ -79,7 +79,7 @@ def test_a_row_that_was_left_out_explains_what_rests_on_it(reference: Reference,
     reference.fails = rests_on_the_row
     ran = moved_from(reference, sqlite_url, "--verify-only", "--sample", "50")
 
-    assert "authorized not authorized it rests on a row that was not taken over" in ran.stdout.replace("  ", " ")
+    assert "authorized not authorized it depends on a row that was not taken over" in ran.stdout.replace("  ", " ")
     assert ran.exit_code == 0, ran.output
 
 

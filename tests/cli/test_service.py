@@ -150,7 +150,7 @@ def test_a_fault_of_the_service_is_reported_with_where_to_look(
     told = magistrate.failed("check", "page:home#reader@user:ann")
 
     assert told == (
-        f"{magistrate.url} answered 500 to request some-id: Internal Server Error; the log of the service tells more"
+        f"{magistrate.url} answered 500 to request some-id: Internal Server Error; see the log of the service"
     )
 
 

@@ -8,8 +8,8 @@ from magistrate.engine.names import ObjectId, TypeName
 from magistrate.operations.writes import warrants as chunk_size
 from magistrate.operations.writes.warrants import (
     FIRST_CHUNK,
-    LARGEST_CHUNK,
-    SMALLEST_CHUNK,
+    MAX_CHUNK,
+    MIN_CHUNK,
     TARGET_HOLD_SECONDS,
     ChunkSize,
     delete_matching,
@@ -36,12 +36,12 @@ def test_a_chunk_has_as_many_rows_as_can_be_written_in_the_time() -> None:
 
 def test_chunks_of_a_fast_store_double_up_to_the_largest() -> None:
     assert sizes([0, 0, 0]) == [100, 200, 250, 250]
-    assert LARGEST_CHUNK == 250
+    assert MAX_CHUNK == 250
 
 
 def test_a_store_that_becomes_slow_gets_the_smallest_chunk_at_once_and_larger_ones_when_it_recovers() -> None:
     fast, slow = TARGET_HOLD_SECONDS / 1_000, TARGET_HOLD_SECONDS
-    assert sizes([fast, fast, slow, slow, fast, fast]) == [100, 200, 250, SMALLEST_CHUNK, SMALLEST_CHUNK, 40, 80]
+    assert sizes([fast, fast, slow, slow, fast, fast]) == [100, 200, 250, MIN_CHUNK, MIN_CHUNK, 40, 80]
 
 
 def test_the_pause_is_as_long_as_the_chunk_but_not_longer_than_one_should_be() -> None:
@@ -57,8 +57,8 @@ async def test_a_delete_by_filter_is_written_in_chunks_of_that_size(
     """At first 4 rows; then 2 if nothing is fast enough, or 8 if everything is."""
     monkeypatch.setattr(chunk_size, "TARGET_HOLD_SECONDS", hold_seconds)
     monkeypatch.setattr(chunk_size, "FIRST_CHUNK", 4)
-    monkeypatch.setattr(chunk_size, "SMALLEST_CHUNK", 2)
-    monkeypatch.setattr(chunk_size, "LARGEST_CHUNK", 8)
+    monkeypatch.setattr(chunk_size, "MIN_CHUNK", 2)
+    monkeypatch.setattr(chunk_size, "MAX_CHUNK", 8)
     await node.grant(*(f"folder:{number}#viewer@user:ann" for number in range(8)))
     before = await node.ctx.store.check()
 
@@ -72,7 +72,7 @@ async def test_a_delete_by_filter_is_written_in_chunks_of_that_size(
 
 @pytest.mark.anyio
 async def test_another_writer_waits_for_one_chunk_at_a_time(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit in ("FIRST_CHUNK", "LARGEST_CHUNK", "SMALLEST_CHUNK"):
+    for limit in ("FIRST_CHUNK", "MAX_CHUNK", "MIN_CHUNK"):
         monkeypatch.setattr(chunk_size, limit, 5)
     store, stamp = node.ctx.store, node.ctx.stamp("ann")
     await node.grant(*(f"folder:{number}#viewer@user:ann" for number in range(200)))

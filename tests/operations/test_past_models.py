@@ -120,7 +120,7 @@ async def test_each_model_of_many_answers_for_its_own_revisions(node: Node) -> N
 
 
 async def test_few_models_of_the_past_are_kept(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "LEAST_BYTES", MOST_BYTES // 2 - 100_000)
+    monkeypatch.setattr(models, "MIN_BYTES", MOST_BYTES // 2 - 100_000)
     await node.define(DRIVE)
     for number in range(5):
         await node.define({"printer": {f"operator{number}": {}}})
@@ -135,7 +135,7 @@ async def test_few_models_of_the_past_are_kept(node: Node, monkeypatch: pytest.M
 async def test_a_model_that_is_larger_than_all_that_is_kept_is_used_and_not_kept(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "LEAST_BYTES", MOST_BYTES + 1)
+    monkeypatch.setattr(models, "MIN_BYTES", MOST_BYTES + 1)
     await node.define(DRIVE)
     await node.define({"printer": {"operator": {}}})
 

@@ -392,7 +392,7 @@ def test_on_sqlite_differences_are_those_of_all_access(tmp_path: Path) -> None:
 def test_differences_that_take_many_checks_are_those_of_all_access(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "FEW_CHECKS", 1)  # for which a graph is read
+    monkeypatch.setattr(search, "MIN_GRAPH_CHECKS", 1)  # for which a graph is read
 
     expect_histories(f"sqlite:///{tmp_path}/m.db", most=15)
 
@@ -401,10 +401,10 @@ def test_differences_that_take_many_checks_are_those_of_all_access(
 def test_differences_that_are_found_with_bitmaps_are_those_of_all_access(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, together: int, nodes: int
 ) -> None:
-    monkeypatch.setattr(bitmap_comparing, "MOST_TOGETHER", together)
+    monkeypatch.setattr(bitmap_comparing, "MAX_TOGETHER", together)
     monkeypatch.setattr(SubjectBitmapSearch, "_max_nodes", nodes)
-    monkeypatch.setattr(bitmap_comparing, "FEW_NODES", 1)
-    monkeypatch.setattr(comparing, "MOST_CHECKED", 1)  # the subject of a narrowing need not exist
+    monkeypatch.setattr(bitmap_comparing, "MIN_BITMAP_NODES", 1)
+    monkeypatch.setattr(comparing, "MAX_CHECKED", 1)  # the subject of a narrowing need not exist
 
     expect_histories(f"sqlite:///{tmp_path}/m.db", most=60)
 

@@ -36,7 +36,7 @@ HINTS = (
 )
 """Maps the beginning of a service's message to a hint for the user."""
 HINTS_BY_CODE = {
-    "internal_error": "the log of the service tells more",
+    "internal_error": "see the log of the service",
     "unavailable": "try again in a moment",
     "forbidden": "`magistrate keys list` shows what each key may do",
     "budget_spent": "`magistrate serve --max-check-work`, for queries `--max-query-work`, sets how much it may look at",
@@ -59,7 +59,7 @@ class CommandFailed(click.ClickException):
 
 
 class Interrupted(CommandFailed):
-    """Represents the end of a command by SIGINT, or because nobody answered its question."""
+    """Represents the end of a command by SIGINT, or because nobody answered its prompt."""
 
     exit_code = INTERRUPTED
 
@@ -228,7 +228,7 @@ def report_failures() -> Iterator[None]:
 
 def demand_yes(prompt: str, refusal: str) -> None:
     """Prompts on stderr. Raises CommandFailed unless the answer is yes, which is Interrupted if there is none:
-    after SIGINT, or at the end of standard input. Nothing in this package asks in another way."""
+    after SIGINT, or at the end of standard input. Nothing in this package prompts in another way."""
     try:
         is_yes = click.confirm(prompt, err=True)
     except RuntimeError:  # click.Abort, and what Python raises if there is no standard input

@@ -61,7 +61,7 @@ class LoopTime:
 
     def is_up(self) -> bool:
         """Returns whether so much of this iteration has passed that a task that works long must yield. The iteration
-        begins when this is first asked in it."""
+        begins when this is first called in it."""
         # The time of the thread: what else runs on the machine must not shorten the time slices.
         now = time.thread_time_ns()
         if self._began_at is None:

@@ -12,7 +12,7 @@ from magistrate.cli.service import CommandFailed, report_failures
 if TYPE_CHECKING:
     from magistrate.api.audit.chain import ChainVerifier, SealedLine
 
-MOST_FAULTS = 20
+MAX_FAULTS = 20
 """Limits the faults that are printed."""
 
 
@@ -40,7 +40,7 @@ def verify(files: tuple[BinaryIO, ...], tail: bool, includes: str | None, as_jso
     with report_failures():
         verifier = ChainVerifier(may_begin_late=tail)
         watch = _HashWatch(includes)
-        faults = [*islice(_verify_all(verifier, files, watch), MOST_FAULTS)]
+        faults = [*islice(_verify_all(verifier, files, watch), MAX_FAULTS)]
         if faults:
             raise CommandFailed("\n".join(["the audit log is not as it was written:", *faults]), "audit_failed")
         if includes and not watch.is_included:

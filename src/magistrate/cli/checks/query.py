@@ -1,4 +1,4 @@
-"""Implements `magistrate query`, which finds objects or subjects and shows the warrants that they rest on."""
+"""Implements `magistrate query`, which finds objects or subjects and shows the warrants that they depend on."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -22,7 +22,7 @@ _ADJECTIVE = re.compile(r"(?:ed|able|ible|idden|open|public|private)$|^(?:can|ma
 """Matches a relation that is said of somebody like an adjective or a verb; the console has the same pattern."""
 
 
-MOST_SUGGESTIONS = 5
+MAX_SUGGESTIONS = 5
 """Limits the suggestions that are printed with a denial; `magistrate explain` prints all of them."""
 
 
@@ -31,9 +31,9 @@ def describe_denial(answer: dict[str, Any]) -> Iterator[str]:
     allow it."""
     yield from map(printable, answer["unknown"])
     yield from _describe_failure(answer["because"], answer["wouldAllow"])
-    yield from describe_suggestions(answer, MOST_SUGGESTIONS)
-    if len(answer["wouldAllow"]) > MOST_SUGGESTIONS:
-        yield f"`magistrate explain` shows {len(answer['wouldAllow']) - MOST_SUGGESTIONS} more"
+    yield from describe_suggestions(answer, MAX_SUGGESTIONS)
+    if len(answer["wouldAllow"]) > MAX_SUGGESTIONS:
+        yield f"`magistrate explain` shows {len(answer['wouldAllow']) - MAX_SUGGESTIONS} more"
 
 
 def describe_suggestions(answer: dict[str, Any], most: int | None = None) -> Iterator[str]:
@@ -227,7 +227,7 @@ def _closest(node: Node) -> Node | None:
 
 
 def _reasons(node: Node) -> Steps:
-    """Returns the warrants that a node which holds rests on, from the subject on."""
+    """Returns the warrants that a node which holds depends on, from the subject on."""
     return fold(node, _list_holding, _join_reasons)
 
 

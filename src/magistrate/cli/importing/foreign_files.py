@@ -1,4 +1,4 @@
-"""Opens the files of other products, tells by their names and contents what they are, and reads what is in them.
+"""Opens the files of other products, recognizes them by their names and contents, and reads what is in them.
 
 It is imported where it is used, because it takes a moment."""
 

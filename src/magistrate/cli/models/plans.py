@@ -25,7 +25,7 @@ CHANGES = 2
 ERROR = 1
 """Sets the exit code of every failure of both commands."""
 
-MOST_PROPOSED = 100
+MAX_PROPOSED = 100
 """Limits the object types, and the policies, that a service compares in one proposal."""
 SHOWN_ROWS = 100
 """Limits the access that is shown; `magistrate diff --proposal` shows all."""
@@ -48,7 +48,7 @@ def _errors_exit_with(code: int) -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        # The class of a ClickException has the exit code, but those who handle it ask the instance.
+        # The class of a ClickException has the exit code, but those who handle it read that of the instance.
         if error.exit_code != INTERRUPTED:
             vars(error)["exit_code"] = code
         raise
@@ -150,7 +150,7 @@ def _make_plan(client: "Client", file: str, of: tuple[str, ...]) -> PlannedModel
     if plan.is_empty:
         return plan
     if _is_large(model) and (names["objectTypes"]["deleted"] or names["policies"]["deleted"]):
-        return plan._replace(fault=f"something is deleted, and more than {MOST_PROPOSED} types or policies stay")
+        return plan._replace(fault=f"something is deleted, and more than {MAX_PROPOSED} types or policies stay")
     try:
         return plan._replace(access=_compare_access(client, model, names, of))
     except RequestRefused as refusal:
@@ -184,7 +184,7 @@ def _compare_access(client: "Client", model: Json, names: Json, of: tuple[str, .
 
 def _is_large(model: Json) -> bool:
     """Returns whether the model is too large to be proposed as a whole; what changes in it may still be."""
-    return max(len(model["objectTypes"]), len(model["policies"])) > MOST_PROPOSED
+    return max(len(model["objectTypes"]), len(model["policies"])) > MAX_PROPOSED
 
 
 def _list_changed(names: Json) -> set[str]:

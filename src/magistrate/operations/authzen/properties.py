@@ -29,10 +29,10 @@ META_AT_ONCE = 50
 """Limits the objects whose meta is read by one statement: 2.5 MB at most, usually some kilobytes."""
 DECODED_AT_ONCE = 262_144
 """Sets the characters of meta after which other requests run (256 Ki); decoding these takes a millisecond or two."""
-MOST_META_CHARACTERS = 8_388_608
+MAX_META_CHARACTERS = 8_388_608
 """Limits the meta in the contexts of one request, in characters of JSON (8 Mi), as much as contexts may have that the
 request itself holds."""
-TOO_MUCH_META = f"have more than {MOST_META_CHARACTERS} characters of stored meta together: send fewer at once"
+TOO_MUCH_META = f"have more than {MAX_META_CHARACTERS} characters of stored meta together: send fewer at once"
 
 Properties = Mapping[ObjectRef, Mapping[str, Any]]
 """Holds the stored meta of objects; those without any are left out."""
@@ -100,7 +100,7 @@ async def read_properties(ctx: Context, refs: Iterable[ObjectRef], at: Revision)
     """Returns the stored meta of these objects at this revision. Raises InvalidParameter if it is too much, where that
     of an object counts as often as the object occurs: so often it will be in contexts."""
     uses = Counter(refs)
-    distinct, properties, remaining, decoded = list(uses), dict[ObjectRef, Mapping[str, Any]](), MOST_META_CHARACTERS, 0
+    distinct, properties, remaining, decoded = list(uses), dict[ObjectRef, Mapping[str, Any]](), MAX_META_CHARACTERS, 0
     for start in range(0, len(distinct), META_AT_ONCE):
         for stored in (await ctx.store.find_objects(distinct[start : start + META_AT_ONCE], at)).value:
             if stored.meta is None:

@@ -35,11 +35,11 @@ from magistrate.operations.difference.states import ComparedState, StateComparis
 from magistrate.operations.runs import complete_run, release_run
 from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
 
-FEW_CHECKS = 50
+MIN_GRAPH_CHECKS = 50
 """Sets the number of checks from which on a graph is built; for fewer, it costs more than it saves."""
-MOST_WARRANTS = 50_000
+MAX_WARRANTS = 50_000
 """Limits the warrants that the graph caches. It is freed in one step, which takes a few milliseconds for so many."""
-MOST_ROUNDS = 40
+MAX_ROUNDS = 40
 """Limits the rounds of reads for the checks of one call."""
 
 
@@ -57,7 +57,7 @@ class StateGraph:
         values: list[Truth | None] = [None] * len(checks)
         waiting, fetched = list(range(len(checks))), frozenset[object]()
         walk = Walk(CachedEntries(graph), self._state.now, self._work, shares=True)
-        for _ in range(MOST_ROUNDS):
+        for _ in range(MAX_ROUNDS):
             waiting = await self._walk(walk, checks, waiting, values)
             if not waiting or not walk.missing or walk.missing.keys() == fetched:
                 break  # all is decided, or the graph has no capacity for the rest
@@ -70,7 +70,7 @@ class StateGraph:
         if self._graph is None:
             model = self._state.model
             await compile_groups(model)
-            self._graph = Graph(model, self._state.at, MOST_WARRANTS)
+            self._graph = Graph(model, self._state.at, MAX_WARRANTS)
         return self._graph
 
     async def _walk(
@@ -111,8 +111,8 @@ T = TypeVar("T")
 UNNAMED = ObjectId("?")
 """Stands for an object that no warrant names: no object can have this id. It is the same object in both roles."""
 
-MOST_ALONE = 32
-"""Limits the relations on objects that are searched again, each by itself, if one of them rests on its own negation:
+MAX_ALONE = 32
+"""Limits the relations on objects that are searched again, each by itself, if one of them depends on its own negation:
 each search may read what all the others do."""
 
 
@@ -127,13 +127,13 @@ class StateSearch:
         self._graph = StateGraph(state, work)
 
     async def run(self, steps: Steps[T], remains: Sequence[Container] = ()) -> T:
-        """Returns the outcome of these steps, and dismantles what remains of them."""
+        """Returns the outcome of these steps, and releases what remains of them."""
         search = Run(self.work, steps, remains)
         return await complete_run(self.state.reader, search, self.state.at)
 
     async def check(self, checks: Sequence[Check]) -> Sequence[Truth]:
         """Returns the values of these checks."""
-        if len(checks) < FEW_CHECKS:
+        if len(checks) < MIN_GRAPH_CHECKS:
             return await self.run(decide_checks(self.evaluation, checks)) if checks else ()
         decisions = await self._graph.decide(checks)
         rest = [check for check, value in zip(checks, decisions, strict=True) if value is None]
@@ -141,10 +141,10 @@ class StateSearch:
         return [next(values) if value is None else value for value in decisions]
 
     async def find_sets(self, roots: Sequence[Root]) -> Mapping[Root, SubjectSets | None]:
-        """Returns the subjects of each of these relations on objects; None where it rests on its own negation, or one
+        """Returns the subjects of each of these relations on objects; None where it depends on its own negation, or one
         of many others does."""
         sets_by_root = await self._find_together(roots)
-        if 1 < len(roots) <= MOST_ALONE and None in sets_by_root.values():
+        if 1 < len(roots) <= MAX_ALONE and None in sets_by_root.values():
             alone = [await self._find_together([root]) for root in roots]
             sets_by_root = {root: sets for sets_of_root in alone for root, sets in sets_of_root.items()}
         return sets_by_root

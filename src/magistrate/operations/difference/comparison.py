@@ -33,15 +33,15 @@ from magistrate.operations.difference.states import ExistingObjects, StateCompar
 from magistrate.operations.runs import complete_checkpoints, free_in_steps
 from magistrate.operations.scheduling import checkpoint, is_time_up
 
-FEW_NODES = 4
+MIN_BITMAP_NODES = 4
 """Sets the number of relations on objects from which on bitmaps are used; fewer have too little in common."""
 FIRST_TOGETHER = 8
-MOST_TOGETHER = 64
+MAX_TOGETHER = 64
 """Limit the relations on objects that are searched together, at first and at most: a search reads level by level, so
 more together take fewer reads. After a search was impossible because of one of them, fewer are searched together."""
-MOST_MISSES = 8
+MAX_MISSES = 8
 """Limits the searches in a row in which nothing is found with bitmaps; from then on, no more are made."""
-MOST_WARRANTS = 200_000
+MAX_WARRANTS = 200_000
 """Limits the warrants of both states that are cached."""
 
 _NO_BITMAPS: SubjectBitmaps = {}
@@ -57,7 +57,7 @@ class BitmapComparer:
         self._work = before.work
         self._most_together = FIRST_TOGETHER
         self._misses = 0
-        capacity = Capacity(MOST_WARRANTS, free_in_steps)
+        capacity = Capacity(MAX_WARRANTS, free_in_steps)
         self._adjacency = Adjacency(capacity)
         entries = SubjectAdjacency(self._adjacency, capacity)
         others = entries if comparison.has_same_warrants else SubjectAdjacency(self._adjacency, capacity)
@@ -82,7 +82,7 @@ class BitmapComparer:
         changes: list[AccessChange] = []
         undecided: list[ObjectRelation] = []
         place = 0
-        while len(nodes) >= FEW_NODES and place < len(nodes) and self._misses < MOST_MISSES:
+        while len(nodes) >= MIN_BITMAP_NODES and place < len(nodes) and self._misses < MAX_MISSES:
             together = nodes[place : place + self._most_together]
             sets_by_node = await self._find_both(together)
             if sets_by_node is None and self._most_together > 1:
@@ -91,7 +91,7 @@ class BitmapComparer:
             place += len(together)
             both = sets_by_node or {}
             if both:
-                self._misses, self._most_together = 0, min(2 * self._most_together, MOST_TOGETHER)
+                self._misses, self._most_together = 0, min(2 * self._most_together, MAX_TOGETHER)
             else:
                 self._misses += 1
             undecided += (node for node in together if node not in both)
@@ -135,7 +135,7 @@ class BitmapComparer:
             adjacency.discard_all()
 
 
-MOST_CHECKED = 100
+MAX_CHECKED = 100
 """Limits the subjects that are checked one by one on an object; to find all of its subjects then costs less."""
 CHANGES_BETWEEN_LOOKS = 100
 """Counts the changes that are selected between two looks at the clock."""
@@ -167,7 +167,7 @@ class Comparer:
         many: list[ObjectRelation] = []
         for node in nodes:
             subjects = self._affected.find_subjects(node, self._work)
-            if subjects is None or len(subjects) > MOST_CHECKED:
+            if subjects is None or len(subjects) > MAX_CHECKED:
                 many.append(node)
             else:
                 few += [(node, subject) for subject in subjects]

@@ -17,7 +17,7 @@ from magistrate.errors import InvalidParameter
 
 OF, SUBJECT, OBJECT, Q = "of", "subject", "object", "q"
 """Name the parameters."""
-MOST_PATTERNS = 100
+MAX_PATTERNS = 100
 """Limits the access patterns of one request."""
 
 _MUST_BE = "must be a list of type#relation@type, such as document#viewer@user"
@@ -131,8 +131,8 @@ def _read_query(q: str) -> Query:
 
 
 def _read_patterns(texts: Sequence[str]) -> tuple[AccessPattern, ...]:
-    if len(texts) > MOST_PATTERNS:
-        raise InvalidParameter(OF, f"must have at most {MOST_PATTERNS} elements")
+    if len(texts) > MAX_PATTERNS:
+        raise InvalidParameter(OF, f"must have at most {MAX_PATTERNS} elements")
     return tuple(map(_read_pattern, texts))
 
 

@@ -27,7 +27,7 @@ from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract.lists import PageSlice, Slice
 
 FIRST_BATCH = 16
-LARGEST_BATCH = 256
+MAX_BATCH = 256
 """Limit the relations on objects that are compared together, at first and at most. The first batch has no more than the
 page has rows: it may be full then, and one relation may have thousands of rows."""
 NODES_BETWEEN_CHECKPOINTS = 2_000
@@ -140,7 +140,7 @@ async def _count_changes(compared: _Compared, count: RowCount, most: int) -> boo
                     return False
                 count.gained += change.is_gained
                 count.lost += not change.is_gained
-            waiting, size = waiting[size:], min(2 * size, LARGEST_BATCH)
+            waiting, size = waiting[size:], min(2 * size, MAX_BATCH)
     return True
 
 
@@ -155,7 +155,7 @@ async def _collect(compared: _Compared, wanted: Slice) -> list[AccessChange]:
         waiting += nodes
         while len(waiting) >= size:
             changes += _beyond(await compared.comparer.compare(waiting[:size]), boundary, upwards)
-            waiting, size = waiting[size:], min(2 * size, LARGEST_BATCH)
+            waiting, size = waiting[size:], min(2 * size, MAX_BATCH)
             if len(changes) > wanted.limit:
                 return changes[: wanted.limit + 1]
     changes += _beyond(await compared.comparer.compare(waiting), boundary, upwards)

@@ -45,7 +45,7 @@ MAX_PROPOSED_TYPES = 100
 MAX_PROPOSED_POLICIES = 100
 """Limit the elements of a proposal, as those of writes are limited."""
 REFS_AT_ONCE = 1_000
-MOST_STORED = 1_000_000
+MAX_STORED = 1_000_000
 """Limits the stored warrants that have the names of proposed ones, with other policies perhaps."""
 
 
@@ -186,7 +186,7 @@ async def _find_stored(
     if not requests:
         return {}
     reads = [WarrantRead(request, tuple(ids[names])) for names, request in requests.items()]
-    result = await reader.read_warrants(reads, at, MOST_STORED)
+    result = await reader.read_warrants(reads, at, MAX_STORED)
     return {warrant_key(warrant): warrant for warrant in chain.from_iterable(result.warrants)}
 
 

@@ -73,7 +73,7 @@ async def list_difference(
 
 
 async def _find(ctx: Context, parameter: str, text: str, freshness: Freshness) -> PointInTime:
-    """Returns the state that a parameter asks for. Raises InvalidParameter, naming it, and what `find_point` raises."""
+    """Returns the state that a parameter names. Raises InvalidParameter, naming it, and what `find_point` raises."""
     try:
         return await find_point(ctx, read_as_of(ctx.store.identity, text), freshness)
     except InvalidParameter as error:

@@ -1,4 +1,4 @@
-"""Finds recorded decisions, and makes them again as of then (docs/history.md#replaying-a-decision)."""
+"""Finds recorded decisions, and makes them again as of that time (docs/history.md#replaying-a-decision)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class RecordedDecision:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Holds a recorded decision, and the explanation of the same check as of then."""
+    """Holds a recorded decision, and the explanation of the same check as of that time."""
 
     recorded: RecordedDecision
     explained: ExplainedCheck
@@ -63,8 +63,8 @@ async def find_decision(ctx: Context, decision_id: str, freshness: Freshness) ->
 
 
 async def replay_decision(ctx: Context, decision_id: str, freshness: Freshness) -> Snapshot[Replay]:
-    """Makes a recorded decision again, with the warrants, the model, the time and the context of then, and returns it
-    with its explanation. Nothing is written.
+    """Makes a recorded decision again, with the warrants, model, time and context of that time. Returns it with its
+    explanation. Nothing is written.
 
     Raises NotReplayable if what it takes was not kept, NotRetained if its revision is not kept any more, and what
     `find_decision` and `explain_check` raise."""

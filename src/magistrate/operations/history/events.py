@@ -151,9 +151,9 @@ def read_following(
     kind: ListKind[Event], parameters: Mapping[str, str], identity: Identity, cursor: str
 ) -> Following | None:
     """Returns from where a request follows the events: the position of its cursor, which is in this parameter, or that
-    of its token `after`. Returns None if the request asks for a page.
+    of its token `after`. Returns None if the request is for a page.
 
-    Raises InvalidParameter, and InvalidRequest if it asks for both."""
+    Raises InvalidParameter, and InvalidRequest if it has both."""
     after, text = parameters.get(AFTER), parameters.get(cursor)
     following = None if text is None else _read_position_cursor(kind, identity, text)
     if following is None and not after:

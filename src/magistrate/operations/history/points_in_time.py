@@ -1,4 +1,4 @@
-"""Finds the state that a read as of the past asks for (docs/history.md): its revision, and the time at which policies
+"""Finds the state that a read as of the past names (docs/history.md): its revision, and the time at which policies
 are evaluated."""
 
 from dataclasses import replace
@@ -20,7 +20,7 @@ _MUST_BE = "must be a token, or a time in the format 2006-01-02T15:04:05Z07:00"
 
 
 class AsOf(NamedTuple):
-    """Represents the point in time that a read asks for: either a revision, which is the one with these `bits` if they
+    """Represents the point in time that a read names: either a revision, which is the one with these `bits` if they
     are known, or a time, in microseconds since 1970 UTC."""
 
     revision: Revision | None = None
@@ -28,12 +28,12 @@ class AsOf(NamedTuple):
     bits: int | None = None
 
     def names(self, revision: Revision, now: int) -> bool:
-        """Returns whether a listing whose first page asked for this point is at this revision and time."""
+        """Returns whether a listing whose first page had this point is at this revision and time."""
         return revision == self.revision or now == self.time
 
 
 def read_as_of(identity: Identity, text: str) -> AsOf:
-    """Returns the point in time that a text asks for: a token, which names its revision, or an RFC 3339 time.
+    """Returns the point in time that a text names: a token, which names its revision, or an RFC 3339 time.
 
     Raises InvalidParameter for anything else, `latest` included, and for the token of another store."""
     if text != LATEST and is_token(text):
@@ -59,7 +59,7 @@ class PointInTime(NamedTuple):
 
 
 async def find_point(ctx: Context, as_of: AsOf, freshness: Freshness) -> PointInTime:
-    """Returns the state that is asked for. For a revision, its time is the one at which it was written; for a time, its
+    """Returns the state at this point. For a revision, its time is the one at which it was written; for a time, its
     revision is the newest that was reached by then.
 
     The point in time says which revision to read, so the freshness only has to be one that the store has reached.

@@ -139,10 +139,10 @@ class Chunk:
                     line_refused(Refused(number, self.lines[number], error))
             raise
 
-    def sift(self, definitions: Mapping[TypeName, str], refuse: Refuse) -> Mapping[TypeName, str]:
+    def filter_lines(self, definitions: Mapping[TypeName, str], refuse: Refuse) -> Mapping[TypeName, str]:
         """Refuses and removes every line that is not valid with these object types and those of the chunk; returns all
         object types that remain."""
-        definitions = self._sift_types(definitions, refuse)
+        definitions = self._filter_types(definitions, refuse)
         named = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
         defined = {name: read_definition(definition) for name, definition in named.items()}
         for number, warrant in [*self.warrants.items()]:
@@ -152,7 +152,7 @@ class Chunk:
                 refuse(Refused(number, self.lines[number], error))
         return definitions
 
-    def _sift_types(self, definitions: Mapping[TypeName, str], refuse: Refuse) -> Mapping[TypeName, str]:
+    def _filter_types(self, definitions: Mapping[TypeName, str], refuse: Refuse) -> Mapping[TypeName, str]:
         while True:
             remaining = {**definitions, **{new.name: new.definition for _, new in self.types.values()}}
             numbers = {new.name: number for number, (_, new) in self.types.items()}

@@ -48,7 +48,7 @@ status counts as that, and these only if the warrants here form a cycle."""
 
 UNANSWERED = "it gives no answer: there, groups and rules that lead back to themselves end in that"
 BARE_SUBJECT = "it takes a bare subject for a group of its own, which a warrant names"
-LEFT_OUT = "it rests on a row that was not taken over"
+LEFT_OUT = "it depends on a row that was not taken over"
 EXPIRES = "`expiresIn` never holds there"
 RACE = "there, a missing object type is an error although a warrant decides the check"
 
@@ -131,8 +131,8 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class _CheckAnswer:
-    """Holds one side's answer to a check. `said` is what is compared. `path` has the rows it rests on, from the subject
-    to the object."""
+    """Holds one side's answer to a check. `said` is what is compared. `path` has the rows it depends on, from the
+    subject to the object."""
 
     said: str
     path: Sequence[Any] = ()
@@ -157,7 +157,7 @@ async def compare(
 ) -> Comparison:
     """Returns the comparison of the store with the server, in which at most `max_named` rows of each kind and category
     are named. `report_progress` is called with the number of rows of the server that were read so far. Raises what the
-    server raises, and StoreUnavailable if the disk has no room for the comparison of the rows."""
+    server raises, and StoreUnavailable if the disk has no space for the comparison of the rows."""
     with closing(RowDifferences()) as differences:
         source, store = _SourceRows(ctx, server, read_line, differences), _Ours(ctx, differences)
         samples = Sample(sample_size), Sample(sample_size, number=1)
@@ -213,7 +213,7 @@ class _SourceRows:
         read_row = lists.reader(self._read_line)
         while lines := await lists.next_lines():
             self.counted[lists.kind] += len(lines)
-            chunk, self.definitions = await self._sift_lines(lines, read_row, count_refused)
+            chunk, self.definitions = await self._filter_lines(lines, read_row, count_refused)
             self._differences.add(SOURCE, "named policy", map(_build_new_policy_row, chunk.policies.values()))
             self._differences.add(SOURCE, "object", map(build_object_row, chunk.objects.values()))
             self._differences.add(SOURCE, "warrant", map(build_warrant_row, chunk.warrants.values()))
@@ -224,14 +224,14 @@ class _SourceRows:
     async def refuses(self, rows: Sequence[Any]) -> bool:
         """Returns whether any of the rows is not accepted here."""
         refused: list[Refused] = []
-        await self._sift_lines([*map(msgspec.json.encode, rows)], self._read_line, refused.append)
+        await self._filter_lines([*map(msgspec.json.encode, rows)], self._read_line, refused.append)
         return bool(refused)
 
-    async def _sift_lines(
+    async def _filter_lines(
         self, lines: Sequence[bytes], read_line: ReadLine, refuse: Refuse
     ) -> tuple[Chunk, Mapping[TypeName, str]]:
         chunk = await Chunk.read(self._ctx, dict(enumerate(lines, 1)), read_line, refuse)
-        return chunk, chunk.sift(self.definitions, refuse)
+        return chunk, chunk.filter_lines(self.definitions, refuse)
 
 
 class _Ours:

@@ -123,7 +123,7 @@ class Sieve:
         chunk = await Chunk.read(self._ctx, lines, self._read_line, self._refuse)
         if self._leave_out is not None:
             stored = (await self._ctx.store.read_model()).value.definitions
-            self._defined = chunk.sift(stored if self.stores else {**stored, **self._defined}, self._refuse)
+            self._defined = chunk.filter_lines(stored if self.stores else {**stored, **self._defined}, self._refuse)
         return chunk
 
     def _refuse(self, refused: Refused) -> None:

@@ -30,7 +30,7 @@ SOURCE: Side = 0
 HERE: Side = 1
 
 Category = Literal["missing", "extra", "other"]
-"""Tells how a row differs: it is missing here, exists only here, or is stored here with other contents."""
+"""Says how a row differs: it is missing here, exists only here, or is stored here with other contents."""
 
 _PREPARE = """
 PRAGMA temp_store = FILE;
@@ -69,7 +69,7 @@ class DifferingRows:
 
 
 class RowDifferences:
-    """Collects the rows of both sides and compares them. Raises StoreUnavailable if the disk has no room for them."""
+    """Collects the rows of both sides and compares them. Raises StoreUnavailable if the disk has no space for them."""
 
     def __init__(self) -> None:
         self._connection = apsw.Connection("")  # a temporary file

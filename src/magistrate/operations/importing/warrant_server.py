@@ -97,11 +97,11 @@ class HttpWarrantServer:
         try:
             page = msgspec.json.decode(answer.body, type=_Page)
         except UNREADABLE as error:
-            raise self._stranger(answer) from error
+            raise self._describe_other_server(answer) from error
         return [bytes(row) for row in page.results or ()], page.next_cursor
 
     async def check(self, check: Mapping[str, Any]) -> tuple[int, Any]:
-        """Returns the status and body of a check, with the warrants that the decision rests on.
+        """Returns the status and body of a check, with the warrants that the decision depends on.
 
         A check on which the server fails (500, or NO_ANSWER, also if it takes too long) is not retried, because it
         would fail again if the server went in circles. If the server is busy or away (429, 502, 503), the check is
@@ -118,13 +118,13 @@ class HttpWarrantServer:
         except UNREADABLE as error:
             if answer.status in (500, NO_ANSWER):
                 return answer.status, None
-            raise self._stranger(answer) from error
+            raise self._describe_other_server(answer) from error
 
     def _build_refusal(self, answer: HttpAnswer) -> RequestRefused | ServiceUnreachable:
         try:
             fault = msgspec.json.decode(answer.body, type=_Fault)
         except UNREADABLE:
-            return self._stranger(answer)
+            return self._describe_other_server(answer)
         request_id = answer.headers.get("Warrant-Request-Id")
         return RequestRefused(
             status=answer.status,
@@ -134,7 +134,7 @@ class HttpWarrantServer:
             request_id=request_id,
         )
 
-    def _stranger(self, answer: HttpAnswer) -> ServiceUnreachable:
+    def _describe_other_server(self, answer: HttpAnswer) -> ServiceUnreachable:
         return ServiceUnreachable(self.url, f"what answers there, with status {answer.status}, is no Warrant server")
 
 

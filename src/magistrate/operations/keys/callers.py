@@ -29,8 +29,8 @@ ALL_SCOPES = frozenset(Scope)
 class Caller(msgspec.Struct, frozen=True):
     """Represents who makes a request. `actor` is the name in the change log, which another caller may have later.
     `scopes` has all scopes if it has ADMIN. `object_types` is None for a caller that may use all, and `key_id` for one
-    without a stored key, which `origin` tells from others with this actor: the digest of a key of the operator, or who
-    issued a token."""
+    without a stored key. `origin` distinguishes that one from others with this actor: the digest of a key of the
+    operator, or who issued a token."""
 
     actor: str
     scopes: frozenset[Scope]

@@ -16,7 +16,7 @@ from magistrate.operations.scheduling import aside
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredModel
 
-LEAST_BYTES = 262_144
+MIN_BYTES = 262_144
 """Counts a model of the past without its definitions and patterns (256 KiB), with what checks compile of it."""
 BYTES_OF_A_CHARACTER = 40
 """Counts what a character of a definition becomes in memory, compiled plans included."""
@@ -89,7 +89,7 @@ class Models:
         else:
             model = await self._compile(replace(read, written_at=since))
         texts = (*read.definitions.values(), *read.policies.values())
-        size = LEAST_BYTES + BYTES_OF_A_CHARACTER * sum(map(len, texts)) + BYTES_OF_A_PATTERN * len(read.patterns)
+        size = MIN_BYTES + BYTES_OF_A_CHARACTER * sum(map(len, texts)) + BYTES_OF_A_PATTERN * len(read.patterns)
         if size <= self._past.maxsize:
             self._past[since, until] = _PastModel(model, size)
         return model

@@ -27,7 +27,7 @@ from magistrate.store.contract.stored_rows import StoredObjectType
 
 Loop = tuple[RelationEdge, ...]
 
-MOST_WARNINGS = 10
+MAX_WARNINGS = 10
 """Limits the warnings about one write, because they are sent in a header."""
 BYTES_OF_A_RULE = 40
 """Estimates the bytes of a rule in JSON, with the name of its relation."""
@@ -52,7 +52,7 @@ OBJECT_TYPE_LIST: ListKind[StoredObjectType] = ListKind(
 
 
 class WrittenTypes(NamedTuple):
-    """Holds the rows of the types that were written, and at most MOST_WARNINGS sentences about names in their rules
+    """Holds the rows of the types that were written, and at most MAX_WARNINGS sentences about names in their rules
     that the model does not define. A write that is repeated by its idempotency key has no warnings."""
 
     rows: tuple[StoredObjectType, ...]
@@ -70,7 +70,7 @@ async def create_object_types(
 
     Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its own
     negation; and StrandedWarrants if stored warrants would not count any more, unless they are to be kept without
-    effect. Errors and warnings tell only about object types that are `visible`, if that is given."""
+    effect. Errors and warnings name only object types that are `visible`, if that is given."""
     return await _put_object_types(ctx, types, stamp, keeps_stranded, visible=visible)
 
 
@@ -138,7 +138,7 @@ def judge_and_warn(
     warnings: list[str],
     visible: frozenset[str] | None = None,
 ) -> Judge:
-    """Returns a Judge like `judge_types`. It also puts at most MOST_WARNINGS sentences into the list, about names that
+    """Returns a Judge like `judge_types`. It also puts at most MAX_WARNINGS sentences into the list, about names that
     the types use and that neither the model nor the policies define; of a caller that may see some object types only,
     about names on these alone."""
     judge_loops = judge_types(types, visible)
@@ -157,7 +157,7 @@ def judge_and_warn(
             find_undefined_names(model, names, known_policies, visible),
             find_undefined_allowed_types(model, allowed, visible),
         )
-        warnings[:] = islice(messages, MOST_WARNINGS)
+        warnings[:] = islice(messages, MAX_WARNINGS)
 
     return judge
 

@@ -15,12 +15,12 @@ from magistrate.operations.models.definitions import render_policy_definition
 from magistrate.operations.models.object_types import find_forbidden, judge_and_warn, render_types
 from magistrate.operations.models.whole_models import read_whole_model
 from magistrate.operations.scheduling import aside
-from magistrate.operations.writes.warrants import MOST_STRANDED_PATTERNS
+from magistrate.operations.writes.warrants import MAX_ORPHANED_PATTERNS
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot, WarrantFilter
 
 N = TypeVar("N", bound=str)
 
-MOST_STRANDED = 100
+MAX_ORPHANED = 100
 """Limits the warrants that a plan names."""
 
 
@@ -59,7 +59,7 @@ async def plan_model(
     listed: PageSlice[Warrant] = PageSlice((), precedes=False, follows=False)
     if patterns:
         only = WarrantFilter(unexpired_at=ctx.now(), patterns=patterns)
-        listed = (await ctx.store.list_warrants(Slice("createdAt", MOST_STRANDED), only, revision)).value
+        listed = (await ctx.store.list_warrants(Slice("createdAt", MAX_ORPHANED), only, revision)).value
     named = {policy.name: render_policy_definition(policy) for policy in policies}
     changes = _compare(before.definitions, after), _compare(before.policies, named)
     return Snapshot(revision, ModelPlan(*changes, listed.rows, listed.follows, tuple(warnings)))
@@ -68,8 +68,8 @@ async def plan_model(
 def _find_patterns(
     before: Mapping[TypeName, str], after: Mapping[TypeName, str], patterns: Iterable[WarrantPattern]
 ) -> frozenset[WarrantPattern]:
-    """Returns the patterns of warrants that would be stranded, or some of them if one statement cannot have all."""
-    return frozenset(islice(find_forbidden(before, after, patterns), MOST_STRANDED_PATTERNS))
+    """Returns the patterns of warrants that would be orphaned, or some of them if one statement cannot have all."""
+    return frozenset(islice(find_forbidden(before, after, patterns), MAX_ORPHANED_PATTERNS))
 
 
 def _compare(before: Mapping[N, str], after: Mapping[N, str]) -> NameChanges:

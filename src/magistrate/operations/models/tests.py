@@ -56,9 +56,9 @@ MAX_ASSERTIONS = 1_000
 """Limits the assertions of one request."""
 MAX_TEST_WARRANTS = 1_000
 """Limits the warrants of one request, those of single tests included."""
-MOST_RUN_WORK = 200_000
+MAX_RUN_WORK = 200_000
 """Limits the nodes and warrants that all tests of one request may look at; some seconds."""
-MOST_EXPLAINED = 25
+MAX_EXPLAINED = 25
 """Limits the assertions that are explained: an explanation takes many times as long as a check."""
 
 
@@ -66,9 +66,9 @@ async def run_model_tests(ctx: Context, read: Callable[[], ModelSuite], size: in
     """Returns the outcome of each assertion of the suite that `read` returns, in order. Reading takes about as long as
     reading `size` bytes of definitions.
 
-    All assertions together have one budget, of MOST_RUN_WORK or that of a query; those that it is not enough for fail.
+    All assertions together have one budget, of MAX_RUN_WORK or that of a query; those that it is not enough for fail.
     Raises what `read` raises, and InvalidRequest for a suite that is too large."""
-    work = limit_work(min(ctx.max_query_work, MOST_RUN_WORK))
+    work = limit_work(min(ctx.max_query_work, MAX_RUN_WORK))
     suite, run = await aside(partial(_prepare_run, read, work), size)
     try:
         outcomes = []
@@ -112,4 +112,4 @@ def _prepare_run(read: Callable[[], ModelSuite], work: Work) -> tuple[ModelSuite
                 f"the file has {count} {name}, and the service runs {limit} at most; "
                 "`magistrate model test` runs any number"
             )
-    return suite, SuiteRun(suite, lambda: work, MOST_EXPLAINED)
+    return suite, SuiteRun(suite, lambda: work, MAX_EXPLAINED)

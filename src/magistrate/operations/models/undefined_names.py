@@ -13,14 +13,14 @@ from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay
 from magistrate.errors import InvalidParameter, MagistrateError, NotFound
 from magistrate.operations.context import Context
 
-MOST_DESCRIBED = 3
+MAX_DESCRIBED = 3
 """Limits the relations whose allowed types an error names."""
 
 
 class UsedName(NamedTuple):
     """Represents a type, and perhaps a relation, that a read names. Without a type, one of the types in `among` must
     define the relation, or any type if it is empty. The type of a subject need not be defined if a warrant names such
-    subjects; `relations` are those that it is asked about, on objects of the types in `among`. `type_parameter` and
+    subjects; `relations` are those that the read names, on objects of the types in `among`. `type_parameter` and
     `relation_parameter` name the parameters in errors."""
 
     type: str | None
@@ -49,7 +49,7 @@ async def require_defined_names(
     define. The newest model is not read again unless a name is missing from it as far as this process knows it; it
     counts for nothing if the read `is_past`. Added warrants name subjects like written ones.
 
-    A caller that may see some object types only, those in `visible`, is told of no name on others, whether it is
+    A caller that may see some object types only, those in `visible`, learns no name on others, whether it is
     defined or not."""
     used = [name for name in names if visible is None or name.is_visible(visible)]
     if not is_past and find_undefined_name(overlay.extend_model(await ctx.models.get_known()), used) is None:
@@ -110,7 +110,7 @@ def _type_fault(model: Model, name: UsedName, visible: frozenset[str] | None) ->
 
 
 def _describe_allowed_types(model: Model, name: UsedName) -> str:
-    """Returns which subjects the relations in question can be given to, as far as that is limited."""
+    """Returns which subjects these relations can be given to, as far as that is limited."""
     types = (TypeName(type_name) for type_name in name.among or model.types if type_name in model.types)
     texts = (
         f"{type_name}#{relation} allows {', '.join(allowed)}"
@@ -118,7 +118,7 @@ def _describe_allowed_types(model: Model, name: UsedName) -> str:
         for relation in name.relations
         if (allowed := model.types[type_name].find_allowed_types(RelationName(relation)))
     )
-    return "".join(f"; {text}" for text in islice(texts, MOST_DESCRIBED))
+    return "".join(f"; {text}" for text in islice(texts, MAX_DESCRIBED))
 
 
 def _relation_fault(model: Model, name: UsedName) -> InvalidParameter | None:

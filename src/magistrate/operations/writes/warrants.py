@@ -26,9 +26,9 @@ TARGET_HOLD_SECONDS = 0.010
 """Sets how long a chunk should hold other writers. A machine or a disk that is suddenly busy makes the chunk take
 several times as long, and a writer that waits for it should still be answered within 50 ms."""
 FIRST_CHUNK = 100
-SMALLEST_CHUNK = 20
+MIN_CHUNK = 20
 """Bounds what a slow store makes of a chunk: with fewer rows, most of the time would go into the commit."""
-LARGEST_CHUNK = 250
+MAX_CHUNK = 250
 
 
 class ChunkSize:
@@ -40,8 +40,8 @@ class ChunkSize:
     def adapt(self, rows: int, hold_seconds: float) -> None:
         """Takes into account that a chunk of `rows` rows held other writers so long. The next one has as many as would
         have held them for TARGET_HOLD_SECONDS, but at most twice as many as this one."""
-        fitting = rows * TARGET_HOLD_SECONDS / hold_seconds if hold_seconds > 0 else LARGEST_CHUNK
-        self.rows = max(SMALLEST_CHUNK, min(LARGEST_CHUNK, 2 * rows, int(fitting)))
+        fitting = rows * TARGET_HOLD_SECONDS / hold_seconds if hold_seconds > 0 else MAX_CHUNK
+        self.rows = max(MIN_CHUNK, min(MAX_CHUNK, 2 * rows, int(fitting)))
 
 
 def pause_seconds(hold_seconds: float) -> float:
@@ -71,7 +71,7 @@ FILTERS: Mapping[str, tuple[str, Callable[[str, str], str]]] = {
 }
 """Maps parameters to their column and the values they can have at all."""
 
-MOST_STRANDED_PATTERNS = 500
+MAX_ORPHANED_PATTERNS = 500
 """Limits the patterns that one statement of a list selects by; SQLite takes 32,766 values in a statement."""
 
 _NOTHING = "!"
@@ -200,7 +200,7 @@ async def list_stranded(
         patterns = frozenset(pattern for pattern in model.stranded if object_type in (None, pattern.object_type))
         if not patterns:
             return Snapshot(newest.revision, PageSlice((), precedes=False, follows=False))
-        if len(patterns) > MOST_STRANDED_PATTERNS:
+        if len(patterns) > MAX_ORPHANED_PATTERNS:
             raise InvalidParameter("objectType", "there are too many: list those of one object type")
         return await ctx.store.list_warrants(wanted, replace(only, patterns=patterns), newest.revision)
 
@@ -208,7 +208,7 @@ async def list_stranded(
 
 
 def list_kind(is_expired: bool, is_stranded: bool = False) -> ListKind[Warrant]:
-    """Returns the list of warrants, or that of the expired or stranded ones; none takes the cursors of another."""
+    """Returns the list of warrants, or that of the expired or orphaned ones; none takes the cursors of another."""
     if is_stranded:
         return STRANDED_WARRANT_LIST
     return EXPIRED_WARRANT_LIST if is_expired else WARRANT_LIST
