@@ -10,7 +10,7 @@ from magistrate.engine.lists.query_search import find
 from magistrate.engine.lists.results import QueryRow, RelationResult
 from magistrate.engine.names import TypeName
 from tests.calls import count_calls
-from tests.engine.query.policies import always
+from tests.engine.lists.policies import always
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant
 

@@ -9,7 +9,7 @@ from magistrate.engine.evaluation.steps import Steps, WarrantLists
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import SubjectsQuery, read_query
 from magistrate.engine.warrants.warrant import Warrant
-from tests.engine.query.policies import always
+from tests.engine.lists.policies import always
 from tests.memory_source import PLENTY, Relations, rows_of
 from tests.properties.subject_lists import Lists
 from tests.scenario_files import stored_warrant

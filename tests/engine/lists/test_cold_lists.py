@@ -19,7 +19,7 @@ from magistrate.engine.lists.query_search import find_targets, list_relations, l
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import Warrant
 from tests.calls import count_calls
-from tests.engine.query.policies import always
+from tests.engine.lists.policies import always
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant
 
