@@ -23,6 +23,7 @@ LONG_FILES = (
     "operations/test_check.py",
     "processes/test_serve.py",
     "engine/test_chains.py",
+    "engine/rules/test_operators.py",
     "properties/test_walking_ahead.py",
     "browser/test_console_quality.py",
     "engine/model_text/test_round_trips.py",
