@@ -12,7 +12,7 @@ import pytest
 
 from magistrate.api.authzen.routes import WELL_KNOWN
 from magistrate.api.endpoints.public import PAGES, LongPage
-from magistrate.api.http.metrics import METRICS, Board, exposition
+from magistrate.api.http.metrics import METRICS, SharedCounts, exposition
 from magistrate.api.routes import ROUTES
 from magistrate.api.service import Service
 from tests.databases import PostgresServer
@@ -133,7 +133,7 @@ def test_metrics_are_published_by_one_thread_and_rendered_by_any(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two threads that published at once would write to one file."""
-    monkeypatch.setattr(METRICS, "board", Board(tmp_path))
+    monkeypatch.setattr(METRICS, "shared_counts", SharedCounts(tmp_path))
 
     own = METRICS.collect_values()
     before = exposition(own)
@@ -143,8 +143,8 @@ def test_metrics_are_published_by_one_thread_and_rendered_by_any(
     assert b"magistrate_statements_total 0.0" in before
     assert written_by_rendering == []
     assert len([*tmp_path.iterdir()]) == 1
-    assert METRICS.board is not None
-    assert [one.pid for one in METRICS.board.read()] == [published.pid]
+    assert METRICS.shared_counts is not None
+    assert [one.pid for one in METRICS.shared_counts.read()] == [published.pid]
 
 
 @pytest.mark.anyio

@@ -72,8 +72,8 @@ class Route:
     def check_parameters(self, call: Call[Any]) -> None:
         """Raises InvalidParameter for a query parameter that the route does not know, if it is a misspelled one of
         ours or a member of the body, or if the request is strict."""
-        known = [parameter.name for parameter in self.parameters]
-        unknown = [name for name in call.parameters if name not in known and not (name == STRICT and self.takes_strict)]
+        names = [parameter.name for parameter in self.parameters]
+        unknown = [name for name in call.parameters if name not in names and not (name == STRICT and self.takes_strict)]
         if not unknown:
             return
         is_strict = bool(self.parameters) and not self.writes and call.is_strict
@@ -84,7 +84,7 @@ class Route:
             if nearest := find_misspelled(name, self._list_own_names()):
                 raise InvalidParameter(name, f"{fault}; did you mean {nearest}?")
             if is_strict:
-                raise InvalidParameter(name, f"{fault}{suggest_name(name, known)}")
+                raise InvalidParameter(name, f"{fault}{suggest_name(name, names)}")
 
     def _list_own_names(self) -> Sequence[str]:
         """Returns the query parameters that are ours alone, and such members of the body, in alphabetical order."""
@@ -104,7 +104,7 @@ class Route:
 
     @property
     def takes_as_of(self) -> bool:
-        """Returns whether requests can ask for the state at a past point in time."""
+        """Returns whether requests can request the state at a past point in time."""
         return AS_OF_PARAMETER in self.parameters or hasattr(self.body, "as_of")
 
     @property

@@ -88,7 +88,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
 
     @property
     def as_of(self) -> AsOf | None:
-        """Returns the past point in time that the parameter of a query string asks for; None if it is absent. Raises
+        """Returns the past point in time that the parameter of a query string names; None if it is absent. Raises
         InvalidParameter."""
         text = self.parameters.get(AS_OF)
         return None if text is None else read_as_of(self.context.store.identity, text)

@@ -72,7 +72,12 @@ def list_in_check(call: Call[Any]) -> Collection[str | None]:
 
 
 def list_in_write(call: Call[Any]) -> Collection[str | None]:
-    used = [ref for one in call.body.preconditions or () for ref in (one.exists, one.absent) if ref is not None]
+    used = [
+        ref
+        for precondition in call.body.preconditions or ()
+        for ref in (precondition.exists, precondition.absent)
+        if ref is not None
+    ]
     for changes in (call.body.delete, call.body.create):
         if changes is not None:
             used += [*(changes.warrants or ()), *(changes.objects or ())]

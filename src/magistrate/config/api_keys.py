@@ -70,15 +70,15 @@ def read_api_key_file(path: str) -> FileKeys:
     try:
         # A pipe, which only one process could read, must not be waited for.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-            found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
                 raise InvalidSetting(f"api_key_file: {path} must be a regular file, because each worker reads it")
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise InvalidSetting(f"api_key_file: {path} cannot be read: {error.strerror}") from error
     if len(content) > MAX_FILE_BYTES:
         raise InvalidSetting(f"api_key_file: {path} is larger than {MAX_FILE_BYTES} bytes")
-    return FileKeys(_read_lines(path, content), _state_of(found), _find_exposed_mode(found))
+    return FileKeys(_read_lines(path, content), _state_of(status), _find_exposed_mode(status))
 
 
 def find_file_state(path: str) -> FileState | None:
@@ -118,13 +118,13 @@ def _find_fault(name: str, key: str) -> str | None:
     return None
 
 
-def _state_of(found: os.stat_result) -> FileState:
-    return FileState(found.st_dev, found.st_ino, found.st_mtime_ns, found.st_ctime_ns, size=found.st_size)
+def _state_of(status: os.stat_result) -> FileState:
+    return FileState(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, size=status.st_size)
 
 
-def _find_exposed_mode(found: os.stat_result) -> int | None:
+def _find_exposed_mode(status: os.stat_result) -> int | None:
     """Returns the mode if other users can use the file. A group may read a file of root, because containers are given
     secrets in this way."""
-    allowed = 0o640 if found.st_uid == 0 else 0o600
-    mode = stat.S_IMODE(found.st_mode)
+    allowed = 0o640 if status.st_uid == 0 else 0o600
+    mode = stat.S_IMODE(status.st_mode)
     return mode if mode & 0o077 & ~allowed else None

@@ -281,9 +281,9 @@ def _select_variables(environment: Mapping[str, str]) -> dict[str, str]:
     setting."""
     ignored = find_service_links(environment)
     ours = {name: text for name, text in environment.items() if name.startswith(PREFIX) and name not in ignored}
-    known = {setting.variable for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS)}
+    names = {setting.variable for setting in (*SETTINGS, *CLIENT_SETTINGS, *MOVING_SETTINGS)}
     for variable in ours:
-        if variable not in known:
+        if variable not in names:
             raise InvalidSetting(f"{variable} is not a setting; `magistrate serve --help` lists them")
     return ours
 

@@ -76,10 +76,10 @@ UNSETTLED_NS = 500_000_000
 """Sets the age from which the time of a change differs from that of any later one. File systems on Linux round times
 to 10 ms at most."""
 SHARED_NAME = "api-key.digests"
-"""Names the file of shared digests. Files with a suffix are not metrics; see Board."""
+"""Names the file of shared digests. Files with a suffix are not metrics; see SharedCounts."""
 
 
-class Hangup:
+class ReloadSignal:
     """Remembers that SIGHUP was received, until the keys have been read again."""
 
     def __init__(self) -> None:
@@ -118,16 +118,20 @@ class SharedDigests:
 
 
 class ServiceKeys:
-    """Reads the keys of a service and fills its ring with them. `hangup` is given to a service without a supervisor,
-    `shared` to workers of one."""
+    """Reads the keys of a service and fills its ring with them. `reload_signal` is given to a service without a
+    supervisor, `shared` to workers of one."""
 
     def __init__(
-        self, settings: Settings, store: Store, hangup: Hangup | None = None, shared: SharedDigests | None = None
+        self,
+        settings: Settings,
+        store: Store,
+        reload_signal: ReloadSignal | None = None,
+        shared: SharedDigests | None = None,
     ) -> None:
         self.ring = KeyRing(store.now)
         self._settings = settings
         self._store = store
-        self._hangup = hangup or Hangup()
+        self._reload_signal = reload_signal or ReloadSignal()
         self._shared = shared
         self._from_file: tuple[str, ...] = ()
         self._state: FileState | None = None
@@ -161,7 +165,7 @@ class ServiceKeys:
         """Reads the keys again when the file changes, and all on SIGHUP. It must run once, as a background task."""
         while True:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
-            by_signal = self._hangup.take()
+            by_signal = self._reload_signal.take()
             if by_signal or await self._has_file_changed():
                 await self._read_again(by_signal)
 

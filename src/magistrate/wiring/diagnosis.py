@@ -165,9 +165,9 @@ def _check_files(settings: Settings) -> Findings:
 def _find_exposed_mode(path: str) -> int:
     """Returns the mode of a file that other users can use, else 0. A group may read a file of root, because containers
     are given secrets in this way."""
-    found = os.stat(path)
-    mode = stat.S_IMODE(found.st_mode)
-    return mode if mode & 0o077 & ~(0o640 if found.st_uid == 0 else 0o600) else 0
+    status = os.stat(path)
+    mode = stat.S_IMODE(status.st_mode)
+    return mode if mode & 0o077 & ~(0o640 if status.st_uid == 0 else 0o600) else 0
 
 
 def _list_written_files(settings: Settings) -> Iterator[str]:

@@ -28,13 +28,15 @@ def read_example(name: str) -> Example:
     value = read_yaml(folder.joinpath(TESTS).read_text(), TESTS)
     suite = read_suite(value, lambda file: folder.joinpath(file).read_text(), now=0)
     tries = [
-        Try(replace(one.check, context={}).render(), one.is_allowed, one.name, one.check.context)
-        for one in suite.assertions
-        if isinstance(one, CheckAssertion)
+        Try(
+            replace(assertion.check, context={}).render(), assertion.is_allowed, assertion.name, assertion.check.context
+        )
+        for assertion in suite.assertions
+        if isinstance(assertion, CheckAssertion)
     ]
     objects = folder.joinpath(OBJECTS)
-    given = msgspec.json.decode(objects.read_bytes(), type=list[ExampleObject]) if objects.is_file() else []
-    return Example(value["name"], suite.types, suite.policies, suite.warrants, tries=tries, objects=given)
+    bodies = msgspec.json.decode(objects.read_bytes(), type=list[ExampleObject]) if objects.is_file() else []
+    return Example(value["name"], suite.types, suite.policies, suite.warrants, tries=tries, objects=bodies)
 
 
 def complete_outcome_now(outcome: AssertionOutcome) -> AssertionOutcome:

@@ -23,7 +23,7 @@ COUNTED_EVERY = 300
 """Counts the collections after which the blocks of memory are counted, which takes about a millisecond."""
 
 COUNTS_OF_A_PERIOD = 20
-"""Counts the counts after which the lowest of them is judged."""
+"""Counts the counts after which the lowest of them is compared."""
 
 FEW_BLOCKS = 2_000_000
 """Limits the blocks of memory that are left alone, however few they were before; an object has one to three."""

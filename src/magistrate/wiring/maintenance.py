@@ -56,12 +56,12 @@ def import_file(
     Raises InvalidRequest, StoreUnavailable, SchemaMismatch or InvalidSetting."""
     migrate_store(settings)
     SURVIVORS.install()
-    given = LineFile(file, source, chunk_lines, settings.max_body_bytes)
+    lines = LineFile(file, source, chunk_lines, settings.max_body_bytes)
 
     async def run_import() -> Reached:
         async with open_import_context(settings) as context:
             await seed_object_types(context)
-            return await import_lines(context, given, partial(read_line, context, settings.max_json_depth), report)
+            return await import_lines(context, lines, partial(read_line, context, settings.max_json_depth), report)
 
     return asyncio.run(run_import())
 

@@ -24,7 +24,7 @@ from magistrate.api.http.connection import Connection
 from magistrate.api.http.connection_memory import ConnectionMemory, UnsentAnswers
 from magistrate.api.http.cors import CorsPolicy
 from magistrate.api.http.ledger import AccessLog, Ledger
-from magistrate.api.http.metrics import METRICS, Board
+from magistrate.api.http.metrics import METRICS, SharedCounts
 from magistrate.api.http.rate_limits import (
     ALL_SOURCES_FACTOR,
     ALL_SOURCES_NAME,
@@ -46,7 +46,7 @@ from magistrate.log import find_output, hide_secrets, log_all_output, log_to_std
 from magistrate.operations.models.examples import Example
 from magistrate.temporary_files import make_temporary_folder
 from magistrate.terminal import printable_lines
-from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, Hangup, SharedDigests, check_key_file
+from magistrate.wiring.api_keys import CLIENT_KEY_REMEDY, ReloadSignal, SharedDigests, check_key_file
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.garbage_collection import SURVIVORS
 from magistrate.wiring.maintenance import prepare_store
@@ -70,7 +70,7 @@ def name_url(listening: socket.socket, scheme: str = "http") -> str:
 
 def announce_service(settings: Settings, listening: Sequence[socket.socket], key: str | None) -> str:
     """Prints the URLs of the service and the key it generated, and returns the URL that clients use."""
-    urls = [name_url(one, "https" if settings.tls_cert else "http") for one in listening]
+    urls = [name_url(listener, "https" if settings.tls_cert else "http") for listener in listening]
     url = urls[0]
     announce(f"Magistrate listens on {' and '.join(urls)} and keeps its data in {settings.database.place}")
     if settings.console:
@@ -157,14 +157,14 @@ MAX_CHOSEN_WORKERS = 4
 
 
 def create_application(
-    settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None
+    settings: Settings, shared_folder: Path | None = None, reload_signal: ReloadSignal | None = None
 ) -> Application:
     """Creates the ASGI application, in each worker process; the store must be migrated and seeded. Through the
     shared folder, workers share their counters, the rate limits, the digests of the key file and the lock on standard
-    output. `hangup` is that of ServiceKeys."""
+    output. `reload_signal` is that of ServiceKeys."""
     log_to_stderr(shared_folder)
     sys.setswitchinterval(SWITCH_SECONDS)
-    METRICS.board = None if shared_folder is None else Board(shared_folder)
+    METRICS.shared_counts = None if shared_folder is None else SharedCounts(shared_folder)
     SURVIVORS.install()
     unlogged = () if settings.access_log == ALL_REQUESTS else PROBES
     access_log = AccessLog(find_output(), unlogged) if settings.access_log else None
@@ -173,7 +173,7 @@ def create_application(
     audit_log = _open_audit_log(settings, shared_folder) if settings.audit_log else None
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
     rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
-    opened = partial(open_service, settings, hangup, shared, rate_limit=rate_limit)
+    opened = partial(open_service, settings, reload_signal, shared, rate_limit=rate_limit)
     ledger = Ledger(access_log, audit_log, _limit_refused(settings, shared_folder, audit_log))
     application = Application(
         opened,
@@ -205,10 +205,12 @@ def _limit_refused(
     return RefusedRequests(sources, all_sources, audit_log)
 
 
-def server_config(settings: Settings, shared_folder: Path | None = None, hangup: Hangup | None = None) -> BoundedConfig:
+def server_config(
+    settings: Settings, shared_folder: Path | None = None, reload_signal: ReloadSignal | None = None
+) -> BoundedConfig:
     """Returns the configuration that uvicorn runs, in this process or in workers."""
     return BoundedConfig(
-        partial(create_application, settings, shared_folder, hangup),
+        partial(create_application, settings, shared_folder, reload_signal),
         factory=True,
         max_head_bytes=settings.max_head_bytes,
         head_timeout_ms=settings.head_timeout_ms,
@@ -318,8 +320,8 @@ def _choose_workers() -> int:
 
 def serve_alone(settings: Settings, sockets: list[socket.socket]) -> int:
     """Runs the service in this process until SIGTERM or SIGINT, and returns the exit code."""
-    hangup = Hangup()
-    server = GracefulServer(server_config(settings, hangup=hangup))
+    reload_signal = ReloadSignal()
+    server = GracefulServer(server_config(settings, reload_signal=reload_signal))
     is_stopped = threading.Event()
 
     def request_stop(*_: object) -> None:
@@ -329,7 +331,7 @@ def serve_alone(settings: Settings, sockets: list[socket.socket]) -> int:
     # While it runs, the server stops on these signals by handlers of its own, then raises them again for these.
     for stop in (signal.SIGTERM, signal.SIGINT):
         signal.signal(stop, request_stop)
-    signal.signal(signal.SIGHUP, _stop_like_sigterm if _has_terminal() else hangup.receive)
+    signal.signal(signal.SIGHUP, _stop_like_sigterm if _has_terminal() else reload_signal.receive)
     server.run(sockets=sockets)
     return 0 if server.started or is_stopped.is_set() else 1
 

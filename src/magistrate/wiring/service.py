@@ -20,7 +20,7 @@ from magistrate.engine.lists.language import read_grammar
 from magistrate.operations.context import Context
 from magistrate.operations.scheduling import attempt_work, running_beside
 from magistrate.operations.writes.retention import delete_ended, delete_events, end_expired
-from magistrate.wiring.api_keys import Hangup, ServiceKeys, SharedDigests
+from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys, SharedDigests
 from magistrate.wiring.contexts import measure_caches, open_context
 
 DELETE_EVERY_SECONDS = 600.0
@@ -54,17 +54,17 @@ def _provider(settings: Settings) -> Provider | None:
 @asynccontextmanager
 async def open_service(
     settings: Settings,
-    hangup: Hangup | None = None,
+    reload_signal: ReloadSignal | None = None,
     shared: SharedDigests | None = None,
     rate_limit: RateLimit | None = None,
 ) -> AsyncIterator[Service]:
-    """Yields the service, and runs its background work until the context ends. `hangup` and `shared` are those of
-    ServiceKeys, `rate_limit` is that of the Service.
+    """Yields the service, and runs its background work until the context ends. `reload_signal` and `shared` are those
+    of ServiceKeys, `rate_limit` is that of the Service.
 
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
     async with open_context(settings) as context:
         provider = _provider(settings)
-        keys = ServiceKeys(settings, context.store, hangup, shared)
+        keys = ServiceKeys(settings, context.store, reload_signal, shared)
         ring = await keys.open()
         context.take_over_keys = keys.take_over
         limits = Limits(
@@ -121,7 +121,7 @@ async def _delete_ended(context: Context, settings: Settings) -> None:
 
 
 async def _write_metrics_now_and_then() -> None:
-    while METRICS.board is not None:
+    while METRICS.shared_counts is not None:
         METRICS.publish_values()
         await asyncio.sleep(WRITE_METRICS_EVERY_SECONDS)
 
@@ -130,9 +130,9 @@ def _readings(context: Context, admitted: Admissions) -> Readings:
     """Returns the values that /metrics reports besides those of requests."""
     graph = context.graph
     return {
-        "requests_running": sum(one.running for one in admitted.by_scope.values()),
-        "requests_waiting": sum(one.waiting for one in admitted.by_scope.values()),
-        "requests_shed": sum(one.shed for one in admitted.by_scope.values()),
+        "requests_running": sum(admission.running for admission in admitted.by_scope.values()),
+        "requests_waiting": sum(admission.waiting for admission in admitted.by_scope.values()),
+        "requests_shed": sum(admission.shed for admission in admitted.by_scope.values()),
         "request_body_bytes": admitted.bodies.bytes,
         "bodies_refused": admitted.bodies.refused,
         "statements": context.store.statements,

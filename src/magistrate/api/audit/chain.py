@@ -53,11 +53,11 @@ def seal_line(content: bytes) -> tuple[bytes, str]:
 
 def read_sealed_line(line: bytes) -> SealedLine | None:
     """Returns what a line without its end says, or None if it is not what its hash says."""
-    found = _SEALED.fullmatch(line)
-    if found is None or hashlib.sha256(found[1] + b"}").hexdigest().encode() != found[2]:
+    matched = _SEALED.fullmatch(line)
+    if matched is None or hashlib.sha256(matched[1] + b"}").hexdigest().encode() != matched[2]:
         return None
     try:
-        return SealedLine(_LINKS.decode(found[1] + b"}"), found[2].decode())
+        return SealedLine(_LINKS.decode(matched[1] + b"}"), matched[2].decode())
     except msgspec.MsgspecError:
         return None
 

@@ -31,8 +31,9 @@ log = structlog.get_logger()
 class AuditLog:
     """Holds the records of one process that wait to be written, and writes them in a thread until it is closed.
 
-    Through `shared_folder`, if there is one, it takes turns with other workers in writing to standard output, a path of
-    `-`. `dropped` counts those that were not written because too many were waiting; the next line says so, too."""
+    Through `shared_folder`, if there is one, it takes the same lock as other workers to write to standard output, a
+    path of `-`. `dropped` counts those that were not written because too many were waiting; the next line says so,
+    too."""
 
     def __init__(self, path: str, format: str, shared_folder: Path | None = None, most_bytes: int = MAX_BYTES) -> None:
         self.dropped = 0
@@ -135,11 +136,11 @@ def check_audit_log(path: str) -> None:
         return
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        found = os.fstat(descriptor)
+        status = os.fstat(descriptor)
         os.close(descriptor)
     except OSError as error:
         raise InvalidSetting(f"audit_log: {path} cannot be written: {error.strerror}") from error
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise InvalidSetting(f"audit_log: {path} must be a regular file, or - for standard output")
     try:
         state = ChainState(path + CHAIN_SUFFIX)
@@ -147,8 +148,8 @@ def check_audit_log(path: str) -> None:
         state.close()
     except OSError as error:
         raise InvalidSetting(f"audit_log: {path}{CHAIN_SUFFIX} cannot be written: {error.strerror}") from error
-    if stat.S_IMODE(found.st_mode) & 0o077:
-        mode = f"{stat.S_IMODE(found.st_mode):04o}"
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        mode = f"{stat.S_IMODE(status.st_mode):04o}"
         log.warning(
             "other users of this machine can use the audit log", file=path, mode=mode, remedy=f"chmod 600 {path}"
         )

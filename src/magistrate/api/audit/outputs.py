@@ -1,4 +1,4 @@
-"""Appends lines to the file of an audit log, in turn with other processes (docs/operating.md#audit).
+"""Appends lines to the file of an audit log, under a lock that other processes take as well (docs/operating.md#audit).
 
 All workers append to one file, and each line follows the last one, whichever worker wrote that: so there is one chain.
 The file `audit.log` may be moved away or emptied at any time. Therefore `audit.log.chain`, which stays, has the link of
@@ -180,9 +180,9 @@ def _read_end(descriptor: int) -> tuple[ChainLink | None, int]:
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
-    left = memoryview(content)
-    while left:
-        left = left[os.write(descriptor, left) :]
+    unwritten = memoryview(content)
+    while unwritten:
+        unwritten = unwritten[os.write(descriptor, unwritten) :]
 
 
 LOCK_NAME = "audit-output.lock"

@@ -46,8 +46,8 @@ class Bearers:
             return _identify_user(holder(*await sessions.read_session(self._context, token, header.key_id)), SESSION)
         if self._provider is None or header.algorithm not in ALGORITHMS:
             raise InvalidToken
-        found = await self._provider.identify(token, header)
-        return Identified(found) if isinstance(found, Caller) else _identify_user(found, self._provider.issuer)
+        sender = await self._provider.identify(token, header)
+        return Identified(sender) if isinstance(sender, Caller) else _identify_user(sender, self._provider.issuer)
 
 
 def _identify_user(user: Holder, origin: str) -> Identified:
@@ -60,7 +60,7 @@ async def identify_caller(keys: KeyRing, bearers: Bearers, header: str | None, t
     token = bearer_token(header) if takes_bearer or bearers.has_services else None
     if token is None:
         return Identified(await keys.authenticate(header, KEYS_AND_TOKENS if takes_bearer else ONLY_KEYS))
-    found = await bearers.identify(token)
-    if found.holder is not None and not takes_bearer:
+    identified = await bearers.identify(token)
+    if identified.holder is not None and not takes_bearer:
         raise Forbidden("the token of a user can only be used for checks")
-    return found
+    return identified

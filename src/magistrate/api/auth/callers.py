@@ -42,10 +42,10 @@ class Holder(msgspec.Struct, frozen=True):
     def subject(self) -> Subject:
         return Subject(USER, self.user)
 
-    def overlay_context(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def overlay_context(self, context: Mapping[str, Any]) -> Mapping[str, Any]:
         """Returns the context that policies read, given the holder's own. Claims of the token take precedence, and only
         the token can name the tenant."""
-        return {**{name: value for name, value in given.items() if name != TENANT}, **self.context}
+        return {**{name: value for name, value in context.items() if name != TENANT}, **self.context}
 
 
 def holder(user: ObjectId, tenant: ObjectId | None, context: Mapping[str, Any]) -> Holder:
@@ -61,10 +61,10 @@ def bearer_token(header: str | None) -> str | None:
 def _split_header(header: str) -> tuple[str, str]:
     """Returns the scheme of an Authorization header as it is written here, whatever the case of its letters, and the
     credential (RFC 9110, section 11.4). Both are empty if the header is malformed."""
-    found = _HEADER.fullmatch(header)
-    if found is None:
+    matched = _HEADER.fullmatch(header)
+    if matched is None:
         return "", ""
-    return _SCHEMES.get(found[1].lower(), found[1]), found[2]
+    return _SCHEMES.get(matched[1].lower(), matched[1]), matched[2]
 
 
 def _is_token(credential: str) -> bool:
@@ -129,17 +129,17 @@ class KeyRing:
         route: a bearer token is refused here, a bearer key is taken like any other.
 
         Compares digests in constant time. Raises Unauthenticated."""
-        found = self._search(header, schemes)
-        if isinstance(found, Unauthenticated):
-            raise found
-        return found
+        caller = self._search(header, schemes)
+        if isinstance(caller, Unauthenticated):
+            raise caller
+        return caller
 
     async def authenticate(self, header: str | None, schemes: Sequence[str] = ONLY_KEYS) -> Caller:
         """Returns what `identify` does, but looks up a key that is not known here before it is refused. Raises
         Unauthenticated."""
-        found = self._search(header, schemes)
-        if isinstance(found, Caller):
-            return found
+        caller = self._search(header, schemes)
+        if isinstance(caller, Caller):
+            return caller
         if self.look_up is not None:
             await self.look_up()
         return self.identify(header, schemes)
@@ -186,8 +186,10 @@ class KeyRing:
         self._last_header, self._last_caller, self._memo_until = "", None, ALWAYS
 
     def _find(self, digest: str) -> Caller | None:
-        known = [(hmac.compare_digest(digest, one), caller) for one, caller in self._operators]
-        for is_equal, caller in known:
+        matches = [
+            (hmac.compare_digest(digest, operator_digest), caller) for operator_digest, caller in self._operators
+        ]
+        for is_equal, caller in matches:
             if is_equal:
                 return caller
         # How long the search takes tells something about a digest, but nothing about the keys that have such a digest.

@@ -68,13 +68,13 @@ class FetchedKeys:
 
     async def fitting(self, header: TokenHeader) -> Sequence[ProviderKey]:
         """Returns the keys that a token with this head may be signed with. Raises ProviderUnavailable."""
-        found = self._get_cached(header)
-        if not found:
+        keys = self._get_cached(header)
+        if not keys:
             await self._fetch()
-            found = self._get_cached(header)
-        if not found and self._failure is not None:
+            keys = self._get_cached(header)
+        if not keys and self._failure is not None:
             raise ProviderUnavailable("the keys of the token provider cannot be fetched") from self._failure
-        return found
+        return keys
 
     async def keep_fresh(self) -> None:
         """Fetches the keys periodically, and closes the origin when it ends. It must run once, as a background task."""

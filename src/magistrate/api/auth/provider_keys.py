@@ -96,10 +96,10 @@ def _entry_keys(entry: dict[str, Any]) -> tuple[ProviderKey, ...]:
     if read is None or "d" in entry or entry.get("use", "sig") != "sig" or not isinstance(id, str | None):
         return ()
     try:
-        found = _usable(id, read(entry))
+        keys = _usable(id, read(entry))
     except (jwt.PyJWTError, ValueError, TypeError, UnsupportedAlgorithm):
         return ()
-    return tuple(key for key in found if entry.get("alg", key.algorithm) == key.algorithm)
+    return tuple(key for key in keys if entry.get("alg", key.algorithm) == key.algorithm)
 
 
 def _usable(id: str | None, key: object) -> tuple[ProviderKey, ...]:

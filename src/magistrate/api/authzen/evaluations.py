@@ -43,7 +43,7 @@ class OptionsBody(msgspec.Struct, frozen=True):
 
 class EvaluationsBody(EvaluationBody, frozen=True):
     """Represents several evaluations. The members beside them are defaults: an evaluation that has a member of its own
-    uses that instead, as a whole. Without any evaluation, the defaults are the one that is asked for."""
+    uses that instead, as a whole. Without any evaluation, the defaults are the one that is requested."""
 
     evaluations: Annotated[list[msgspec.Raw], msgspec.Meta(extra_json_schema={"items": {"type": "object"}})] | None = (
         None
@@ -72,9 +72,9 @@ class EvaluationFault(msgspec.Struct, frozen=True):
 
 
 class EvaluationDetails(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Represents what there is to say about a decision: `reason`, if it was asked for or a name is not defined; `path`,
-    the warrants it rests on from the subject to the resource, if it was asked for; `error`, if the evaluation could not
-    be made."""
+    """Represents what there is to say about a decision: `reason`, if it was requested or a name is not defined; `path`,
+    the warrants that it depends on from the subject to the resource, if it was requested; `error`, if the evaluation
+    could not be made."""
 
     reason: str | msgspec.UnsetType = msgspec.UNSET
     path: list[WarrantAnswer] | msgspec.UnsetType = msgspec.UNSET
@@ -280,7 +280,7 @@ async def _answer_with_details(
     undefined = await describe_undefined(
         call.context, checks, decided.value, decided.revision, visible=call.visible_types
     )
-    paths = [await render_path(one.path) for one in decided.value]
+    paths = [await render_path(decision.path) for decision in decided.value]
     return _build_answer(request, decided, undefined, paths)
 
 
@@ -303,10 +303,10 @@ def _list_answers(
         if item.check is None:
             yield item.answer
             continue
-        found = next(decisions, None)
-        if found is None:
+        details = next(decisions, None)
+        if details is None:
             return  # the last one made the others unnecessary
-        decision, reason, path = found
+        decision, reason, path = details
         yield _render_decision(item.check, decision, reason, path if item.is_explained else None)
         if decision.is_authorized is request.stop_at:
             return

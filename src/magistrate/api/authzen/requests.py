@@ -24,7 +24,7 @@ from magistrate.errors import InvalidParameter, MissingParameter
 from magistrate.operations.authzen.properties import ACTION, ENTITIES, RESOURCE, SUBJECT, ObservedContext
 
 EXPLAIN = "explain"
-"""Names the member of the context that asks for reasons. No policy sees it: an explained decision is the same."""
+"""Names the member of the context that requests reasons. No policy sees it: an explained decision is the same."""
 MAX_CONTEXTS = 128
 """Limits the contexts of the evaluations of one request, as a multiple of the maximum context size."""
 
@@ -90,18 +90,18 @@ class ContextReader:
 
     def read(self, body: SingleEvaluationBody) -> ObservedContext:
         """Returns the variables of an evaluation."""
-        given = (
+        contexts = (
             body.context,
             body.subject and body.subject.properties,
             body.resource and body.resource.properties,
             body.action and body.action.properties,
         )
-        if not any(given):
+        if not any(contexts):
             return self._empty
-        key = tuple(map(id, given))
+        key = tuple(map(id, contexts))
         if key not in self._known:
             # The body is kept, so that no other object gets these ids.
-            self._known[key] = body, self._build(*(one or {} for one in given))
+            self._known[key] = body, self._build(*(context or {} for context in contexts))
         return self._known[key][1]
 
     def _build(
@@ -172,12 +172,12 @@ def read_plain_checks(
 def require_entity(entity: EntityBody | None, member: str) -> EntityBody:
     """Returns the entity. Raises MissingParameter unless it has a type and an id, and InvalidParameter if the id stands
     for any."""
-    known = require_type(entity, member)
-    if not known.id:
+    typed = require_type(entity, member)
+    if not typed.id:
         raise MissingParameter(f"{member}.id")
-    if known.id == WILDCARD:
+    if typed.id == WILDCARD:
         raise InvalidParameter(f"{member}.id", "must be the id of one object, not *")
-    return known
+    return typed
 
 
 def require_type(entity: EntityBody | None, member: str) -> EntityBody:

@@ -116,15 +116,15 @@ class ActionSearchAnswer(msgspec.Struct, frozen=True):
 async def search_subjects(call: Call[SubjectSearchBody]) -> Answer:
     body = call.body
     resource, action = require_entity(body.resource, RESOURCE), require_action(body.action)
-    wanted = require_searched(body.subject, SUBJECT)
-    return await _search_entities(call, wanted, SUBJECT, resource, known_member=RESOURCE, action=action)
+    searched = require_searched(body.subject, SUBJECT)
+    return await _search_entities(call, searched, SUBJECT, resource, known_member=RESOURCE, action=action)
 
 
 async def search_resources(call: Call[ResourceSearchBody]) -> Answer:
     body = call.body
     subject, action = require_entity(body.subject, SUBJECT), require_action(body.action)
-    wanted = require_searched(body.resource, RESOURCE)
-    return await _search_entities(call, wanted, RESOURCE, subject, known_member=SUBJECT, action=action)
+    searched = require_searched(body.resource, RESOURCE)
+    return await _search_entities(call, searched, RESOURCE, subject, known_member=SUBJECT, action=action)
 
 
 def search_actions(call: Call[ActionSearchBody]) -> Answer | Deferred:
@@ -140,18 +140,18 @@ def search_actions(call: Call[ActionSearchBody]) -> Answer | Deferred:
     except UnknownName:
         return Deferred(partial(_answer_nothing, call, ActionSearchAnswer(PageAnswer("", 0), [])))
     if body.page is None or not body.page.token:
-        found = actions.list_at_once(call.context, search, call.freshness)
-        if found is not None and len(found.value) <= limit:
-            return Answer(_render_actions(found.value, ""), found.revision)
+        names = actions.list_at_once(call.context, search, call.freshness)
+        if names is not None and len(names.value) <= limit:
+            return Answer(_render_actions(names.value, ""), names.revision)
     return Deferred(partial(_search_actions_later, call, search))
 
 
 async def _search_actions_later(call: Call[ActionSearchBody], search: ActionSearch) -> Answer:
     kind = action_kind(f"actions+{_digest(search.object, search.subject, search.context)}")
-    wanted = _read_wanted(call, kind)
+    bounds = _read_wanted(call, kind)
     with _naming_token():
-        found = await actions.list_page(call.context, search, wanted, call.freshness, kind=kind)
-    return Answer(_render_actions(found.value.rows, found.value.next_cursor or ""), found.revision)
+        page = await actions.list_page(call.context, search, bounds, call.freshness, kind=kind)
+    return Answer(_render_actions(page.value.rows, page.value.next_cursor or ""), page.revision)
 
 
 def require_searched(body: SearchedEntityBody | None, member: str) -> EntityBody:

@@ -16,10 +16,10 @@ from magistrate.api.endpoints.warrant_bodies import (
     DOCUMENTED_LIMIT,
     ContextualMember,
     are_readable_at_once,
-    judge_contextual_warrants,
     read_contextual_text,
     read_contextual_warrants,
     read_plain_warrants,
+    validate_contextual_warrants,
 )
 from magistrate.api.endpoints.warrants import (
     IdOrWildcard,
@@ -152,7 +152,7 @@ CONTEXTUAL_LAST = LastMember(
 
 class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
     """Represents the answer to a check. `code` is 200 or 403. With `debug`, it has `processingTime` in milliseconds,
-    and for each warrant that holds, keyed by its written form, the warrants it rests on, from the subject to the
+    and for each warrant that holds, keyed by its written form, the warrants that it depends on, from the subject to the
     object."""
 
     code: int
@@ -170,7 +170,7 @@ PLAIN_ANSWERS: Mapping[tuple[bool, bool], CheckAnswer] = {
 """Holds the answers without `debug`, by whether the check is authorized, and implicitly."""
 
 Paths = Sequence[list[WarrantAnswer]]
-"""Holds the warrants that each decision rests on, as far as they are shown."""
+"""Holds the warrants that each decision depends on, as far as they are shown."""
 
 
 def answer_check(call: Call[CheckBody]) -> Answer | Deferred:
@@ -194,7 +194,7 @@ def answer_check(call: Call[CheckBody]) -> Answer | Deferred:
 
 
 async def _answer_after_policies(call: Call[CheckBody]) -> Answer:
-    new = await judge_contextual_warrants(call.body.contextual_warrants)
+    new = await validate_contextual_warrants(call.body.contextual_warrants)
     answer = _decide(call, build_contextual_warrants(new, call.context.now()))
     return answer if isinstance(answer, Answer) else await answer
 
@@ -312,16 +312,19 @@ class _CheckRequest(msgspec.Struct, frozen=True):
 def _collect_denied(checks: Sequence[Check], decisions: Decisions) -> Iterator[UsedName]:
     """Returns the names in the checks that were denied."""
     pairs = zip(checks, decisions.value, strict=False)
-    return chain.from_iterable(collect_names(check) for check, one in pairs if not one.is_authorized)
+    return chain.from_iterable(collect_names(check) for check, decision in pairs if not decision.is_authorized)
 
 
-def _build_plain_answer(op: str | None, found: Decisions) -> Answer:
+def _build_plain_answer(op: str | None, decisions: Decisions) -> Answer:
     """Returns the answer without `debug`."""
     if op == "batch":
-        return Answer([PLAIN_ANSWERS[one.is_authorized, one.is_implicit] for one in found.value], found.revision)
-    is_authorized = found.value[-1].is_authorized
-    is_implicit = is_authorized and any(map(_IS_IMPLICIT, found.value))
-    return Answer(PLAIN_ANSWERS[is_authorized, is_implicit], found.revision)
+        return Answer(
+            [PLAIN_ANSWERS[decision.is_authorized, decision.is_implicit] for decision in decisions.value],
+            decisions.revision,
+        )
+    is_authorized = decisions.value[-1].is_authorized
+    is_implicit = is_authorized and any(map(_IS_IMPLICIT, decisions.value))
+    return Answer(PLAIN_ANSWERS[is_authorized, is_implicit], decisions.revision)
 
 
 def read_checks(body: CheckBody, max_context_bytes: int, holder: Holder | None) -> tuple[str | None, Sequence[Check]]:
@@ -401,14 +404,14 @@ def _merge_contexts(
     """Yields the context of each warrant: its own over the common one, and the token's claims over both. Raises
     InvalidParameter if one is too large, or if all together are: each includes a copy of the common one."""
     shared = common if holder is None else holder.overlay_context(common)
-    left = MAX_CONTEXTS * limit
+    bytes_left = MAX_CONTEXTS * limit
     for check_body in check_bodies:
         if not check_body.context:
             yield shared
             continue
         merged = {**common, **check_body.context}
-        left -= context_bytes(merged, limit)
-        if left < 0:
+        bytes_left -= context_bytes(merged, limit)
+        if bytes_left < 0:
             raise InvalidParameter(
                 "context", f"must be at most {MAX_CONTEXTS * limit} bytes of JSON for all warrants together"
             )

@@ -46,8 +46,8 @@ class ReplayAnswer(msgspec.Struct, rename="camel", kw_only=True):
 
 
 async def get(call: Call[None]) -> Answer:
-    found = await decisions.find_decision(call.context, call.path["id"], call.freshness)
-    return Answer(_render_decision(call.context.store.identity, found.value), found.revision)
+    recorded = await decisions.find_decision(call.context, call.path["id"], call.freshness)
+    return Answer(_render_decision(call.context.store.identity, recorded.value), recorded.revision)
 
 
 async def replay(call: Call[None]) -> Answer:
@@ -71,7 +71,7 @@ def _render_decision(identity: Identity, recorded: RecordedDecision) -> Decision
         relation=check.relation,
         subject=SubjectAnswer(check.subject.type, check.subject.id, check.subject.relation or ""),
         context={**check.context} if check.context else msgspec.UNSET,
-        contextual_warrants=[_render_contextual(one) for one in recorded.contextual] or msgspec.UNSET,
+        contextual_warrants=[_render_contextual(warrant) for warrant in recorded.contextual] or msgspec.UNSET,
         actor=record.actor or msgspec.UNSET,
         request_id=record.request_id or msgspec.UNSET,
         decided_at=render_time(record.at),
@@ -80,14 +80,14 @@ def _render_decision(identity: Identity, recorded: RecordedDecision) -> Decision
     )
 
 
-def _render_contextual(one: NewWarrant) -> WarrantBody:
-    limits = render_limits(one)
+def _render_contextual(warrant: NewWarrant) -> WarrantBody:
+    limits = render_limits(warrant)
     return WarrantBody(
-        object_type=one.object.type,
-        object_id=one.object.id,
-        relation=one.relation,
-        subject=_render_subject(one.subject),
-        policy=one.policy or None,
+        object_type=warrant.object.type,
+        object_id=warrant.object.id,
+        relation=warrant.relation,
+        subject=_render_subject(warrant.subject),
+        policy=warrant.policy or None,
         starts_at=limits.get("startsAt"),
         expires_at=limits.get("expiresAt"),
     )

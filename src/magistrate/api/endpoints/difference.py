@@ -118,10 +118,10 @@ async def list_page(call: Call[None]) -> Answer:
         raise MissingParameter(FROM)
     narrowing = read_narrowing(*(parameters.get(name) for name in (OF, SUBJECT, OBJECT, Q)))
     request = RevisionsRequest(since, parameters.get(TO) or None, narrowing)
-    known = {name: text for name, text in parameters.items() if name != Q}
-    wanted = read_wanted(revisions_kind(request), known, call.context.store.identity)
-    found = await list_difference(call.context, request, wanted, call.freshness)
-    return Answer(await render_page(found.value, _render_row), found.revision)
+    others = {name: text for name, text in parameters.items() if name != Q}
+    bounds = read_wanted(revisions_kind(request), others, call.context.store.identity)
+    page = await list_difference(call.context, request, bounds, call.freshness)
+    return Answer(await render_page(page.value, _render_row), page.revision)
 
 
 async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer:
@@ -130,16 +130,16 @@ async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer:
         raise MissingParameter(PROPOSAL)
     proposal = await _read_proposal(body.proposal)
     narrowing = read_narrowing(body.of, body.subject, body.object, body.q)
-    given = {
+    members = {
         "limit": None if body.limit is None else str(body.limit),
         "sortOrder": body.sort_order,
         "nextCursor": body.next_cursor,
         "prevCursor": body.prev_cursor,
     }
-    parameters = {name: text for name, text in given.items() if text is not None}
-    wanted = read_wanted(proposal_kind(proposal, narrowing), parameters, call.context.store.identity)
-    found = await list_proposed_difference(call.context, proposal, narrowing, wanted, freshness=call.freshness)
-    return Answer(await render_page(found.value, _render_row), found.revision)
+    parameters = {name: text for name, text in members.items() if text is not None}
+    bounds = read_wanted(proposal_kind(proposal, narrowing), parameters, call.context.store.identity)
+    page = await list_proposed_difference(call.context, proposal, narrowing, bounds, freshness=call.freshness)
+    return Answer(await render_page(page.value, _render_row), page.revision)
 
 
 async def _read_proposal(body: ProposalBody) -> Proposal:
@@ -184,11 +184,11 @@ def _render_row(row: DifferenceRow) -> DifferenceRowAnswer:
 
 
 def _render_cause(cause: Cause) -> CausesAnswer:
-    warrants = [one for one in cause.changes if isinstance(one, WarrantChange)]
+    warrants = [change for change in cause.changes if isinstance(change, WarrantChange)]
     return CausesAnswer(
-        [_render_warrant(one.warrant) for one in warrants if one.is_created] + _render_refs(cause.created),
-        [_render_warrant(one.warrant) for one in warrants if not one.is_created] + _render_refs(cause.deleted),
-        [one.name for one in cause.changes if isinstance(one, TypeChange)],
+        [_render_warrant(change.warrant) for change in warrants if change.is_created] + _render_refs(cause.created),
+        [_render_warrant(change.warrant) for change in warrants if not change.is_created] + _render_refs(cause.deleted),
+        [change.name for change in cause.changes if isinstance(change, TypeChange)],
     )
 
 

@@ -111,25 +111,25 @@ Shown = Callable[[Identity, Event], A]
 
 async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
     identity = call.context.store.identity
-    found = await _follow(call, kind, only, "nextCursor")
-    if found is None:
-        found = await _read_events(call, kind, read_wanted(kind, call.parameters, identity), only)
-    return Answer(await render_page(found.value, lambda event: shown(identity, event)), found.revision)
+    followed = await _follow(call, kind, only, "nextCursor")
+    if followed is None:
+        followed = await _read_events(call, kind, read_wanted(kind, call.parameters, identity), only)
+    return Answer(await render_page(followed.value, lambda event: shown(identity, event)), followed.revision)
 
 
 async def _page_v1(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
     identity = call.context.store.identity
-    found = await _follow(call, kind, only, "lastId")
-    if found is None:
-        wanted = _read_page_size(call, kind)
+    followed = await _follow(call, kind, only, "lastId")
+    if followed is None:
+        bounds = _read_page_size(call, kind)
         if "lastId" in call.parameters:
             boundary = read_event_id(identity, call.parameters["lastId"])
-            wanted = replace(wanted, slice=replace(wanted.slice, boundary=boundary))
-        found = await _read_events(call, kind, wanted, only)
-        last_id = event_id(identity, found.value.rows[-1]) if found.value.next_cursor is not None else None
+            bounds = replace(bounds, slice=replace(bounds.slice, boundary=boundary))
+        followed = await _read_events(call, kind, bounds, only)
+        last_id = event_id(identity, followed.value.rows[-1]) if followed.value.next_cursor is not None else None
     else:
-        last_id = found.value.next_cursor
-    return Answer(EventsAnswer([shown(identity, event) for event in found.value.rows], last_id), found.revision)
+        last_id = followed.value.next_cursor
+    return Answer(EventsAnswer([shown(identity, event) for event in followed.value.rows], last_id), followed.revision)
 
 
 async def _follow(
@@ -141,9 +141,9 @@ async def _follow(
     if following is None:
         return None
     limit = _read_page_size(call, kind).slice.limit
-    found = await events.follow_events(call.context, kind, following, limit, only=only)
-    call.freshness.demand(found.revision)
-    return found
+    followed = await events.follow_events(call.context, kind, following, limit, only=only)
+    call.freshness.demand(followed.revision)
+    return followed
 
 
 def _read_page_size(call: Call[None], kind: ListKind[Event]) -> Wanted:
@@ -153,9 +153,9 @@ def _read_page_size(call: Call[None], kind: ListKind[Event]) -> Wanted:
 
 
 async def _read_events(
-    call: Call[None], kind: ListKind[Event], wanted: Wanted, only: EventFilter
+    call: Call[None], kind: ListKind[Event], bounds: Wanted, only: EventFilter
 ) -> Snapshot[Page[Event]]:
-    return await events.list_events(call.context, kind, wanted, only, freshness=call.freshness)
+    return await events.list_events(call.context, kind, bounds, only, freshness=call.freshness)
 
 
 def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAnswer:

@@ -7,7 +7,7 @@ import msgspec
 
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.endpoints.policies import check_context_size
-from magistrate.api.endpoints.warrant_bodies import DOCUMENTED_LIMIT, judge_contextual_warrants
+from magistrate.api.endpoints.warrant_bodies import DOCUMENTED_LIMIT, validate_contextual_warrants
 from magistrate.api.endpoints.warrants import (
     IdOrWildcard,
     RelationText,
@@ -127,10 +127,10 @@ async def answer_explain(call: Call[ExplainBody]) -> Answer:
     context = check_context_size(body.context or {}, call.context.max_context_bytes)
     check = Check(*read_check(body.object_type, body.object_id, body.relation, body.subject), context)
     is_strict = call.is_strict if body.strict is None else body.strict
-    contextual = await judge_contextual_warrants(body.contextual_warrants)
+    contextual = await validate_contextual_warrants(body.contextual_warrants)
     as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)
-    found = await explain_check(call.context, check, call.freshness, is_strict, as_of=as_of, contextual=contextual)
-    return Answer(render_explained(found.value), found.revision)
+    explained = await explain_check(call.context, check, call.freshness, is_strict, as_of=as_of, contextual=contextual)
+    return Answer(render_explained(explained.value), explained.revision)
 
 
 def render_explained(explained: ExplainedCheck) -> ExplainAnswer:
@@ -144,7 +144,7 @@ def render_explained(explained: ExplainedCheck) -> ExplainAnswer:
     if explanation.is_allowed:
         answer.path = [render_warrant(warrant) for warrant in explanation.path]
     else:
-        answer.would_allow = [_render_suggestion(one) for one in explanation.suggestions]
+        answer.would_allow = [_render_suggestion(suggestion) for suggestion in explanation.suggestions]
         answer.complete = msgspec.UNSET if explanation.is_complete else False
     return answer
 
@@ -173,13 +173,13 @@ def _render_truth(value: Truth) -> TruthAnswer:
     return value is TRUE if value in (TRUE, FALSE) else "unknown"
 
 
-def _render_suggestion(one: Suggestion) -> SuggestionAnswer:
+def _render_suggestion(suggestion: Suggestion) -> SuggestionAnswer:
     return SuggestionAnswer(
-        [_render_key(*key) for key in one.create],
-        [render_warrant(warrant) for warrant in one.delete],
-        SuggestedContext([*one.missing], [*one.different], {**one.example}),
-        EffectsAnswer(one.effects.gained, one.effects.lost, one.effects.is_complete),
-        note=one.note,
+        [_render_key(*key) for key in suggestion.create],
+        [render_warrant(warrant) for warrant in suggestion.delete],
+        SuggestedContext([*suggestion.missing], [*suggestion.different], {**suggestion.example}),
+        EffectsAnswer(suggestion.effects.gained, suggestion.effects.lost, suggestion.effects.is_complete),
+        note=suggestion.note,
     )
 
 

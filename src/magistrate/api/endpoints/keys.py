@@ -92,8 +92,8 @@ async def create(call: Call[KeyBody]) -> Answer:
 
 
 async def get(call: Call[None]) -> Answer:
-    found = await keys.get_key(call.context, call.path["id"], call.freshness)
-    return Answer(_render_key(found.value), found.revision)
+    key = await keys.get_key(call.context, call.path["id"], call.freshness)
+    return Answer(_render_key(key.value), key.revision)
 
 
 async def get_caller(call: Call[None]) -> Answer:
@@ -105,9 +105,9 @@ async def get_caller(call: Call[None]) -> Answer:
 
 
 async def list_page(call: Call[None]) -> Answer:
-    wanted = read_wanted(KEY_LIST, call.parameters, call.context.store.identity)
-    found = await keys.list_keys(call.context, wanted, call.freshness)
-    return Answer(await render_page(found.value, _render_key), found.revision)
+    bounds = read_wanted(KEY_LIST, call.parameters, call.context.store.identity)
+    page = await keys.list_keys(call.context, bounds, call.freshness)
+    return Answer(await render_page(page.value, _render_key), page.revision)
 
 
 async def delete(call: Call[None]) -> Answer:

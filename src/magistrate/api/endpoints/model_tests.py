@@ -70,9 +70,9 @@ class ModelTestAnswer(msgspec.Struct):
 async def run(call: Call[WrittenBody]) -> Answer:
     """Answers with the result of each test; nothing is written, and no stored warrant is read."""
     value = await _read_value(call.body)
-    given, revision = await _read_given_model(call, value)
-    read = partial(read_suite, value, _refuse_file, call.context.now(), given=given)
-    size = len(call.body.text) + (0 if given is None else len(given.text))
+    model, revision = await _read_given_model(call, value)
+    read = partial(read_suite, value, _refuse_file, call.context.now(), given=model)
+    size = len(call.body.text) + (0 if model is None else len(model.text))
     outcomes = await run_model_tests(call.context, read, size * COST)
     failed = sum(bool(outcome.failure) for outcome in outcomes)
     results = []
@@ -102,9 +102,9 @@ async def _read_given_model(call: Call[WrittenBody], value: object) -> tuple[Giv
     """Returns the stored model if the file has none, and the revision of the answer."""
     if not isinstance(value, Mapping) or any(name in value for name in _MODELS):
         return None, await call.context.store.check()
-    found = await read_whole_model(call.context, call.freshness)
-    rendered = await render_stored_model(found.value, is_text=False)
-    return GivenModel(NAME_OF_STORED, render_json(rendered).decode()), found.revision
+    stored = await read_whole_model(call.context, call.freshness)
+    rendered = await render_stored_model(stored.value, is_text=False)
+    return GivenModel(NAME_OF_STORED, render_json(rendered).decode()), stored.revision
 
 
 def _refuse_file(name: str) -> str:

@@ -86,15 +86,17 @@ class ModelPlanAnswer(msgspec.Struct, rename="camel"):
 
 async def get(call: Call[None]) -> Answer:
     """Answers with all object types and policies, by name, in JSON or as text if `Accept` names it."""
-    found = await read_whole_model(call.context, call.freshness, call.as_of)
+    stored = await read_whole_model(call.context, call.freshness, call.as_of)
     is_text = _read_accept(call.accept) == TEXT_TYPE
-    return Answer(await render_stored_model(found.value, is_text), found.revision, {"Vary": "Accept"}, is_text=is_text)
+    return Answer(
+        await render_stored_model(stored.value, is_text), stored.revision, {"Vary": "Accept"}, is_text=is_text
+    )
 
 
 async def put(call: Call[WrittenBody]) -> Answer:
     """Makes the model in the body that of the store, and answers with it like `get`."""
     expected = _read_expected(call)
-    types, policies = await _aside(call.body, read_content)
+    types, policies = await _offload(call.body, read_content)
     stamp, keeps = call.stamp(), keeps_stranded(call)
     written = await put_whole_model(call.context, types, policies, stamp, expected=expected, keeps_stranded=keeps)
     is_text = _read_accept(call.accept) == TEXT_TYPE
@@ -105,15 +107,15 @@ async def put(call: Call[WrittenBody]) -> Answer:
 def _read_expected(call: Call[WrittenBody]) -> RevisionId | None:
     """Returns the revision whose model must still be that of the store: of the token in If-Match, or of the parameter.
     Raises InvalidParameter, or InvalidRequest if they differ."""
-    given = {
+    tokens = {
         name: token.removeprefix("W/").strip('"')
         for name, token in (("If-Match", call.if_match), ("expectedRevision", call.parameters.get("expectedRevision")))
         if token is not None and token != "*"
     }
-    if len({*given.values()}) > 1:
+    if len({*tokens.values()}) > 1:
         raise InvalidRequest("If-Match and expectedRevision must be the same if both are given")
     identity = call.context.store.identity
-    return next((read_revision(identity, name, token) for name, token in given.items()), None)
+    return next((read_revision(identity, name, token) for name, token in tokens.items()), None)
 
 
 async def render_stored_model(model: StoredModel, is_text: bool) -> object:
@@ -136,7 +138,7 @@ def _render_model(model: StoredModel, is_text: bool) -> object:
 
 async def plan(call: Call[WrittenBody]) -> Answer:
     """Answers what `put` would change, apart from access; nothing is written."""
-    types, policies = await _aside(call.body, read_content)
+    types, policies = await _offload(call.body, read_content)
     planned = await plan_model(call.context, types, policies, call.freshness)
     found = planned.value
     answer = ModelPlanAnswer(
@@ -150,7 +152,7 @@ async def plan(call: Call[WrittenBody]) -> Answer:
 
 async def validate(call: Call[WrittenBody]) -> Answer:
     """Answers what is wrong with a model; nothing is written, and no stored model is read."""
-    faults = await _aside(call.body, lambda body: report_body(body).list_faults())
+    faults = await _offload(call.body, lambda body: report_body(body).list_faults())
     errors = [_render_fault(fault) for fault in faults if fault.is_error]
     warnings = [_render_fault(fault) for fault in faults if not fault.is_error]
     return Answer(ModelValidationAnswer(not errors, errors, warnings), await call.context.store.check())
@@ -161,7 +163,7 @@ async def convert(call: Call[WrittenBody]) -> Answer:
     the newest version that is to be text gets the usual layout, and keeps its comments."""
     media_type = _read_accept(call.accept) or (TEXT_TYPE if call.body.is_json else JSON_TYPE)
     is_text = media_type == TEXT_TYPE
-    converted = await _aside(call.body, partial(_convert, is_text=is_text))
+    converted = await _offload(call.body, partial(_convert, is_text=is_text))
     return Answer(converted, await call.context.store.check(), {"Vary": "Accept"}, is_text=is_text)
 
 
@@ -235,5 +237,5 @@ def _read_accept(accept: str) -> str:
     return named[0] if len(named) == 1 else ""
 
 
-async def _aside(body: WrittenBody, work: Callable[[WrittenBody], T]) -> T:
+async def _offload(body: WrittenBody, work: Callable[[WrittenBody], T]) -> T:
     return await aside(partial(work, body), len(body.text) * COST)

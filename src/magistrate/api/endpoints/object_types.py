@@ -52,7 +52,7 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
 
 
 async def create(call: Call[ObjectTypeBody]) -> Answer:
-    new = await _aside(call.body, _read)
+    new = await _offload(call.body, _read)
     created = await object_types.create_object_types(
         call.context, [new], call.stamp(), keeps_stranded(call), visible=call.visible_types
     )
@@ -60,7 +60,7 @@ async def create(call: Call[ObjectTypeBody]) -> Answer:
 
 
 async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
-    types = await _aside(call.body, lambda bodies: read_batch(bodies, _read))
+    types = await _offload(call.body, lambda bodies: read_batch(bodies, _read))
     is_whole_model = read_boolean(call.parameters, "replace")
     stamp, keeps = call.stamp(), keeps_stranded(call)
     applied = await object_types.apply_object_types(
@@ -72,13 +72,13 @@ async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
 
 async def get(call: Call[None]) -> Answer:
     name = _read_type_name(call.path["type"])
-    found = await object_types.get_object_type(call.context, name, call.freshness, call.as_of)
-    return Answer(_render_object_type(found.value), found.revision)
+    stored = await object_types.get_object_type(call.context, name, call.freshness, call.as_of)
+    return Answer(_render_object_type(stored.value), stored.revision)
 
 
 async def update(call: Call[ObjectTypeBody]) -> Answer:
     name = _read_type_name(call.path["type"])
-    new = await _aside(call.body, lambda body: read_object_type(name, body.source, body.relations, body))
+    new = await _offload(call.body, lambda body: read_object_type(name, body.source, body.relations, body))
     updated = await object_types.update_object_types(
         call.context, [new], call.stamp(), keeps_stranded(call), visible=call.visible_types
     )
@@ -92,10 +92,10 @@ async def delete(call: Call[None]) -> Answer:
 
 async def list_page(call: Call[None]) -> Answer:
     text = read_search(call.parameters)
-    wanted = read_wanted(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
-    wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
-    found = await object_types.list_object_types(call.context, wanted, ObjectTypeFilter(text), call.freshness)
-    return Answer(await render_page(found.value, _render_object_type), found.revision)
+    bounds = read_wanted(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
+    bounds = await pin_page(call.context, bounds, call.as_of, call.freshness)
+    page = await object_types.list_object_types(call.context, bounds, ObjectTypeFilter(text), call.freshness)
+    return Answer(await render_page(page.value, _render_object_type), page.revision)
 
 
 def keeps_stranded(call: Call[B]) -> bool:
@@ -105,7 +105,7 @@ def keeps_stranded(call: Call[B]) -> bool:
 
 async def read_bodies(bodies: Sequence[ObjectTypeBody], name: str) -> Sequence[ObjectType]:
     """Returns the object types that the elements of this array describe. Raises InvalidParameter."""
-    return await _aside(bodies, lambda bodies: read_elements(bodies, _read, name))
+    return await _offload(bodies, lambda bodies: read_elements(bodies, _read, name))
 
 
 def _answer_one(written: Snapshot[WrittenTypes]) -> Answer:
@@ -118,7 +118,7 @@ def render_warnings(warnings: Sequence[str]) -> Mapping[str, str]:
     return {"Warning": ", ".join(f'299 - "{warning}"' for warning in warnings)} if warnings else {}
 
 
-async def _aside(body: B, read: Callable[[B], T]) -> T:
+async def _offload(body: B, read: Callable[[B], T]) -> T:
     return await aside(partial(read, body), len(msgspec.json.encode(body)))
 
 

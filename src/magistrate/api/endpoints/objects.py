@@ -72,8 +72,8 @@ async def create(call: Call[ObjectOrBatch]) -> Answer:
 
 
 async def get(call: Call[None]) -> Answer:
-    found = await objects.get_object(call.context, _read_object_ref(call), call.freshness, call.as_of)
-    return Answer(_render_object(found.value), found.revision)
+    stored = await objects.get_object(call.context, _read_object_ref(call), call.freshness, call.as_of)
+    return Answer(_render_object(stored.value), stored.revision)
 
 
 async def update(call: Call[MetaBody]) -> Answer:
@@ -93,17 +93,17 @@ async def delete_batch(call: Call[list[ObjectRefBody]]) -> Answer:
 
 async def list_page(call: Call[None]) -> Answer:
     text = read_search(call.parameters)
-    wanted = read_wanted(OBJECT_LIST, call.parameters, call.context.store.identity)
+    bounds = read_wanted(OBJECT_LIST, call.parameters, call.context.store.identity)
     only = ObjectFilter(_read_type_filter(call.parameters.get("objectType")), text)
     is_strict = call.is_strict
-    wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
-    found = await objects.list_objects(call.context, wanted, only, call.freshness)
-    if is_strict and not found.value.rows and (of_type := call.parameters.get("objectType")):
-        is_past, names = wanted.now is not None, [UsedName(of_type)]
+    bounds = await pin_page(call.context, bounds, call.as_of, call.freshness)
+    page = await objects.list_objects(call.context, bounds, only, call.freshness)
+    if is_strict and not page.value.rows and (of_type := call.parameters.get("objectType")):
+        is_past, names = bounds.now is not None, [UsedName(of_type)]
         await require_defined_names(
-            call.context, names, found.revision, NO_CHANGES, is_past=is_past, visible=call.visible_types
+            call.context, names, page.revision, NO_CHANGES, is_past=is_past, visible=call.visible_types
         )
-    return Answer(await render_page(found.value, _render_object), found.revision)
+    return Answer(await render_page(page.value, _render_object), page.revision)
 
 
 def _read_object_ref(call: Call[Any]) -> ObjectRef:

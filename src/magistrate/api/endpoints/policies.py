@@ -56,8 +56,8 @@ async def apply(call: Call[list[NamedPolicyBody]]) -> Answer:
 
 async def get(call: Call[None]) -> Answer:
     name = _read_name(call.path["name"])
-    found = await policies.get_policy(call.context, name, call.freshness, call.as_of)
-    return Answer(_render(found.value), found.revision)
+    stored = await policies.get_policy(call.context, name, call.freshness, call.as_of)
+    return Answer(_render(stored.value), stored.revision)
 
 
 async def update(call: Call[NamedPolicyBody]) -> Answer:
@@ -73,10 +73,10 @@ async def delete(call: Call[None]) -> Answer:
 
 
 async def list_page(call: Call[None]) -> Answer:
-    wanted = read_wanted(POLICY_LIST, call.parameters, call.context.store.identity)
-    wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
-    found = await policies.list_policies(call.context, wanted, call.freshness)
-    return Answer(await render_page(found.value, _render), found.revision)
+    bounds = read_wanted(POLICY_LIST, call.parameters, call.context.store.identity)
+    bounds = await pin_page(call.context, bounds, call.as_of, call.freshness)
+    page = await policies.list_policies(call.context, bounds, call.freshness)
+    return Answer(await render_page(page.value, _render), page.revision)
 
 
 async def read_policies(bodies: Sequence[NamedPolicyBody], name: str) -> Sequence[NamedPolicy]:

@@ -60,7 +60,7 @@ async def metrics(service: Opened, path: str) -> bytes:
 
 class LongPage:
     """Represents a page that is the same for everyone, but takes 50 ms to render: it is rendered once, in a thread,
-    when it is first asked for."""
+    when it is first requested."""
 
     def __init__(self, render: Callable[[], bytes]) -> None:
         self._render = render
@@ -124,4 +124,4 @@ _WELL_KNOWN_MEANING = "The URLs of the AuthZEN endpoints, if `--public-url` is s
 
 PAGES = list_pages()
 PROBES = frozenset(page.path for page in PAGES if page.is_on_admin_port)
-"""Holds the paths of health and metrics, which are asked for periodically."""
+"""Holds the paths of health and metrics, which are requested periodically."""

@@ -12,7 +12,7 @@ from magistrate.api.endpoints.policies import check_context_size, read_context
 from magistrate.api.endpoints.warrant_bodies import (
     DOCUMENTED_LIMIT,
     decode_contextual_warrants,
-    judge_contextual_warrants,
+    validate_contextual_warrants,
 )
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
 from magistrate.api.http.request_values import read_boolean
@@ -36,8 +36,8 @@ TOTAL = "total"
 
 
 class QueryRowAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=True):
-    """Represents an object or a subject that was found. `warrant` is null for a result of an exclusion, which rests on
-    the absence of warrants."""
+    """Represents an object or a subject that was found. `warrant` is null for a result of an exclusion, which depends
+    on the absence of warrants."""
 
     object_type: str
     object_id: str
@@ -51,7 +51,7 @@ class QueryRowAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults
 
 
 class QueryAnswer(ListAnswer[QueryRowAnswer], rename="camel", omit_defaults=True):
-    """Represents a page of rows. `total` counts those of all pages, if the request asked for it."""
+    """Represents a page of rows. `total` counts those of all pages, if it was requested."""
 
     total: int | None = None
 
@@ -74,7 +74,7 @@ class QueryBody(msgspec.Struct, rename="camel", frozen=True):
 
 
 class RequestedPage(NamedTuple):
-    """Holds the page that a request asks for, and how it is to be answered."""
+    """Holds the page that is requested, and how it is to be answered."""
 
     query: QueryRequest
     wanted: Wanted
@@ -94,81 +94,81 @@ def list_page(call: Call[None]) -> Answer | Deferred:
 
 async def _list_with_contextual_warrants(call: Call[None], parsed: Query) -> Answer:
     bodies = decode_contextual_warrants(call.parameters.get(CONTEXTUAL_WARRANTS))
-    return await _answer_query(call, _read_requested_page(call, parsed, await judge_contextual_warrants(bodies)))
+    return await _answer_query(call, _read_requested_page(call, parsed, await validate_contextual_warrants(bodies)))
 
 
 def _read_requested_page(call: Call[None], parsed: Query, contextual: Sequence[NewWarrant]) -> RequestedPage:
-    wanted = read_wanted(query_kind(contextual), call.parameters, call.context.store.identity)
+    bounds = read_wanted(query_kind(contextual), call.parameters, call.context.store.identity)
     context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
     is_counted = read_boolean(call.parameters, TOTAL)
     return RequestedPage(
-        QueryRequest(parsed, context, contextual), wanted, call.as_of, call.is_strict, is_counted=is_counted
+        QueryRequest(parsed, context, contextual), bounds, call.as_of, call.is_strict, is_counted=is_counted
     )
 
 
 def _answer_kept_page(call: Call[None], requested: RequestedPage) -> Answer | None:
     if requested.as_of is not None:
         return None
-    found = query.find_kept_page(call.context, requested.query, requested.wanted, call.freshness)
-    if found is None or (requested.is_strict and not found.value.rows):
+    page = query.find_kept_page(call.context, requested.query, requested.wanted, call.freshness)
+    if page is None or (requested.is_strict and not page.value.rows):
         return None
-    rendered = found.value.rendering.find(call.caller.object_types)
-    return None if rendered is None else _build_answer(found, rendered, requested)
+    rendered = page.value.rendering.find(call.caller.object_types)
+    return None if rendered is None else _build_answer(page, rendered, requested)
 
 
 async def list_page_of_body(call: Call[QueryBody]) -> Answer:
     """Answers like `list_page`. Parameters in the query string have no effect."""
     body = call.body
     parsed = read_query(body.q or "")
-    contextual = await judge_contextual_warrants(body.contextual_warrants)
-    given = {
+    contextual = await validate_contextual_warrants(body.contextual_warrants)
+    members = {
         "limit": None if body.limit is None else str(body.limit),
         "sortBy": body.sort_by,
         "sortOrder": body.sort_order,
         "nextCursor": body.next_cursor,
         "prevCursor": body.prev_cursor,
     }
-    parameters = {name: text for name, text in given.items() if text is not None}
-    wanted = read_wanted(query_kind(contextual), parameters, call.context.store.identity)
+    parameters = {name: text for name, text in members.items() if text is not None}
+    bounds = read_wanted(query_kind(contextual), parameters, call.context.store.identity)
     context = check_context_size(body.context or {}, call.context.max_context_bytes)
     is_strict = call.context.is_strict if body.strict is None else body.strict
     as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)
     request = QueryRequest(parsed, context, contextual)
-    return await _answer_query(call, RequestedPage(request, wanted, as_of, is_strict, is_counted=bool(body.total)))
+    return await _answer_query(call, RequestedPage(request, bounds, as_of, is_strict, is_counted=bool(body.total)))
 
 
 async def _answer_query(call: Call[Any], requested: RequestedPage) -> Answer:
     request = replace(requested.query, query=hide_undefined_types(requested.query.query, call.visible_types))
-    wanted = await pin_page(call.context, requested.wanted, requested.as_of, call.freshness)
-    request = request if wanted.now is None else replace(request, now=wanted.now)
+    bounds = await pin_page(call.context, requested.wanted, requested.as_of, call.freshness)
+    request = request if bounds.now is None else replace(request, now=bounds.now)
     try:
-        found = await query.list_page(call.context, request, wanted, call.freshness)
+        page = await query.list_page(call.context, request, bounds, call.freshness)
     except NotFound as missing:
         if not requested.is_strict:
             raise
         raise await describe_missing_type(call.context, missing, "q", call.visible_types) from None
-    if requested.is_strict and not found.value.rows:
-        names, is_past = _collect_names(request.query), wanted.now is not None
+    if requested.is_strict and not page.value.rows:
+        names, is_past = _collect_names(request.query), bounds.now is not None
         overlay = build_contextual_warrants(request.contextual, call.context.now()).overlay
         await require_defined_names(
-            call.context, names, found.revision, overlay, is_past=is_past, visible=call.visible_types
+            call.context, names, page.revision, overlay, is_past=is_past, visible=call.visible_types
         )
-    rendering, types = found.value.rendering, call.caller.object_types
+    rendering, types = page.value.rendering, call.caller.object_types
     if (rendered := rendering.find(types)) is None:
-        rendered = await render_page(found.value, partial(_render_row, call.caller))
+        rendered = await render_page(page.value, partial(_render_row, call.caller))
         rendering.keep(types, rendered)
-    return _build_answer(found, rendered, requested)
+    return _build_answer(page, rendered, requested)
 
 
 def _build_answer(
-    found: Snapshot[Page[StoredRow]], rendered: ListAnswer[QueryRowAnswer], requested: RequestedPage
+    page: Snapshot[Page[StoredRow]], rendered: ListAnswer[QueryRowAnswer], requested: RequestedPage
 ) -> Answer:
-    total = found.value.total if requested.is_counted else None
-    return Answer(QueryAnswer(rendered.results, rendered.prev_cursor, rendered.next_cursor, total), found.revision)
+    total = page.value.total if requested.is_counted else None
+    return Answer(QueryAnswer(rendered.results, rendered.prev_cursor, rendered.next_cursor, total), page.revision)
 
 
 def _collect_names(parsed: Query) -> Iterator[UsedName]:
-    """Yields the relations in a query, and the type of the subject that it asks about; other undefined types are not
+    """Yields the relations in a query, and the type of the subject that it names; other undefined types are not
     found in any case. If a query selects several types of objects, one of them must define the relation."""
     if isinstance(parsed, SubjectsQuery):
         for relation in parsed.relations or ():
@@ -184,9 +184,9 @@ def _collect_names(parsed: Query) -> Iterator[UsedName]:
             yield UsedName(None, relation, "q", "q", among=among)
 
 
-def _render_row(caller: Caller, found: StoredRow) -> QueryRowAnswer:
+def _render_row(caller: Caller, result: StoredRow) -> QueryRowAnswer:
     """Renders a row without the meta and the warrant of an object of a type that the caller may not use."""
-    row, stored, warrant = found.row, found.stored, found.row.warrant
+    row, stored, warrant = result.row, result.stored, result.row.warrant
     if caller.object_types is not None:
         stored = stored if row.ref.type in caller.object_types else None
         warrant = warrant if warrant is not None and warrant.object_type in caller.object_types else None

@@ -84,21 +84,21 @@ def _tenant(text: str | None, is_required: bool) -> ObjectId | None:
     return object_id(text, "tenantId") if text or is_required else None
 
 
-def _ttl(given: int | None) -> int:
-    if not given:
+def _ttl(seconds: int | None) -> int:
+    if not seconds:
         return DEFAULT_TTL_SECONDS  # some clients send 0 for a ttl that was not set
-    if given < 1:
+    if seconds < 1:
         raise InvalidParameter("ttl", "must be greater than or equal to 1")
-    if given > MAX_TTL_SECONDS:
+    if seconds > MAX_TTL_SECONDS:
         raise InvalidParameter("ttl", f"must be less than {MAX_TTL_SECONDS + 1}")
-    return given
+    return seconds
 
 
 def _dashboard(body: SessionBody) -> Mapping[str, str]:
     """Returns the additional values of a dashboard session, by the names of the members."""
-    known = {"selfServiceStrategy": _read_choice(body.self_service_strategy, STRATEGIES, "selfServiceStrategy")}
+    dashboard = {"selfServiceStrategy": _read_choice(body.self_service_strategy, STRATEGIES, "selfServiceStrategy")}
     if body.object_type:
-        known["objectType"] = type_name(body.object_type, "objectType")
+        dashboard["objectType"] = type_name(body.object_type, "objectType")
     if body.object_id:
-        known["objectId"] = object_id(body.object_id, "objectId")
-    return known
+        dashboard["objectId"] = object_id(body.object_id, "objectId")
+    return dashboard

@@ -223,7 +223,7 @@ def read_contextual_warrants(
     return new
 
 
-async def judge_contextual_warrants(bodies: Sequence[WarrantBody] | None) -> Sequence[NewWarrant]:
+async def validate_contextual_warrants(bodies: Sequence[WarrantBody] | None) -> Sequence[NewWarrant]:
     """Returns what `read_contextual_warrants` does, with other requests in between when policies are read."""
     some = (bodies or ())[:MAX_CONTEXTUAL_WARRANTS]
     return read_contextual_warrants(bodies, await read_warrant_policies(some))

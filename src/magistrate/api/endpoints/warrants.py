@@ -153,20 +153,20 @@ async def list_page(call: Call[None]) -> Answer:
     is_stranded = read_boolean(call.parameters, "stranded", default=False)
     if is_expired and is_stranded:
         raise InvalidParameter("stranded", "cannot be combined with expired")
-    wanted = read_wanted(list_kind(is_expired, is_stranded), call.parameters, call.context.store.identity)
+    bounds = read_wanted(list_kind(is_expired, is_stranded), call.parameters, call.context.store.identity)
     is_strict = call.is_strict
-    wanted = await pin_page(call.context, wanted, call.as_of, call.freshness)
-    now = call.context.now() if wanted.now is None else wanted.now
+    bounds = await pin_page(call.context, bounds, call.as_of, call.freshness)
+    now = call.context.now() if bounds.now is None else bounds.now
     only = read_filter(call.parameters, now, is_expired)
     find = warrants.list_stranded if is_stranded else warrants.list_warrants
-    found = await find(call.context, wanted, only, call.freshness)
-    if is_strict and not found.value.rows:
+    page = await find(call.context, bounds, only, call.freshness)
+    if is_strict and not page.value.rows:
         names = _collect_names(call.parameters)
-        is_past = wanted.now is not None
+        is_past = bounds.now is not None
         await require_defined_names(
-            call.context, names, found.revision, NO_CHANGES, is_past=is_past, visible=call.visible_types
+            call.context, names, page.revision, NO_CHANGES, is_past=is_past, visible=call.visible_types
         )
-    return Answer(await render_page(found.value, render_warrant), found.revision)
+    return Answer(await render_page(page.value, render_warrant), page.revision)
 
 
 def _collect_names(parameters: Mapping[str, str]) -> Iterator[UsedName]:
@@ -226,11 +226,11 @@ async def read_warrant_policies(bodies: Iterable[WarrantBody]) -> ReadPolicies:
     """Reads every policy once: long ones in a thread, and other requests can run between two short ones. Errors are
     raised later, in the order of the elements."""
     policies: dict[str, InvalidParameter | int | None] = {}
-    for one in bodies:
-        if not (one.policy or one.context):
+    for body in bodies:
+        if not (body.policy or body.context):
             continue
         try:
-            text = _policy_text(one)
+            text = _policy_text(body)
         except InvalidRequest:
             continue  # it will be refused for that
         if text and text not in policies:
@@ -259,10 +259,10 @@ def read_warrant(policies: ReadPolicies, body: WarrantBody) -> NewWarrant:
     new = read_named_warrant(body)
     if not new.policy:
         return new
-    found = policies[new.policy] if new.policy in policies else _read_policy(new.policy)
-    if isinstance(found, InvalidParameter):
-        raise found
-    return new if found is None else replace(new, lifetime=found)
+    policy = policies[new.policy] if new.policy in policies else _read_policy(new.policy)
+    if isinstance(policy, InvalidParameter):
+        raise policy
+    return new if policy is None else replace(new, lifetime=policy)
 
 
 def read_new_warrant(body: WarrantBody) -> NewWarrant:

@@ -124,8 +124,8 @@ class FilteredDeletionAnswer(msgspec.Struct):
 
 
 async def write(call: Call[WriteBody]) -> Answer:
-    wanted = await _read_write(call.context, call.body)
-    written = await warrants.write(call.context, wanted, call.stamp(), lambda place: f"create.warrants[{place}].")
+    atomic_write = await _read_write(call.context, call.body)
+    written = await warrants.write(call.context, atomic_write, call.stamp(), lambda place: f"create.warrants[{place}].")
     counts = written.value
     return Answer(WriteAnswer(counts.created, counts.deleted, counts.unchanged), written.revision)
 
@@ -134,8 +134,8 @@ async def delete_matching(call: Call[FilteredDeletionBody]) -> Answer:
     body = call.body
     if body.filter is None:
         raise MissingParameter("filter")
-    given = {parameter: getattr(body.filter, column) for parameter, (column, _) in FILTERS.items()}
-    equal = read_exact_filter(given)
+    filters = {parameter: getattr(body.filter, column) for parameter, (column, _) in FILTERS.items()}
+    equal = read_exact_filter(filters)
     limit = DEFAULT_DELETED if body.limit is None else body.limit
     if not 1 <= limit <= MAX_DELETED:
         raise InvalidParameter("limit", f"must be between 1 and {MAX_DELETED}")
@@ -186,8 +186,8 @@ def _read_object(ctx: Context, body: NamedObjectBody) -> NewObject:
 
 
 def _read_precondition(ctx: Context, body: PreconditionBody) -> Precondition:
-    given = [member for member in (body.exists, body.absent, body.revision) if member is not None]
-    if len(given) != 1:
+    members = [member for member in (body.exists, body.absent, body.revision) if member is not None]
+    if len(members) != 1:
         raise InvalidParameter("exists", "a precondition has exactly one of exists, absent and revision")
     if body.revision is not None:
         return Precondition(read_revision(ctx.store.identity, "revision", body.revision))

@@ -66,7 +66,9 @@ async def answer_check(call: Call[FgaCheckBody]) -> Answer:
         answer = await answer_call(check.answer_check, v2_call)
         explained = await explain_decisions(call, checks, STOP_AT[op])
         compared = explained if op == "batch" else explained[-1:]
-        if [one.is_authorized for one in compared] == [_is_authorized(one) for one in _list_answers(answer)]:
+        if [decision.is_authorized for decision in compared] == [
+            _is_authorized(decision) for decision in _list_answers(answer)
+        ]:
             return await _build_answer(call, op, answer, compared)
     return await _build_answer(call, op, answer, [])
 
@@ -88,7 +90,7 @@ async def _build_answer(
     call: Call[Any], op: str | None, answer: Answer, explained: Sequence[ExplainedDecision]
 ) -> Answer:
     token = await find_token(call.context.store, answer.revision)
-    answers = [_render(one, token, how) for one, how in zip_longest(_list_answers(answer), explained)]
+    answers = [_render(decision, token, how) for decision, how in zip_longest(_list_answers(answer), explained)]
     return Answer(answers if op == "batch" else answers[0], answer.revision)
 
 

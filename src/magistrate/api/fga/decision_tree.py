@@ -1,4 +1,4 @@
-"""Explains checks of /fga/v1/check that ask for `debug` (docs/fga-v1.md#debug)."""
+"""Explains checks of /fga/v1/check with `debug` (docs/fga-v1.md#debug)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -34,8 +34,8 @@ class FgaCheckedAnswer(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class FgaDecisionNode(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Represents a step of a decision, with the steps that it rests on. `policy` is one that was evaluated. The time of
-    single steps is not measured, and 0."""
+    """Represents a step of a decision, with the steps that it depends on. `policy` is one that was evaluated. The time
+    of single steps is not measured, and 0."""
 
     check: FgaCheckedAnswer
     decision: Literal["matched", "not_matched"]
@@ -77,9 +77,9 @@ async def explain_decisions(
     explained: list[ExplainedDecision] = []
     for check in [_read_check(call, body) for body in bodies]:
         started = call.context.now()
-        found = await explain_check(call.context, check, call.freshness, is_strict=False, counts_effects=False)
+        explanation = await explain_check(call.context, check, call.freshness, is_strict=False, counts_effects=False)
         took = (call.context.now() - started) // 1_000
-        explained.append(_render_explained(check, found.value.explanation, took))
+        explained.append(_render_explained(check, explanation.value.explanation, took))
         if explained[-1].is_authorized is stop_at:
             break
     return explained

@@ -56,11 +56,11 @@ def fga_list(list_page: Handler, names: Mapping[str, str], sort: str, render: Ca
     all_names = {**names, **_PAGE_NAMES}
 
     async def answer_list(call: Call[Any]) -> Answer:
-        given = call.parameters
-        order = given.get("order") or _DEFAULT_ORDER
+        parameters_given = call.parameters
+        order = parameters_given.get("order") or _DEFAULT_ORDER
         if order not in _ORDERS:
             raise InvalidParameter("order", "must be asc or desc")
-        parameters = {all_names[name]: text for name, text in given.items() if name in all_names}
+        parameters = {all_names[name]: text for name, text in parameters_given.items() if name in all_names}
         parameters["limit"] = parameters.get("limit") or str(DEFAULT_FGA_LIMIT)
         parameters |= {"sortBy": sort, "sortOrder": _ORDERS[order]}
         answer = await answer_call(list_page, translate_call(call, None, parameters=parameters))

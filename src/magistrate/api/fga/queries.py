@@ -16,8 +16,8 @@ from magistrate.engine.terms import ObjectRef
 
 
 class FgaQueryRowAnswer(msgspec.Struct, kw_only=True):
-    """Represents a resource or a subject that was found. `warrant` is one that it rests on, or if it rests on none the
-    one that would say the same."""
+    """Represents a resource or a subject that was found. `warrant` is one that it depends on, or if it depends on none
+    the one that would say the same."""
 
     resource_type: str
     resource_id: str

@@ -58,8 +58,8 @@ async def delete(call: Call[None]) -> Answer:
 
 async def _list_relations(call: Call[Any]) -> Mapping[str, Iterable[str]]:
     """Returns the relations of each stored type."""
-    found = await read_whole_model(call.context, NO_DEMAND)
-    definitions = found.value.definitions
+    stored = await read_whole_model(call.context, NO_DEMAND)
+    definitions = stored.value.definitions
 
     def read() -> Mapping[str, Iterable[str]]:
         return {name: [*read_definition(definition).relations] for name, definition in definitions.items()}
@@ -76,7 +76,7 @@ async def _read(
 
     def read() -> list[ObjectTypeBody]:
         document = read_document(zip(paths, bodies, strict=True), others=others)
-        exact = {one.type: one for one in render_body(document).object_types}
+        exact = {of_type.type: of_type for of_type in render_body(document).object_types}
         return [to_object_type_body(exact[body.type or ""]) for body in bodies]
 
     return await aside(read, len(msgspec.json.encode(bodies)) * COST)

@@ -68,9 +68,9 @@ async def write_batch(call: Call[FgaBatchBody]) -> Answer:
         answer = await objects.create(translate_call(call, read_batch(bodies, _read)))
         rows = [*map(_render, cast(list[ObjectAnswer], answer.value))]
     elif call.body.op == DELETE:
-        refs = read_batch(bodies, lambda one: ObjectRefBody(one.resource_type, one.resource_id))
+        refs = read_batch(bodies, lambda ref: ObjectRefBody(ref.resource_type, ref.resource_id))
         answer = await objects.delete_batch(translate_call(call, refs))
-        rows = [FgaResourceAnswer(resource_type=one.type, resource_id=one.id) for one in map(_read_ref, refs)]
+        rows = [FgaResourceAnswer(resource_type=ref.type, resource_id=ref.id) for ref in map(_read_ref, refs)]
     else:
         raise InvalidParameter("op", f"must be {CREATE} or {DELETE}")
     page = FgaListAnswer(object="list", data=rows, list_metadata=FgaListMetadata(None, None))

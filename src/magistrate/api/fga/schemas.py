@@ -75,8 +75,8 @@ _DECODER = build_decoder(FgaSchemaBody)
 
 async def get(call: Call[None]) -> Answer:
     """Answers with the whole schema in JSON."""
-    found = await read_whole_model(call.context, call.freshness)
-    return Answer(await _render_model(found.value), found.revision)
+    stored = await read_whole_model(call.context, call.freshness)
+    return Answer(await _render_model(stored.value), stored.revision)
 
 
 async def _render_model(stored: StoredModel) -> FgaSchemaAnswer:
@@ -115,10 +115,10 @@ async def convert(call: Call[WrittenBody]) -> Answer:
 def _convert(body: WrittenBody) -> FgaSchemaAnswer:
     document = read_schema(body)
     exact = exact_document(document)
-    found = [FgaSchemaWarning("validation_warning", fault.describe()) for fault in lint_document(exact)]
+    warnings = [FgaSchemaWarning("validation_warning", fault.describe()) for fault in lint_document(exact)]
     if body.is_json:
-        return FgaSchemaAnswer(version=NEWEST_VERSION, schema=render_model(exact), warnings=found[:MAX_WARNINGS])
-    return replace(_render(render_body(exact)), warnings=found[:MAX_WARNINGS])
+        return FgaSchemaAnswer(version=NEWEST_VERSION, schema=render_model(exact), warnings=warnings[:MAX_WARNINGS])
+    return replace(_render(render_body(exact)), warnings=warnings[:MAX_WARNINGS])
 
 
 def read_schema(body: WrittenBody) -> ModelDocument:
@@ -137,19 +137,19 @@ def read_schema(body: WrittenBody) -> ModelDocument:
     return read_document(types, _list_policies(schema.policies or []), version)
 
 
-def _list_types(given: list[FgaTypeBody] | dict[str, FgaTypeBody]) -> Iterator[tuple[str, FgaTypeBody]]:
+def _list_types(bodies: list[FgaTypeBody] | dict[str, FgaTypeBody]) -> Iterator[tuple[str, FgaTypeBody]]:
     """Yields the resource types with their paths; the name of one that is a member counts, not that in it."""
-    if isinstance(given, list):
-        yield from ((f"resource_types[{place}]", one) for place, one in enumerate(given))
+    if isinstance(bodies, list):
+        yield from ((f"resource_types[{place}]", body) for place, body in enumerate(bodies))
     else:
-        yield from ((f"resource_types.{name}", replace(one, type=name)) for name, one in given.items())
+        yield from ((f"resource_types.{name}", replace(body, type=name)) for name, body in bodies.items())
 
 
-def _list_policies(given: list[FgaPolicyBody] | dict[str, FgaPolicyBody]) -> Iterator[tuple[str, FgaPolicyBody]]:
-    if isinstance(given, list):
-        yield from ((f"policies[{place}]", one) for place, one in enumerate(given))
+def _list_policies(bodies: list[FgaPolicyBody] | dict[str, FgaPolicyBody]) -> Iterator[tuple[str, FgaPolicyBody]]:
+    if isinstance(bodies, list):
+        yield from ((f"policies[{place}]", body) for place, body in enumerate(bodies))
     else:
-        yield from ((f"policies.{name}", replace(one, name=name)) for name, one in given.items())
+        yield from ((f"policies.{name}", replace(body, name=name)) for name, body in bodies.items())
 
 
 def _render_stored(stored: StoredModel) -> FgaSchemaAnswer:

@@ -107,12 +107,12 @@ async def write(call: Call[FgaWarrantOrBatch]) -> Answer:
     read_warrants = read_batch(bodies, read) if is_batch else [*map(read, bodies)]
     _require_distinct(bodies, read_warrants)
     places = [place for place, body in enumerate(bodies) if body.op != DELETE]
-    wanted = AtomicWrite(
+    atomic_write = AtomicWrite(
         warrants_to_delete=[read_warrants[place] for place, body in enumerate(bodies) if body.op == DELETE],
         warrants=[read_warrants[place] for place in places],
     )
     element = (lambda index: f"[{places[index]}].") if is_batch else (lambda index: "")
-    written = await warrants.write(call.context, wanted, call.stamp(), element)
+    written = await warrants.write(call.context, atomic_write, call.stamp(), element)
     token = await find_token(call.context.store, written.revision)
     return Answer(FgaWriteAnswer(token), written.revision)
 
@@ -120,9 +120,9 @@ async def write(call: Call[FgaWarrantOrBatch]) -> Answer:
 def _require_distinct(bodies: Sequence[FgaWarrantBody], new: Sequence[NewWarrant]) -> None:
     """Raises InvalidParameter if a batch creates and deletes the same warrant: deletions come first."""
     operations: dict[tuple[ObjectRef, RelationName, Subject, str], bool] = {}
-    for place, (body, one) in enumerate(zip(bodies, new, strict=True)):
+    for place, (body, warrant) in enumerate(zip(bodies, new, strict=True)):
         deletes = body.op == DELETE
-        key = (one.object, one.relation, one.subject, one.policy)
+        key = (warrant.object, warrant.relation, warrant.subject, warrant.policy)
         if operations.setdefault(key, deletes) is not deletes:
             raise InvalidParameter(f"[{place}].op", "the same warrant cannot be created and deleted in one batch")
 

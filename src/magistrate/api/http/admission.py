@@ -79,7 +79,7 @@ MAX_AT_ONCE = 64
 """Limits the waiting requests that begin in one iteration."""
 LATE_SHARE = 0.75
 """Sets the part of the time for which requests may wait after which the oldest one is late. Those that come then would
-wait in vain, and refusing a request that has waited costs several times as much as refusing it when it comes."""
+wait for nothing, and refusing a request that has waited costs several times as much as refusing it when it comes."""
 
 
 BYTES_OF_A_VALUE = 200
@@ -217,7 +217,7 @@ class Admission:
                 await place
         except BaseException as error:
             if place.done() and not place.cancelled():
-                self.end_request()  # its turn came in the same moment
+                self.end_request()  # it was admitted in the same moment
             else:
                 with suppress(ValueError):
                     self._queue.remove(waiting)
@@ -237,20 +237,20 @@ class Admission:
             asyncio.get_running_loop().call_soon(self._begin_iteration)
 
     def _begin_iteration(self) -> None:
-        """Lets as many waiting requests begin as take one slice, judged by the iteration before."""
+        """Lets as many waiting requests begin as take one slice, by what the iteration before took."""
         now = self._clock()
         is_long = now - self._slice_began > SLICE_SECONDS
         self._at_once = max(1, self._at_once // 2) if is_long else min(self._at_once * 2, MAX_AT_ONCE)
         loop = asyncio.get_running_loop()
         if self._queue:
             loop.call_soon(self._begin_slice)  # before those that begin below, and after what is read in between
-        left = min(self._at_once, self._most_running - self.running)
-        while left > 0 and self._queue:
+        count = min(self._at_once, self._most_running - self.running)
+        while count > 0 and self._queue:
             place = self._queue.popleft().place
             if not place.done():
                 place.set_result(None)
                 self.running += 1
-                left -= 1
+                count -= 1
         self._is_counting = bool(self._queue) and self.running < self._most_running
         if self._is_counting:
             loop.call_soon(self._begin_iteration)

@@ -252,7 +252,7 @@ class Application:
             account.close()
 
     def _find_full(self, scope: Scope) -> FullRoute | None:
-        """Returns the route of a request that would be refused as soon as its turn should come, otherwise None."""
+        """Returns the route of a request that would be refused as soon as it would be admitted, otherwise None."""
         if not self._running.is_open:
             return None
         return self._refusable.find_full(self._running.service.admissions, _method_of(scope), scope["path"])
@@ -325,7 +325,7 @@ def _preflight_responders(cors: CorsPolicy) -> list[tuple[str, str, Responder]]:
 
         return respond
 
-    return [("OPTIONS", path, responder(answer_options(known))) for path, known in methods.items()]
+    return [("OPTIONS", path, responder(answer_options(allowed))) for path, allowed in methods.items()]
 
 
 def _add_resources(app: App, responders: Sequence[tuple[str, str, Responder]]) -> None:
@@ -334,12 +334,12 @@ def _add_resources(app: App, responders: Sequence[tuple[str, str, Responder]]) -
         by_path[path][f"on_{method.lower()}"] = responder
     # Falcon would answer OPTIONS by itself and 405 to the rest; here every method that is not in the table is 404.
     methods = [method for method in COMBINED_METHODS if method != "WEBSOCKET"]
-    for path, known in by_path.items():
-        named = [method for method in sorted(methods) if f"on_{method.lower()}" in known]
+    for path, by_method in by_path.items():
+        named = [method for method in sorted(methods) if f"on_{method.lower()}" in by_method]
         refuse = _refuse_method(named)
-        if "on_get" in known:
-            known["on_head"] = known["on_get"]  # the server sends no body
-        app.add_route(path, SimpleNamespace(**({f"on_{method.lower()}": refuse for method in methods} | known)))
+        if "on_get" in by_method:
+            by_method["on_head"] = by_method["on_get"]  # the server sends no body
+        app.add_route(path, SimpleNamespace(**({f"on_{method.lower()}": refuse for method in methods} | by_method)))
 
 
 def _refuse_method(methods: Sequence[str]) -> Responder:

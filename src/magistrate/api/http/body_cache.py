@@ -225,10 +225,10 @@ class KnownBodies:
         if len(member) <= MAX_BODY_BYTES:
             return last_member.read(member, max_depth)
         key = (last_member.decoder, len(member), member[:MEMBER_ENDS], member[-MEMBER_ENDS:])
-        known = self.members.get(key)
-        if known is not None and known[0] == member:
+        cached = self.members.get(key)
+        if cached is not None and cached[0] == member:
             self.members.move_to_end(key)
-            return known[1]
+            return cached[1]
         value = last_member.read(member, max_depth)
         if value is not None and self._has_come_before(key):
             self.members.keep(key, (member, value))

@@ -41,16 +41,16 @@ class ConnectionMemory:
 
     def hold(self, owner: MemoryOwner, size: int) -> None:
         """Says how many bytes a connection holds now."""
-        known = self._by_owner.get(owner)
-        if known is None:
+        share = self._by_owner.get(owner)
+        if share is None:
             if not size:
                 return
             self._by_owner[owner] = MemoryShare(size, self._clock())
             self.bytes += size
             return
-        self.bytes += size - known.size
+        self.bytes += size - share.size
         if size:
-            self._by_owner[owner] = MemoryShare(size, known.since)
+            self._by_owner[owner] = MemoryShare(size, share.since)
         else:
             del self._by_owner[owner]
 

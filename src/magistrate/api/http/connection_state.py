@@ -84,7 +84,7 @@ class RequestHead:
         """Holds the transfer coding in lower case; several headers are joined by commas."""
 
     def find_fault(self, version: str) -> tuple[HTTPStatus, str] | None:
-        """Returns the status and message if the complete head is not valid HTTP or asks for something that is not
+        """Returns the status and message if the complete head is not valid HTTP or requires something that is not
         supported."""
         if version not in ("1.0", "1.1"):
             return HTTPStatus.BAD_REQUEST, NOT_HTTP

@@ -18,15 +18,15 @@ MAX_CACHED_CHARACTERS = 64
 """Limits the texts that are cached; tokens are shorter."""
 
 
-def read_freshness(identity: Identity, given: Mapping[str, str]) -> Freshness:
+def read_freshness(identity: Identity, tokens: Mapping[str, str]) -> Freshness:
     """Returns the freshness that these headers demand.
 
     Raises InvalidRequest if they differ, and InvalidParameter for the token of another store."""
-    if not given:
+    if not tokens:
         return NO_DEMAND
-    if len(set(given.values())) > 1:
-        raise InvalidRequest(f"{' and '.join(given)} must be the same if both are given")
-    header, text = next(iter(given.items()))
+    if len(set(tokens.values())) > 1:
+        raise InvalidRequest(f"{' and '.join(tokens)} must be the same if both are given")
+    header, text = next(iter(tokens.items()))
     read = _read_short_token if len(text) <= MAX_CACHED_CHARACTERS else read_token
     freshness = read(identity, header, text)
     if freshness is NO_DEMAND:

@@ -79,17 +79,17 @@ class GzipBody:
             self._member = zlib.decompressobj(_GZIP_WINDOW)
         most = min(MAX_BYTES_AT_ONCE, self._limit + 1 - len(self.decoded))
         try:
-            found = self._member.decompress(piece, most)
+            decoded = self._member.decompress(piece, most)
         except zlib.error:
             raise InvalidRequest(_DAMAGED) from None
-        self.decoded += found
+        self.decoded += decoded
         if len(self.decoded) > self._limit:
             raise BodyTooLarge(self._limit)
         if self._member.eof:
             rest, self._member = self._member.unused_data, None
             return rest
         rest = self._member.unconsumed_tail
-        return rest if rest or len(found) == most else None
+        return rest if rest or len(decoded) == most else None
 
 
 async def compress_answer(req: falcon.asgi.Request, resp: falcon.asgi.Response) -> None:
@@ -141,5 +141,5 @@ def _list_weights(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[str,
 
 def _list_elements(headers: Iterable[tuple[bytes, bytes]], name: bytes) -> list[str]:
     """Returns the elements of a list in the headers of this name, in lower case."""
-    together = b",".join(value for one, value in headers if one == name).decode("latin-1").lower()
+    together = b",".join(value for header, value in headers if header == name).decode("latin-1").lower()
     return [_NAMES.get(element.strip(), element.strip()) for element in together.split(",")]

@@ -54,7 +54,7 @@ class RefusableRoutes:
         return self._by_path.get((method, path)) or self._match_segments(method, path)
 
     def find_full(self, admissions: Admissions, method: str, path: str) -> FullRoute | None:
-        """Returns the route of a request that would be refused as soon as its turn should come, otherwise None."""
+        """Returns the route of a request that would be refused as soon as it would be admitted, otherwise None."""
         route = self._by_path.get((method, path))
         if route is None and any(admission.is_full for admission in admissions.by_scope.values()):
             route = self._match_segments(method, path)
@@ -63,9 +63,12 @@ class RefusableRoutes:
         return FullRoute(route, admission)
 
     def _match_segments(self, method: str, path: str) -> Route | None:
-        given = path.split("/")[1:]
-        for segments, route in self._by_length.get((method, len(given)), ()):
-            if all(one and (not wanted or one == wanted) for one, wanted in zip(given, segments, strict=True)):
+        path_segments = path.split("/")[1:]
+        for segments, route in self._by_length.get((method, len(path_segments)), ()):
+            if all(
+                segment and (not expected or segment == expected)
+                for segment, expected in zip(path_segments, segments, strict=True)
+            ):
                 return route
         return None
 
@@ -194,9 +197,9 @@ class FastPath:
         end = received.find(END_OF_HEAD) + len(END_OF_HEAD)
         if end > MAX_HEAD_BYTES or len(received) - end != head.length:
             return
-        known = received[:end]
-        if known.count(b"\r") == known.count(b"\n") == known.count(b"\r\n"):
-            self.known_heads.keep(known, head)
+        head_bytes = received[:end]
+        if head_bytes.count(b"\r") == head_bytes.count(b"\n") == head_bytes.count(b"\r\n"):
+            self.known_heads.keep(head_bytes, head)
 
     def answer(self, begun: BegunRequest, body: bytes, default_headers: RawHeaders) -> bytes | None:
         """Returns the whole response, beginning with the status line and these headers, or None if the web framework
@@ -213,7 +216,7 @@ class FastPath:
         """Returns the answer and its revision if nothing has to be waited for."""
         head, service, pipeline = begun.head, begun.service, begun.head.pipeline
         store = service.context.store
-        known = store.known
+        revisions = store.known
         freshness = read_freshness(store.identity, head.tokens) if head.tokens else NO_DEMAND
         parameters = read_parameters(head.query) if head.query else {}
         call: Call[Any] = Call(
@@ -226,11 +229,11 @@ class FastPath:
         )
         pipeline.require_allowed(call)
         begun.call = call
-        if freshness.revision and not known.holds(freshness.id):
+        if freshness.revision and not revisions.holds(freshness.id):
             return None
-        history, demands = known.history, known.demands
+        history, demands = revisions.history, revisions.demands
         answer = pipeline.route.handler(call)
-        if isinstance(answer, Answer) and (id := known.find(answer.revision)) is not None:
+        if isinstance(answer, Answer) and (id := revisions.find(answer.revision)) is not None:
             return answer, id
         begun.answer = BegunAnswer(answer, history, demands)
         return None
@@ -285,7 +288,7 @@ def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders) -> FastHead |
     body is not stated or too large, or there is a header that is watched for that."""
     watched = fast.watched
     key, length = None, 0 if fast.pipeline.route.body is None else None
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     for name, value in headers:
         if name == b"authorization":
             if key is not None:
@@ -295,18 +298,18 @@ def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders) -> FastHead |
             length = int(value)  # the parser has checked that it is a number
         elif name in watched:
             header = watched[name]
-            if header is None or header in given:
+            if header is None or header in values:
                 return None
-            given[header] = value.decode("latin-1")
+            values[header] = value.decode("latin-1")
     if length is None or length > MAX_BYTES:
         return None
-    echoed = given.pop(ECHOED_HEADER, None)
+    echoed = values.pop(ECHOED_HEADER, None)
     if fast.pipeline.route.needs_json_type:
         try:
-            require_json_type(given.pop(TYPE_HEADER, None))
+            require_json_type(values.pop(TYPE_HEADER, None))
         except MagistrateError:
             return None
-    return FastHead(fast.pipeline, query, key, length, tokens=given, echoed=echoed)
+    return FastHead(fast.pipeline, query, key, length, tokens=values, echoed=echoed)
 
 
 def _list_headers(route: Route) -> dict[bytes, str | None]:
@@ -316,8 +319,8 @@ def _list_headers(route: Route) -> dict[bytes, str | None]:
     return {name.lower().encode(): name for name in names}
 
 
-def _measure_head(known: bytes, head: FastHead) -> int:
-    return BYTES_OF_A_HEAD + HEAD_FACTOR * len(known)
+def _measure_head(head_bytes: bytes, head: FastHead) -> int:
+    return BYTES_OF_A_HEAD + HEAD_FACTOR * len(head_bytes)
 
 
 def _render_echo(echoed: str | None) -> str:

@@ -121,15 +121,15 @@ def find_edges(body: bytes) -> tuple[int, int]:
     start, end = 0, len(body)
     while start < end:
         piece = body[start : start + PIECE_BYTES]
-        left = piece.lstrip(BLANKS)
-        start += len(piece) - len(left)
-        if left:
+        stripped = piece.lstrip(BLANKS)
+        start += len(piece) - len(stripped)
+        if stripped:
             break
     while start < end:
         piece = body[max(start, end - PIECE_BYTES) : end]
-        left = piece.rstrip(BLANKS)
-        end -= len(piece) - len(left)
-        if left:
+        stripped = piece.rstrip(BLANKS)
+        end -= len(piece) - len(stripped)
+        if stripped:
             break
     return start, end
 

@@ -98,7 +98,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self.unknown_tokens = 0
-        self.board: Board | None = None
+        self.shared_counts: SharedCounts | None = None
         """Holds the shared folder, or None if this process is the only one."""
         self.read: Callable[[], Readings] = dict
         self.read_server: Callable[[], Readings] = dict
@@ -119,8 +119,8 @@ class Metrics:
     def publish_values(self) -> ProcessCounts:
         """Returns the counts of this process, and writes them to the shared folder, if there is one."""
         counts = self.collect_values()
-        if self.board is not None:
-            self.board.write(counts)
+        if self.shared_counts is not None:
+            self.shared_counts.write(counts)
         return counts
 
     def collect_values(self) -> ProcessCounts:
@@ -129,7 +129,7 @@ class Metrics:
         return ProcessCounts(os.getpid(), list(self._timings.items()), readings, [*self.measure_caches()])
 
 
-class Board:
+class SharedCounts:
     """Represents the folder to which the workers of one service write their counts, one file each. The files of workers
     that have ended stay, so that no counter decreases."""
 
@@ -165,7 +165,7 @@ def exposition(own: ProcessCounts) -> bytes:
     the sums of what they have published. It takes tens of milliseconds if many routes were called, and may be called in
     a thread."""
     registry = CollectorRegistry()
-    registry.register(_Collected([own] if METRICS.board is None else METRICS.board.read()))
+    registry.register(_Collected([own] if METRICS.shared_counts is None else METRICS.shared_counts.read()))
     return generate_latest(registry)
 
 
@@ -176,23 +176,23 @@ class _Collected:
         self._counts = counts
 
     def collect(self) -> Iterator[Metric]:
-        yield from _request_metrics(one.requests for one in self._counts)
+        yield from _request_metrics(process_counts.requests for process_counts in self._counts)
         for name, meaning in COUNTERS.items():
-            total = sum(one.readings.get(name, 0) for one in self._counts)
+            total = sum(process_counts.readings.get(name, 0) for process_counts in self._counts)
             yield CounterMetricFamily(f"magistrate_{name}", meaning, value=total)
         for name, meaning in GAUGES.items():
             gauge = GaugeMetricFamily(f"magistrate_{name}", meaning, labels=["worker"])
-            for one in self._counts:
-                if name in one.readings and _is_alive(one.pid):
-                    gauge.add_metric([str(one.pid)], one.readings[name])
+            for process_counts in self._counts:
+                if name in process_counts.readings and _is_alive(process_counts.pid):
+                    gauge.add_metric([str(process_counts.pid)], process_counts.readings[name])
             yield gauge
-        yield from _cache_metrics([one for one in self._counts if _is_alive(one.pid)])
+        yield from _cache_metrics([process_counts for process_counts in self._counts if _is_alive(process_counts.pid)])
 
 
 def _request_metrics(counts: Iterable[Iterable[tuple[Key, Timings]]]) -> Iterator[Metric]:
     timings: dict[Key, Timings] = {}
-    for one in counts:
-        for key, counted in one:
+    for process_counts in counts:
+        for key, counted in process_counts:
             timings.setdefault(key, Timings()).add(counted)
     requests = CounterMetricFamily(
         "magistrate_requests", "Requests answered, by route and status.", labels=["method", "route", "status"]
@@ -215,10 +215,10 @@ def _request_metrics(counts: Iterable[Iterable[tuple[Key, Timings]]]) -> Iterato
 def _cache_metrics(counts: Sequence[ProcessCounts]) -> Iterator[Metric]:
     for name, meaning in CACHE_GAUGES.items():
         gauge = GaugeMetricFamily(f"magistrate_{name}", meaning, labels=["worker", "cache"])
-        for one in counts:
-            for cache in one.caches:
+        for process_counts in counts:
+            for cache in process_counts.caches:
                 gauge.add_metric(
-                    [str(one.pid), cache.cache], cache.bytes if name == "cache_bytes" else cache.most_bytes
+                    [str(process_counts.pid), cache.cache], cache.bytes if name == "cache_bytes" else cache.most_bytes
                 )
         yield gauge
 

@@ -105,7 +105,7 @@ def respond_to_pages(service: Opened, pages: Sequence[PublicPage]) -> list[tuple
                 resp.content_type = page.content_type
                 resp.data = await page.body(service, req.path)
                 if len(resp.data) > LARGE_PAGE_BYTES:
-                    await checkpoint()  # sending it takes a millisecond, and many may be asked for at once
+                    await checkpoint()  # sending it takes a millisecond, and many may be requested at once
             finish_answer(req, resp)
 
         return respond

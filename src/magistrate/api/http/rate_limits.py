@@ -34,7 +34,7 @@ WORDS = 2
 """Sets the numbers of a slot: the fingerprint of the caller, 0 if there is none, and the time in nanoseconds at which
 the bucket is full."""
 SHARED_NAME = "rate-limit.slots"
-"""Names the file of shared slots. Files with a suffix are not metrics; see Board."""
+"""Names the file of shared slots. Files with a suffix are not metrics; see SharedCounts."""
 
 
 class TokenBuckets:
@@ -114,8 +114,8 @@ def find_place(slots: "memoryview[int]", fingerprint: int, now: int) -> int:
     full or will be next."""
     count = len(slots) // WORDS
     places = [(fingerprint + probe) % count * WORDS for probe in range(PROBES)]
-    place = next((one for one in places if slots[one] == fingerprint), None)
-    return min(places, key=lambda one: max(slots[one + 1], now)) if place is None else place
+    place = next((number for number in places if slots[number] == fingerprint), None)
+    return min(places, key=lambda number: max(slots[number + 1], now)) if place is None else place
 
 
 def open_slots(folder: Path | None, count: int = SLOTS, name: str = SHARED_NAME) -> "memoryview[int]":
@@ -161,7 +161,7 @@ together."""
 OTHER_SOURCES = "others"
 PREFIX_BITS = 64
 SOURCES_NAME, ALL_SOURCES_NAME = "refused.slots", "all-refused.slots"
-"""Name the files of shared slots. Files with a suffix are not metrics; see Board."""
+"""Name the files of shared slots. Files with a suffix are not metrics; see SharedCounts."""
 _UNKNOWN, _ALL = "unknown", "all sources"
 
 log = structlog.get_logger()
@@ -225,7 +225,7 @@ class RefusedRequests:
         self._by_source, self._by_actor = {}, {}
         if by_source:
             worst = max(by_source, key=lambda source: by_source[source].times)
-            times, most = sum(one.times for one in by_source.values()), by_source[worst].times
+            times, most = sum(count.times for count in by_source.values()), by_source[worst].times
             log.warning("requests without a valid key", times=times, sources=len(by_source), source=worst, of_it=most)
         if self._audit_log is not None:
             for source, counted in by_source.items():

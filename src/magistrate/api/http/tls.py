@@ -110,8 +110,8 @@ class ServerTls:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
             if self._is_settled and await asyncio.to_thread(_state_of, self._files) == self._state:
                 continue
-            found = await asyncio.to_thread(self._load)
-            if self._use(*found) and self._state != used:
+            loaded = await asyncio.to_thread(self._load)
+            if self._use(*loaded) and self._state != used:
                 used = self._state
                 log.info("the TLS certificate was read again")
 
@@ -121,11 +121,11 @@ def _state_of(files: TlsFiles) -> _State:
     states: list[tuple[int, int, int, int] | None] = []
     for path in files.paths:
         try:
-            found = os.stat(path)
+            status = os.stat(path)
         except OSError:
             states.append(None)
         else:
-            states.append((found.st_dev, found.st_ino, max(found.st_mtime_ns, found.st_ctime_ns), found.st_size))
+            states.append((status.st_dev, status.st_ino, max(status.st_mtime_ns, status.st_ctime_ns), status.st_size))
     return tuple(states)
 
 

@@ -77,14 +77,14 @@ def has_known_names_only(body: bytes, of_type: type) -> bool:
     return {*_NAME.findall(body)} <= _list_names(of_type)
 
 
-def require_known_members(given: Any, of_type: type, is_strict: bool) -> None:
+def require_known_members(value: Any, of_type: type, is_strict: bool) -> None:
     """Raises UnknownMember for the first member of a body, as decoded without a type, that is a misspelled one of
     ours or, if the request `is_strict`, that its type does not have."""
-    for path, name, known in _list_unknown(given, of_type):
-        nearest = find_misspelled(name, known.ours)
+    for path, name, members in _list_unknown(value, of_type):
+        nearest = find_misspelled(name, members.ours)
         if nearest is None and not is_strict:
             continue
-        hint = f"; did you mean {nearest}?" if nearest else suggest_name(name, known.types)
+        hint = f"; did you mean {nearest}?" if nearest else suggest_name(name, members.types)
         raise UnknownMember(f"{path}{name}", f"is not a member of this request{hint}")
 
 
@@ -94,7 +94,7 @@ def find_misspelled(name: str, ours: Iterable[str]) -> str | None:
     if name in KNOWN_TO_CLIENTS:
         return None
     folded = _fold(name)
-    return next((one for one in ours if name != one and _is_meant(folded, one)), None)
+    return next((own for own in ours if name != own and _is_meant(folded, own)), None)
 
 
 def _is_meant(folded: str, ours: str) -> bool:
@@ -132,18 +132,18 @@ def _list_unknown(given: Any, of_type: type) -> Iterable[_PlacedMember]:
     while waiting:
         value, described, path = waiting.pop()
         inner: list[tuple[Any, msgspec.inspect.Type, str]] = []
-        for one in _list_alternatives(described):
-            if isinstance(value, dict) and isinstance(one, msgspec.inspect.StructType):
-                members = _describe_members(one.cls)
+        for alternative in _list_alternatives(described):
+            if isinstance(value, dict) and isinstance(alternative, msgspec.inspect.StructType):
+                members = _describe_members(alternative.cls)
                 yield from (_PlacedMember(path, name, members) for name in value if name not in members.types)
                 inner += [
                     (value[name], part, f"{path}{name}.") for name, part in members.types.items() if name in value
                 ]
-            elif isinstance(value, dict) and isinstance(one, msgspec.inspect.DictType):
-                inner += [(part, one.value_type, path) for part in value.values()]
-            elif isinstance(value, list) and isinstance(one, msgspec.inspect.ListType):
+            elif isinstance(value, dict) and isinstance(alternative, msgspec.inspect.DictType):
+                inner += [(part, alternative.value_type, path) for part in value.values()]
+            elif isinstance(value, list) and isinstance(alternative, msgspec.inspect.ListType):
                 indexed = enumerate(value)
-                inner += [(part, one.item_type, path or f"[{index}].") for index, part in indexed]
+                inner += [(part, alternative.item_type, path or f"[{index}].") for index, part in indexed]
         waiting += reversed([part for part in inner if isinstance(part[0], dict | list)])
 
 
@@ -157,7 +157,7 @@ def _describe_members(struct: type) -> _Members:
     described = _describe(struct)
     assert isinstance(described, msgspec.inspect.StructType), struct
     types = {field.encode_name: field.type for field in described.fields}
-    of_warrant = {name for one in struct.__mro__ for name in WARRANT_MEMBERS.get(one.__name__, ())}
+    of_warrant = {name for base in struct.__mro__ for name in WARRANT_MEMBERS.get(base.__name__, ())}
     is_foreign = struct.__module__.startswith(_FOREIGN)
     return _Members(types, () if is_foreign else tuple(sorted({*types} - of_warrant)))
 
@@ -168,14 +168,14 @@ def list_structs(of_type: type) -> Sequence[type]:
     structs: dict[type, None] = {}
     waiting = [_describe(of_type)]
     while waiting:
-        for one in _list_alternatives(waiting.pop()):
-            if isinstance(one, msgspec.inspect.StructType) and one.cls not in structs:
-                structs[one.cls] = None
-                waiting += _describe_members(one.cls).types.values()
-            elif isinstance(one, msgspec.inspect.DictType):
-                waiting.append(one.value_type)
-            elif isinstance(one, msgspec.inspect.ListType):
-                waiting.append(one.item_type)
+        for alternative in _list_alternatives(waiting.pop()):
+            if isinstance(alternative, msgspec.inspect.StructType) and alternative.cls not in structs:
+                structs[alternative.cls] = None
+                waiting += _describe_members(alternative.cls).types.values()
+            elif isinstance(alternative, msgspec.inspect.DictType):
+                waiting.append(alternative.value_type)
+            elif isinstance(alternative, msgspec.inspect.ListType):
+                waiting.append(alternative.item_type)
     return tuple(structs)
 
 
@@ -186,7 +186,7 @@ def list_ours(struct: type) -> Sequence[str]:
 
 @lru_cache(1_024)
 def _list_names(of_type: type) -> frozenset[bytes]:
-    return frozenset(name.encode() for one in list_structs(of_type) for name in _describe_members(one).types)
+    return frozenset(name.encode() for struct in list_structs(of_type) for name in _describe_members(struct).types)
 
 
 def _list_alternatives(described: msgspec.inspect.Type) -> Sequence[msgspec.inspect.Type]:
@@ -195,4 +195,4 @@ def _list_alternatives(described: msgspec.inspect.Type) -> Sequence[msgspec.insp
         described = described.type
     if not isinstance(described, msgspec.inspect.UnionType):
         return (described,)
-    return [part for one in described.types for part in _list_alternatives(one)]
+    return [part for alternative in described.types for part in _list_alternatives(alternative)]

@@ -107,10 +107,10 @@ class GracefulServer(uvicorn.Server):
         return Connection(self._admin_config, self.server_state, self.lifespan.state, self._loop)
 
 
-def limit_connections(wanted: int) -> int:
+def limit_connections(configured: int) -> int:
     """Returns the maximum number of connections of a worker: the database needs descriptors as well."""
     descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return wanted if descriptors == resource.RLIM_INFINITY else min(wanted, descriptors * 3 // 4)
+    return configured if descriptors == resource.RLIM_INFINITY else min(configured, descriptors * 3 // 4)
 
 
 def run_worker(config: BoundedConfig, channel: socket.socket) -> None:

@@ -77,8 +77,8 @@ class ResourceView:
         return Answer(answers if is_batch else answers[0], created.revision)
 
     async def get(self, call: Call[Any]) -> Answer:
-        found = await objects.get_object(call.context, self.read_ref(call), call.freshness)
-        return Answer(self.render_row(found.value), found.revision)
+        stored = await objects.get_object(call.context, self.read_ref(call), call.freshness)
+        return Answer(self.render_row(stored.value), stored.revision)
 
     async def update(self, call: Call[Any]) -> Answer:
         meta = self._meta(call.context, call.body)
@@ -97,22 +97,22 @@ class ResourceView:
 
     async def list_page(self, call: Call[Any]) -> Answer:
         text = read_search(call.parameters)
-        wanted = read_wanted(self.list_kind, call.parameters, call.context.store.identity)
+        bounds = read_wanted(self.list_kind, call.parameters, call.context.store.identity)
         only = ObjectFilter(self.resource.type, text)
-        found = await objects.list_objects(call.context, wanted, only, call.freshness, kind=self.list_kind)
-        return Answer(await render_page(found.value, self.render_row), found.revision)
+        page = await objects.list_objects(call.context, bounds, only, call.freshness, kind=self.list_kind)
+        return Answer(await render_page(page.value, self.render_row), page.revision)
 
     def _meta(self, context: Context, body: msgspec.Struct) -> str | None:
         """Returns the members of a body other than the id, as meta. Raises InvalidParameter; if the texts are too long
         together, it names the longest."""
-        given: Members = {member: getattr(body, member) for member in self.resource.members}
-        for member, text in given.items():
+        members: Members = {member: getattr(body, member) for member in self.resource.members}
+        for member, text in members.items():
             if text and "\0" in text:
                 raise InvalidParameter(member, "must not contain the character NUL")
         try:
-            return render_meta(context, {member: text for member, text in given.items() if text is not None})
+            return render_meta(context, {member: text for member, text in members.items() if text is not None})
         except InvalidParameter as error:
-            longest = max(given, key=lambda member: len(given[member] or ""))
+            longest = max(members, key=lambda member: len(members[member] or ""))
             raise InvalidParameter(longest, error.message) from None
 
 
@@ -125,11 +125,11 @@ class Assignment:
 
     async def create(self, call: Call[Any]) -> Answer:
         created = await warrants.create_warrants(call.context, [self._warrant(call)], call.stamp(), lambda place: "")
-        given = self._given.read_ref(call)
+        id = self._given.read_ref(call)
         try:
-            row = (await objects.get_object(call.context, given, NO_DEMAND)).value
+            row = (await objects.get_object(call.context, id, NO_DEMAND)).value
         except NotFound:  # It was deleted in the meantime, which does not change what was done.
-            row = StoredObject(given.type, given.id, None, created.value[0].created_at)
+            row = StoredObject(id.type, id.id, None, created.value[0].created_at)
         return Answer(self._given.render_row(row), created.revision)
 
     async def delete(self, call: Call[Any]) -> Answer:
@@ -156,11 +156,11 @@ class TenantUsers:
 
 async def _run_query(call: Call[Any], parsed: Query, view: ResourceView) -> Answer:
     list_kind = view.assigned_kind
-    wanted = read_wanted(list_kind, call.parameters, call.context.store.identity)
-    found = await query.list_page(call.context, QueryRequest(parsed, {}), wanted, call.freshness, kind=list_kind)
-    if any(row.stored is None for row in found.value.rows):
+    bounds = read_wanted(list_kind, call.parameters, call.context.store.identity)
+    page = await query.list_page(call.context, QueryRequest(parsed, {}), bounds, call.freshness, kind=list_kind)
+    if any(row.stored is None for row in page.value.rows):
         # A warrant with `*` as its subject is a row that names no user, where one is expected.
-        wider = replace(wanted, slice=replace(wanted.slice, limit=wanted.slice.limit + 1))
-        found = await query.list_page(call.context, QueryRequest(parsed, {}), wider, call.freshness, kind=list_kind)
-    shown = [view.render_row(row.stored) for row in found.value.rows if row.stored is not None]
-    return Answer(ListAnswer(shown), found.revision)
+        wider = replace(bounds, slice=replace(bounds.slice, limit=bounds.slice.limit + 1))
+        page = await query.list_page(call.context, QueryRequest(parsed, {}), wider, call.freshness, kind=list_kind)
+    shown = [view.render_row(row.stored) for row in page.value.rows if row.stored is not None]
+    return Answer(ListAnswer(shown), page.revision)

@@ -41,8 +41,8 @@ def v1_routes(v2: Iterable[Route]) -> Iterator[Route]:
             yield _events(route)
     for resource in RESOURCES:
         yield from _resource_routes(resource)
-    for holder, given in ASSIGNMENTS:
-        for resource in given:
+    for holder, assigned in ASSIGNMENTS:
+        for resource in assigned:
             yield from _assignment_routes(VIEWS[resource], VIEWS[holder])
     yield from _tenancy_routes(VIEWS[USERS], VIEWS[TENANTS])
 
@@ -57,7 +57,7 @@ def _adapt_route(route: Route) -> Route:
 
 
 def _query(route: Route) -> Route:
-    known = [parameter for parameter in route.parameters if parameter.name != CONTEXTUAL_WARRANTS]
+    parameters = [parameter for parameter in route.parameters if parameter.name != CONTEXTUAL_WARRANTS]
     of_clients = [
         *[Parameter(name, "`lastId` of the page before it", TEXT) for name in query.CURSORS],
         Parameter("select", "without `q`: `warrants` or `explicit warrants`, which answers an array", TEXT),
@@ -69,13 +69,13 @@ def _query(route: Route) -> Route:
         path="/v1/query",
         handler=query.list_page,
         answer=query.V1QueryAnswer | list[query.V1WarrantAnswer],
-        parameters=(*_use_v1_parameters(known, takes_ids=False), *of_clients),
+        parameters=(*_use_v1_parameters(parameters, takes_ids=False), *of_clients),
     )
 
 
 def _events(route: Route) -> Route:
     handler, answer = _EVENTS[route.path]
-    without_sorts = [one for one in route.parameters if one.name not in ("sortBy", "sortOrder")]
+    without_sorts = [parameter for parameter in route.parameters if parameter.name not in ("sortBy", "sortOrder")]
     last_id = Parameter(
         "lastId", "where the page begins: `lastId` of the page before it, or the `id` of an event", TEXT
     )
@@ -89,15 +89,15 @@ def _events(route: Route) -> Route:
 
 
 def _resource_routes(resource: Resource) -> Iterator[Route]:
-    view, one = VIEWS[resource], resource.type
+    view, name = VIEWS[resource], resource.type
     path, item = f"/v1/{resource.path}", _item(view)
     answer: Any = view.answer
     body: Any = view.body
     if resource.is_numerous:
-        summary, answer, body = f"Create a {one}, or 1 to 100 of them", answer | list[answer], body | list[body]
+        summary, answer, body = f"Create a {name}, or 1 to 100 of them", answer | list[answer], body | list[body]
     else:
-        summary = f"Create a {one}"
-    route = partial(Route, list_types=always_list(one))
+        summary = f"Create a {name}"
+    route = partial(Route, list_types=always_list(name))
     read, write = partial(route, scope=Scope.READ), partial(route, scope=Scope.WRITE, writes=True)
     yield write("POST", path, view.create, summary, answer=answer, body=body)
     summary = f"List {resource.path}"
@@ -107,24 +107,24 @@ def _resource_routes(resource: Resource) -> Iterator[Route]:
         yield write(
             "DELETE", path, view.delete_batch, f"Delete 1 to 100 {resource.path}", body=list[refs], not_found=True
         )
-    yield read("GET", item, view.get, f"Get a {one}", answer=view.answer, not_found=True)
+    yield read("GET", item, view.get, f"Get a {name}", answer=view.answer, not_found=True)
     for method in ("PUT", "POST"):
-        summary = f"Replace the members of a {one}"
+        summary = f"Replace the members of a {name}"
         yield write(method, item, view.update, summary, answer=view.answer, body=view.members_body, not_found=True)
-    yield write("DELETE", item, view.delete, f"Delete a {one}", not_found=True, is_typed=resource.is_numerous)
+    yield write("DELETE", item, view.delete, f"Delete a {name}", not_found=True, is_typed=resource.is_numerous)
 
 
-def _assignment_routes(given: ResourceView, holder: ResourceView) -> Iterator[Route]:
-    assignment = Assignment(given, holder)
-    one, whom = given.resource.type, holder.resource.type
-    path = f"{_item(holder)}/{given.resource.path}"
-    item = f"{path}/{{{given.resource.id_member}}}"
-    summary = f"List the {given.resource.path} given to a {whom}"
-    route = partial(Route, list_types=always_list(one))
+def _assignment_routes(assigned: ResourceView, holder: ResourceView) -> Iterator[Route]:
+    assignment = Assignment(assigned, holder)
+    name, whom = assigned.resource.type, holder.resource.type
+    path = f"{_item(holder)}/{assigned.resource.path}"
+    item = f"{path}/{{{assigned.resource.id_member}}}"
+    summary = f"List the {assigned.resource.path} given to a {whom}"
+    route = partial(Route, list_types=always_list(name))
     find, write = partial(route, scope=Scope.QUERY), partial(route, scope=Scope.WRITE, writes=True, not_found=True)
-    yield _list(path, assignment.list_page, summary, given, kind=given.assigned_kind, route=find)
-    yield write("POST", item, assignment.create, f"Give a {one} to a {whom}", answer=given.answer)
-    yield write("DELETE", item, assignment.delete, f"Take a {one} from a {whom}", is_typed=False)
+    yield _list(path, assignment.list_page, summary, assigned, kind=assigned.assigned_kind, route=find)
+    yield write("POST", item, assignment.create, f"Give a {name} to a {whom}", answer=assigned.answer)
+    yield write("DELETE", item, assignment.delete, f"Take a {name} from a {whom}", is_typed=False)
 
 
 def _tenancy_routes(users: ResourceView, tenants: ResourceView) -> Iterator[Route]:
