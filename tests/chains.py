@@ -1,5 +1,5 @@
-"""Models in which each relation rests on the next one, for thousands of them: what walks rules must neither be as deep
-as they are long, nor take the square of their length."""
+"""Models in which each relation depends on the next one, for thousands of them: what walks rules must neither be as
+deep as they are long, nor take the square of their length."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Fixtures for all tests. Whatever touches a store or HTTP runs on SQLite and on PostgreSQL."""
+"""Fixtures for all tests. Whatever uses a store or HTTP runs on SQLite and on PostgreSQL."""
 
 import gc
 from collections.abc import AsyncIterator, Iterator

@@ -1,4 +1,4 @@
-"""Counts how often other tasks get a turn of the event loop meanwhile."""
+"""Counts how often other tasks run in the event loop meanwhile."""
 
 import asyncio
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ class Turns:
 
 @contextmanager
 def counted_turns() -> Iterator[Turns]:
-    """Counts the turns that another task gets until the context ends."""
+    """Counts how often another task runs until the context ends."""
     turns = Turns()
 
     async def take_turns() -> None:

@@ -16,7 +16,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128  # clients open many connections at once
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """A client may hang up, and a test may want a connection to end."""
+        """A client may disconnect, and a test may want a connection to end."""
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The examples of docs/migrating.md, read: requests, and what either server answers.
 
 A block of them is text. A line begins a step: a request (`POST /v2/objects {...}`), or a shorter form of one:
-`type NAME {...}` and `warrant WRITTEN` create, `check WRITTEN with {...}` and `query TEXT with {...}` ask. Indented
+`type NAME {...}` and `warrant WRITTEN` create, `check WRITTEN with {...}` and `query TEXT with {...}` read. Indented
 lines below it are a header to send, or what a server answers: the status and the body, or only the status; of a check
 the result, of a query the rows. What both are given has no answers, and succeeds."""
 

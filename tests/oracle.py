@@ -237,7 +237,7 @@ def is_self(rule: Mapping[str, Any], relations: Mapping[str, Rule]) -> bool:
 
 
 def solve_nodes(ground: Ground, nodes: Sequence[Node]) -> Mapping[Node, Truth]:
-    """The values of these nodes, and of all nodes that theirs depend on."""
+    """The values of these nodes, and of all nodes that these depend on."""
     equations: dict[Node, Expression] = {}
     waiting = [*nodes]
     while waiting:

@@ -124,7 +124,7 @@ def running_server(settings: Settings) -> Iterator[tuple[str, GracefulServer]]:
 
 
 _stopping: list[threading.Thread] = []
-"""Threads of services that were told to stop: a stop takes a moment, in which the next test can run."""
+"""Threads of services that are stopping: a stop takes a moment, in which the next test can run."""
 
 
 def wait_for_stopped_services() -> None:

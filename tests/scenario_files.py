@@ -53,7 +53,7 @@ class Claim(NamedTuple):
     subject: Subject
 
 
-# The docstrings of the Structs stand in the schema. One line each: the indent of others depends on the Python version.
+# The schema contains the docstrings of the Structs. One line each: the indent of others depends on the Python version.
 
 
 class WrittenRule(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -331,7 +331,7 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return [{"name": name, **msgspec.to_builtins(one)} for name, one in self.policies.items()]
 
     def policies_in(self, context: Mapping[str, Any], at: int) -> Callable[[Warrant], bool | None]:
-        """What the oracle asks: whether the policy of a warrant, or a named one, holds in the context at a time."""
+        """What the oracle needs: whether the policy of a warrant, or a named one, holds in the context at a time."""
         named = self.named_policies()
 
         def holds(warrant: Warrant) -> bool | None:
@@ -565,4 +565,4 @@ CREATED_AT = 1_790_000_000_000_000
 
 
 ASKED_AT = CREATED_AT + 1_000_000
-"""Microseconds since 1970: every scenario is asked a second after its warrants are written."""
+"""Microseconds since 1970: every scenario is run a second after its warrants are written."""

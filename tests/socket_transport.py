@@ -54,7 +54,7 @@ class Answer:
 
 class SocketTransport(httpx.BaseTransport):
     """Sends requests to one service, and keeps its connections; threads may share it. A response is read whole.
-    None is an interim one: no request asks for those."""
+    None is an interim one: no request needs those."""
 
     def __init__(self, host: str, port: int) -> None:
         self._address = (host, port)

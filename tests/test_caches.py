@@ -56,7 +56,7 @@ FIXED = {
 """Has what bounds the others that are no functions, or whose keys may be long."""
 
 MOST_CALLS = 4_096
-"""Limits the results of a function that are kept, if its arguments are names, types or shapes of statements."""
+"""Limits the results of a function that are kept, if its arguments are names, types or structures of statements."""
 
 
 def find_caches(path: Path) -> Iterator[tuple[str, ast.Call | None]]:

@@ -1,5 +1,5 @@
-"""The adapter of the benchmarks for OpenFGA: the model says what the object types say, and requests have the shapes of
-its API."""
+"""The adapter of the benchmarks for OpenFGA: the model says what the object types say, and requests have the
+structure of its API."""
 
 from typing import Any
 

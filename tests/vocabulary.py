@@ -65,7 +65,10 @@ PRIVATE_WORDS = (
     PrivateWord("shared memory, counters", r"boards?"),
     PrivateWord("time slice", r"(?:an?|the|each|every|this|per) turns?(?! (?:out|on|off))|turns of the|turn by turn"),
     PrivateWord("alternating", r"in turns", in_names=False),
-    PrivateWord("branch, rule, path", r"ways to the|ways to a relation|(?:each|all|which|whatever) ways?|ordinary way"),
+    PrivateWord(
+        "branch, rule, path",
+        r"ways to the|ways to a relation|(?:all|which|whatever) ways?|each way (?:in|of)|ordinary way",
+    ),
     PrivateWord("pattern, structure", r"shapes?"),
     PrivateWord("node, phase", r"stages?", within=(SRC,)),
     PrivateWord("branch, condition", r"gates?"),

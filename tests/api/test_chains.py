@@ -1,5 +1,5 @@
-"""Object types whose relations rest on each other for thousands of them, or whose rules are in each other as deep as a
-body may nest: written, read, checked, queried, explained and imported like any other."""
+"""Object types whose relations depend on each other for thousands of them, or whose rules are in each other as deep
+as a body may nest: written, read, checked, queried, explained and imported like any other."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Connections hold bytes up to a bound, and requests wait for room within it."""
+"""Connections hold bytes up to a bound, and requests wait for space within it."""
 
 import asyncio
 from contextlib import suppress

@@ -200,7 +200,7 @@ def test_a_check_with_a_token_is_answered_alike(services: Services) -> None:
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Of each request that the fast path is asked, whether it answers it."""
+    """Of each request that the fast path receives, whether it answers it."""
     taken: list[bool] = []
     answer = FastPath.answer
 

@@ -315,7 +315,7 @@ def test_a_ring_knows_stored_keys_until_they_expire_and_notes_their_first_use() 
 
 
 def test_what_a_key_writes_once_is_its_own(client: Client) -> None:
-    """Idempotency keys are told apart by the caller."""
+    """Idempotency keys are distinguished by the caller."""
     headers = {"Idempotency-Key": "same"}
     client.define({"d": {"viewer": {}}})
     url = str(client.base_url)

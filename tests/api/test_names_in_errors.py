@@ -1,4 +1,4 @@
-"""What errors and warnings tell about names that their caller may not see (docs/security.md#object-types).
+"""What errors and warnings say about names that their caller may not see (docs/security.md#object-types).
 
 Every request is sent twice, with a name that exists and with one that does not: a caller that may see neither cannot
 tell them from each other."""
@@ -270,7 +270,7 @@ def test_a_loop_through_other_types_does_not_name_them(admin: Client, limited: C
 
 
 def test_there_is_a_request_for_every_route_that_names_types() -> None:
-    """A new one needs requests here, or in tests/api/test_limited_keys.py, for what it tells about other types."""
+    """A new one needs requests here, or in tests/api/test_limited_keys.py, for what it says about other types."""
     routes = [route for route in (*ROUTES, *FGA_ROUTES) if route.list_types not in (list_all, list_none)]
     tried = {(method, path.partition("?")[0]) for method, path, *_ in OF_SUBJECTS} | {*REQUESTS}
 

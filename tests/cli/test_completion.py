@@ -22,7 +22,7 @@ def completed(magistrate: Magistrate, *words: str, **environment: str | None) ->
 
 
 def completed_by_service(magistrate: Magistrate, *words: str, **environment: str | None) -> list[str]:
-    """The same, asked again if nothing is offered: it may be that a busy machine did not answer in time."""
+    """The same, requested again if nothing is offered: it may be that a busy machine did not answer in time."""
     offers = (completed(magistrate, *words, **environment) for _ in range(5))
     return next((offered for offered in offers if offered), [])
 

@@ -1,4 +1,4 @@
-"""The worked examples: each check gets the answer it promises, and a stranger can follow what is printed."""
+"""The worked examples: each check gets the answer it promises, and anybody can follow what is printed."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""What commands ask, and how they end when nobody answers or somebody stops them."""
+"""What commands prompt for, and how they end when nobody answers or somebody stops them."""
 
 import ast
 import os
@@ -22,7 +22,7 @@ from tests.processes.starting import start_process
 from tests.running import KEY, Client, running_service, settings_for
 
 ASKING: dict[str, tuple[Words, bytes]] = {"model_plans.py": (("model", "apply", "model.txt"), b"Apply this? [y/N]")}
-"""Each file of the command line that asks, with a command that comes to its question."""
+"""Each file of the command line that prompts, with a command that reaches its prompt."""
 WAIT_SECONDS = 60
 PRESS_SECONDS = 5
 
@@ -82,7 +82,7 @@ def at_terminal(
 
 def read_until(terminal: int, expected: bytes | None, pressing: bytes = b"") -> bytes:
     """What is shown up to this text, or to the end of the process. A key may be pressed again while nothing is shown,
-    as a person does: a signal between a question and the reading of its answer takes effect with the next one."""
+    as a person does: a signal between a prompt and the reading of its answer takes effect with the next one."""
     shown, deadline = b"", time.monotonic() + WAIT_SECONDS
     while expected is None or expected not in shown:
         if not select.select([terminal], [], [], PRESS_SECONDS)[0]:

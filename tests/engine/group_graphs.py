@@ -53,7 +53,7 @@ SHAPES: list[Shape] = [chain, star, loop, clique, tree]
 
 
 class Case:
-    """Warrants of a shape, a graph for them, and as many checks of one subject as there are documents."""
+    """Warrants of a structure, a graph for them, and as many checks of one subject as there are documents."""
 
     def __init__(self, shape: Shape, size: int, subject: str = "user:ann") -> None:
         shared = [f"document:{i}#viewer@group:{i % min(size, 7)}#member" for i in range(DOCUMENTS)]

@@ -1,4 +1,4 @@
-"""Relations that rest on each other for thousands of them: decided, found and described, with yields to others."""
+"""Relations that depend on each other for thousands of them: decided, found and described, with yields to others."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -26,7 +26,7 @@ from tests.scenario_files import stored_warrant
 
 LONG = 5_000
 MOST_CALLS = 300_000
-"""In a turn."""
+"""In a time slice."""
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ WIDE = Chain(lambda name, place: combined("anyOf", same(name), on_parent(name)))
 
 
 class TurnRunner(Protocol):
-    """How a turn is run."""
+    """How a time slice is run."""
 
     def __call__(self, turn: Callable[[], T]) -> T: ...
 

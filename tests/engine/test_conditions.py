@@ -138,7 +138,7 @@ def rows(warrants: Sequence[Warrant], reads: Sequence[AnyRead]) -> list[list[War
     ],
 )
 def test_other_requests_run_between_policies(turns_of: Turns, warrants: Callable[[int], list[Warrant]]) -> None:
-    """Cold, each of them ends a turn or nearly so; warm, about twenty fit into one."""
+    """Cold, each of them ends a time slice or nearly so; warm, about twenty fit into one."""
     given = warrants(300)
     cold, warm = Work(PLENTY), Work(PLENTY)
 

@@ -10,7 +10,7 @@ from magistrate.engine.cache.segments import Capacity
 
 
 class Name:
-    """A name that can tell whether it is held."""
+    """A name that shows whether it is held."""
 
 
 def test_a_list_is_known_once_it_has_come() -> None:

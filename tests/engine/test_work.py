@@ -1,4 +1,4 @@
-"""A turn is over after a fixed amount of work, or when a clock says that the time is up."""
+"""A time slice is over after a fixed amount of work, or when a clock says that the time is up."""
 
 from collections.abc import Callable
 
@@ -23,7 +23,7 @@ class Clock:
 
 
 def work_in_turn(work: Work, charge: Callable[[int], None], at_once: int = 1) -> int:
-    """How much is done before the turn is over."""
+    """How much is done before the time slice is over."""
     done = 0
     while not work.needs_checkpoint:
         charge(at_once)

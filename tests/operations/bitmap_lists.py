@@ -44,7 +44,7 @@ def without_listings(ctx: Context) -> Context:
 
 
 async def warm(ctx: Context, q: str) -> None:
-    """Runs a query twice: the second time, what it rests on is cached."""
+    """Runs a query twice: the second time, what it depends on is cached."""
     for _ in range(2):
         await page_of(without_listings(ctx), q)
 

@@ -95,5 +95,5 @@ async def fill(ctx: Context, documents: int) -> list[str]:
 
 
 def reads_of_news(database: CountingDatabase) -> list[str]:
-    """Returns the reads that tell a process whether anything was written."""
+    """Returns the reads by which a process finds out whether anything was written."""
     return ["the changes"] if database.dialect is PostgresDatabase.dialect else []

@@ -56,7 +56,7 @@ async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDat
 
 
 async def check(ctx: Context, *asked: str) -> Snapshot[list[Decision]]:
-    """With the warrants that each decision rests on, so that the store is read for it."""
+    """With the warrants that each decision depends on, so that the store is read for it."""
     questions = [question(text) for text in asked]
     return await operations_check.check(ctx, questions, ALL_NEEDED, NO_DEMAND, with_path=True)
 

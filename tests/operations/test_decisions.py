@@ -1,4 +1,4 @@
-"""Recorded decisions, made again as of then."""
+"""Recorded decisions, made again as of their time."""
 
 import random
 from collections.abc import Mapping, Sequence

@@ -295,7 +295,7 @@ async def test_an_import_goes_on_behind_the_last_chunk_that_was_stored(context: 
         await imported(context, broken, 2, "file")
     head = await context.store.check()
 
-    # The line is mended; what stands before its chunk is as it was.
+    # The line is fixed; what stands before its chunk is as it was.
     told = await imported(context, written(*FOUR_CHUNKS), 2, "file")
 
     assert (told[0].first, told[0].lines, told[-1].first, told[-1].lines) == (5, 4, 5, 8)

@@ -77,7 +77,7 @@ async def test_a_query_evaluates_long_policies_in_a_thread(granted: Node, monkey
 
 @pytest.fixture
 async def compiled_in(node: Node, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The threads in which policies were parsed or compiled since three long ones were written and forgotten."""
+    """The threads in which policies were parsed or compiled since three long ones were written and evicted."""
     policies = [WRITTEN_LONG.format(number) for number in range(NUMBER)]
     await node.grant(*(f"folder:f#viewer@user:ann[{text}]" for text in policies))
     for cache in ("_POLICIES", "_PROGRAMS"):

@@ -1,4 +1,4 @@
-"""What is forgotten when, by a clock of the test's own and by the service itself."""
+"""What is deleted when, by a clock of the test's own and by the service itself."""
 
 import asyncio
 import time

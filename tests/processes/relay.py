@@ -1,4 +1,5 @@
-"""A relay between a service and PostgreSQL: when it is cut, the database is away, and comes back when it is mended."""
+"""A relay between a service and PostgreSQL: when it is cut, the database is away, and comes back when it is
+restored."""
 
 import socket
 import threading

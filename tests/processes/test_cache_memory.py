@@ -95,7 +95,7 @@ CASES: list[tuple[Callable[[Load, int], None], int]] = [
     (Load.check_crowded, 25_000),
     (Load.list_large_objects, 80),
 ]
-"""Has each load with its number: the ids and metas alone that it asks for take three or more times CACHE_BYTES. That
+"""Has each load with its number: the ids and metas alone that it reads take three or more times CACHE_BYTES. That
 does not say that each exceeded the limit while caches were bounded by counts."""
 
 

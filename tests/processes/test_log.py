@@ -172,7 +172,7 @@ def test_health_and_metrics_are_in_the_access_log_only_if_that_is_wanted(tmp_pat
             service.stop()
         told[wanted] = [line["path"] for line in read_lines(service.errors())]
 
-    assert told["all"] == ["/readyz", *paths]  # one was asked for when it started
+    assert told["all"] == ["/readyz", *paths]  # one was requested when it started
     assert told["true"] == ["/v2/objects", "/openapi.json", "/healthz/x"]
 
 

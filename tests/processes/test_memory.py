@@ -42,7 +42,7 @@ def fill(client: Client) -> None:
 
 @contextmanager
 def slow_readers(client: Client, path: str, count: int, pause: float = 0.0) -> Iterator[list[socket.socket]]:
-    """Connections that ask for a page and read nothing of it."""
+    """Connections that request a page and read nothing of it."""
     with ExitStack() as stack:
         connections = []
         for _ in range(count):

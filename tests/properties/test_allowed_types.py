@@ -1,4 +1,4 @@
-"""Random models with allowed types: warrants that they forbid are as good as absent, whatever is asked."""
+"""Random models with allowed types: warrants that they forbid are as good as absent, whatever is checked."""
 
 from hypothesis import given
 from hypothesis import strategies as st

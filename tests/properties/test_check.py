@@ -72,7 +72,7 @@ def test_without_noneof_another_warrant_never_takes_access_away(
 
 
 def union_only(drawn: Types) -> Types:
-    """The same model with every allOf read as anyOf: its decisions rest on the one path that is shown."""
+    """The same model with every allOf read as anyOf: its decisions depend on the one path that is shown."""
     replaced = {"allOf": "anyOf"}
 
     def rewritten(rule: dict[str, Any]) -> dict[str, Any]:

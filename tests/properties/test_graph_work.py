@@ -1,5 +1,5 @@
-"""Groups in groups of many shapes: checks with the graph cache answer what checks without it do, and never do much more
-work for it. Work is counted, not timed."""
+"""Groups in groups of many structures: checks with the graph cache answer what checks without it do, and never do
+much more work for it. Work is counted, not timed."""
 
 import asyncio
 import tempfile
@@ -39,7 +39,7 @@ STRANGER = "nobody"
 
 
 class Case(NamedTuple):
-    """Checks of one batch: so many, of the user in the last group, or of a stranger."""
+    """Checks of one batch: so many, of the user in the last group, or of an unknown user."""
 
     groups: Groups
     checks: int
@@ -76,7 +76,7 @@ LARGE = [
     *[Case(Groups(shape, 100), 1, is_stranger=False) for shape in SHAPES],
     Case(Groups("loop", 100), 1_000, is_stranger=False),
     Case(Groups("chain", 1_000), 1_000, is_stranger=False),
-    # These are about where the graph is given up and its work was in vain.
+    # These are about where the graph is given up and its work was wasted.
     Case(Groups("chain", 810), 1, is_stranger=False),
     Case(Groups("chain", 850), 20, is_stranger=False),
 ]

@@ -1,5 +1,5 @@
 """Random models, warrants and checks: an evaluation that reads ahead answers what the oracle answers, at the same cost
-as one that does not; and what it has read ahead is what the store returns when it is asked for that alone."""
+as one that does not; and what it has read ahead is what the store returns when only that is read."""
 
 import asyncio
 import json

@@ -56,7 +56,7 @@ def new_type(name: str, definition: str = '{"relations":{}}') -> NewObjectType:
 
 
 def anything_goes(model: object) -> None:
-    """A judge that refuses nothing."""
+    """A validation that refuses nothing."""
 
 
 async def ids(

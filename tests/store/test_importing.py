@@ -34,7 +34,7 @@ PROGRESS = ImportProgress("/data/all.jsonl", 20_000, 2_519_000, "9f86d0")
 
 
 def anything_goes(model: object) -> None:
-    """A judge that refuses nothing."""
+    """A validation that refuses nothing."""
 
 
 def new_object(written: str, meta: str | None = None) -> NewObject:

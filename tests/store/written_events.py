@@ -29,7 +29,7 @@ def decided(at: int, is_authorized: bool = True, id: str = "a", context: str | N
 
 
 def anything_goes(model: object) -> None:
-    """A judge that refuses nothing."""
+    """A validation that refuses nothing."""
 
 
 async def fill(store: Store) -> None:

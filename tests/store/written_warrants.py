@@ -15,7 +15,7 @@ EVERYTHING = Slice("createdAt", 1_000)
 
 
 def anything_goes(model: object) -> None:
-    """A judge that refuses nothing."""
+    """A validation that refuses nothing."""
 
 
 def stamp(at: int = NOW, once: Once | None = None) -> Stamp:

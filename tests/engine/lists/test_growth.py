@@ -112,7 +112,8 @@ def test_a_turn_is_short_however_many_rows_there_are_when_its_time_is_up(
 
 
 def calls_a_turn(case: Case, is_time_up: Callable[[], bool] = never) -> list[int]:
-    """Of Python's functions and built-in ones, in each turn of the search, and in finding the warrants of all rows."""
+    """Of Python's functions and built-in ones, in each time slice of the search, and in finding the warrants of all
+    rows."""
     types, written, text = case
     warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written)]
     search = find(model_of(types, warrants), read_query(text), {}, 0, Work(PLENTY, is_time_up))

@@ -29,7 +29,7 @@ WRITTEN = [
 
 
 def cut(ordered: OrderedSubjects, stored: Sequence[Warrant], limit: int) -> tuple[SetPage, list[int]]:
-    """A page, and the instructions of each turn of cutting it, if the time is up at each look at the clock."""
+    """A page, and the instructions of each time slice of cutting it, if the time is up at each look at the clock."""
     work, turns = Work(PLENTY, always), list[int]()
     steps: Steps[SetPage] = cut_page(ordered, None, limit, False, work)
     rows: WarrantLists | None = None

@@ -1,4 +1,4 @@
-"""No policy with any context works for long: what grows is paid for, and ends unknown when the steps are used up."""
+"""No policy with any context works for long: what grows spends steps, and ends unknown when the steps are used up."""
 
 import time
 from typing import Any
@@ -19,7 +19,7 @@ for _ in range(100_000):
 
 
 def test_a_turn_of_a_closure_costs_the_parts_of_its_body_and_one() -> None:
-    turns = MAX_STEPS // 4  # <, # and 0, and the turn itself
+    turns = MAX_STEPS // 4  # <, # and 0, and the iteration itself
 
     assert answer("all(1..turns, # > 0)".replace("turns", str(turns))) is True
     assert answer("all(1..turns, # > 0)".replace("turns", str(turns + 1))) is None
