@@ -47,7 +47,7 @@ def connect_openfga(url: str, token: str | None) -> Iterator[Callable[[Faults], 
 
 def _read_store(server: "OpenFgaServer", faults: Faults) -> ForeignFiles:
     """Returns the model and the tuples. Raises InvalidRequest if the server does not answer as OpenFGA does."""
-    answer = server.send("GET", "/authorization-models", {"page_size": "1"})
+    answer = server.request("GET", "/authorization-models", {"page_size": "1"})
     try:
         model = msgspec.json.decode(answer)["authorization_models"][0]
         is_model = isinstance(model, dict) and "type_definitions" in model
@@ -73,7 +73,7 @@ class OpenFgaServer:
         while True:
             body = {"page_size": PAGE_SIZE, "continuation_token": continuation}
             try:
-                page = msgspec.json.decode(self.send("POST", "/read", body=body), type=_RelationshipsPage)
+                page = msgspec.json.decode(self.request("POST", "/read", body=body), type=_RelationshipsPage)
             except UNREADABLE:
                 raise InvalidRequest(f"{self.url}/read: the answer is no page of tuples") from None
             for raw in page.relationships or ():
@@ -89,7 +89,7 @@ class OpenFgaServer:
         """Returns the tuple itself in place of a file and a line."""
         return ForeignName("", f"{self.url} {bytes(raw)[:500].decode(errors='replace')}")
 
-    def send(self, method: str, path: str, parameters: Mapping[str, str] | None = None, body: Any = None) -> bytes:
+    def request(self, method: str, path: str, parameters: Mapping[str, str] | None = None, body: Any = None) -> bytes:
         """Returns the answer. Raises InvalidRequest if there is none, or another status than 200."""
         content = None if body is None else msgspec.json.encode(body)
         try:

@@ -29,7 +29,7 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import PointInTime
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants
-from magistrate.operations.readers.overlaid_reader import OverlaidReader
+from magistrate.operations.readers.store_readers import OverlaidReader
 from magistrate.operations.runs import drive_run, release_run
 from magistrate.operations.scheduling import checkpoint, limit_work, take_checkpoint
 from magistrate.store.contract.lists import Snapshot

@@ -17,7 +17,7 @@ from magistrate.operations.difference.states import ComparedState
 from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.models.undefined_names import collect_names, list_undefined_names
 from magistrate.operations.readers.contextual_warrants import build_contextual_warrants
-from magistrate.operations.readers.expired_warrants import ReaderWithExpired
+from magistrate.operations.readers.store_readers import ReaderWithExpired
 from magistrate.operations.runs import complete_run, drive_run, release_run
 from magistrate.operations.scheduling import limit_work, take_checkpoint
 from magistrate.store.contract.lists import Snapshot

@@ -32,7 +32,7 @@ from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_page
 from magistrate.operations.models.object_types import BYTES_OF_A_RULE, loop_fault, new_object_types
 from magistrate.operations.readers.contextual_warrants import build_warrant
-from magistrate.operations.readers.overlaid_reader import OverlaidReader
+from magistrate.operations.readers.store_readers import OverlaidReader
 from magistrate.operations.scheduling import aside, limit_work
 from magistrate.operations.writes.warrants import find_warrant_fault
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot

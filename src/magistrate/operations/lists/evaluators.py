@@ -28,7 +28,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import NAMES_AT_ONCE, BitmapQuery
 from magistrate.operations.lists.listings import Listing, SnapshotListing, SortKey, measure_rows
 from magistrate.operations.readers.contextual_warrants import build_contextual_warrants
-from magistrate.operations.readers.overlaid_reader import OverlaidReader
+from magistrate.operations.readers.store_readers import OverlaidReader
 from magistrate.operations.runs import complete_checkpoints, complete_run, drive_while, release_run
 from magistrate.operations.scheduling import limit_work
 from magistrate.store.contract.lists import Snapshot
