@@ -47,10 +47,6 @@ MOST_NESTING = 40
 """Limits the nesting of combinations on different objects."""
 
 
-class GivenUp(Exception):
-    """Signals that bitmaps cannot answer a list and a search must."""
-
-
 class Undecided(Enum):
     """Says why there is no decision: entries are MISSING and have to be read, the walk is PAUSED because its time slice
     is over, and continues when the same check is made again, or the decision is IMPOSSIBLE for a walk."""

@@ -88,8 +88,8 @@ class PendingChecks(msgspec.Struct):
                 return self._finish(Snapshot(graph.revision, known))
         if not may_walk:
             return None
-        batch, moment = self._batch, Moment(self.ctx, self.freshness)
-        walks = self._walks = CachedWalks(moment, batch)
+        batch = self._batch
+        walks = self._walks = CachedWalks(live, self.freshness, batch)
         decided = walks.decide_at_once(graph, batch) if graph is not None and has_time else None
         return None if decided is None else self._finish(decided)
 

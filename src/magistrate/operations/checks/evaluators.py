@@ -7,8 +7,9 @@ which decides everything. Before all of them, PendingChecks looks among the cach
 
 from collections.abc import Sequence, Set
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.work import Work
@@ -22,6 +23,7 @@ from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions
 from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.checks.extended_graph import NO_PATTERNS
+from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.checks.graph_rounds import GraphRounds
 from magistrate.operations.checks.prefetching_reader import BegunRead, PrefetchingReader
 from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
@@ -72,8 +74,7 @@ async def decide_in_order(evaluators: Sequence[Evaluator], batch: CheckBatch) ->
     raise AssertionError("the last evaluator decides everything")
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(msgspec.Struct, frozen=True):
     """Says as of when checks are decided: at a point in the past, or at the newest revision, which a read shows; it
     must satisfy `freshness`."""
 
@@ -101,10 +102,12 @@ class Moment:
 class CachedWalks:
     """Implements Evaluator by walks over the graph cache; what they miss is read and cached."""
 
-    def __init__(self, moment: Moment, batch: CheckBatch) -> None:
+    __slots__ = ("_freshness", "_live", "_rounds", "work")
+
+    def __init__(self, live: LiveGraph, freshness: Freshness, batch: CheckBatch) -> None:
         self.work = limit_work(min(batch.most_work, WORK + WORK_FOR_A_CHECK * len(batch.checks)))
-        self._live = moment.ctx.graph
-        self._freshness = moment.freshness
+        self._live = live
+        self._freshness = freshness
         self._rounds: GraphRounds | None = None
 
     def decide_at_once(self, graph: Graph, batch: CheckBatch) -> Decisions | None:
