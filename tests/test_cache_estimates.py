@@ -16,7 +16,7 @@ from magistrate.engine.evaluation.check import DENIED, Check
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import measure_queries, read_query
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.policy.policy import MOST_BYTES, Policy, TextCache, measure_policies, read_policy
+from magistrate.engine.policy.policy import MAX_BYTES, Policy, TextCache, measure_policies, read_policy
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import PLENTY
@@ -128,7 +128,7 @@ TEXTS: list[tuple[Callable[[str], object], Callable[[], int], Callable[[int], st
 def empty_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tests of this process may have filled the caches, which then evict as much as is added."""
     for name in ("_POLICIES", "_PROGRAMS"):
-        monkeypatch.setattr(f"magistrate.engine.policy.policy.{name}", TextCache(MOST_BYTES))
+        monkeypatch.setattr(f"magistrate.engine.policy.policy.{name}", TextCache(MAX_BYTES))
 
 
 @pytest.mark.usefixtures("empty_policies")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from magistrate.api.endpoints.warrant_bodies import read_contextual_warrants, read_plain_bodies, read_plain_warrants
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody, read_named_warrant
-from magistrate.engine.cache.closures import MOST_ANCESTORS
+from magistrate.engine.cache.closures import MAX_ANCESTORS
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.plain_warrants import PlainWarrants, WarrantKind
 from magistrate.errors import InvalidRequest
@@ -412,7 +412,7 @@ def test_warrants_without_anything_special_are_read_together(group: str | None) 
         read_contextual_warrants([*bodies, bodies[0]])
 
 
-@pytest.mark.parametrize("parents", [1, MOST_ANCESTORS + 1])
+@pytest.mark.parametrize("parents", [1, MAX_ANCESTORS + 1])
 def test_the_groups_of_contextual_groups_count_however_many_they_are(filled: Client, parents: int) -> None:
     size = f"of-{parents}"
     nested = [

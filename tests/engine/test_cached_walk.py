@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 from msgspec.structs import replace
 
-from magistrate.engine.cache.decision_cache import MOST_CHARACTERS
+from magistrate.engine.cache.decision_cache import MAX_CHARACTERS
 from magistrate.engine.cache.entry_reads import Fetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
@@ -256,5 +256,5 @@ def test_decisions_stay_when_entries_age_once_and_go_when_these_are_evicted() ->
 
 
 def test_a_check_with_long_ids_is_not_cached(cache: Cache) -> None:
-    assert cache.decide(question(f"document:{'1' * MOST_CHARACTERS}#viewer@user:ann")) == DENIED
+    assert cache.decide(question(f"document:{'1' * MAX_CHARACTERS}#viewer@user:ann")) == DENIED
     assert len(cache.graph.decisions) == len(CASES)

@@ -161,14 +161,14 @@ def test_a_long_evaluation_ends_the_turn_and_is_left_to_a_thread() -> None:
 
     assert not conditions.attempt(warrant)
     assert work.needs_checkpoint
-    step = work.take_aside()
+    step = work.take_offloaded_step()
     assert step is not None
     step()
     work.pass_checkpoint()
 
     assert conditions.attempt(warrant)
     assert conditions.value(warrant) is TRUE
-    assert work.take_aside() is None
+    assert work.take_offloaded_step() is None
     assert work.cost > STEPS_AT_ONCE // POLICY_STEPS_FOR_A_NODE
 
 
@@ -204,13 +204,13 @@ def test_an_evaluation_that_needs_more_than_all_steps_is_unknown_wherever_it_is_
 def test_no_search_waits_for_a_long_evaluation(turns_of: Turns, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each takes a thread; here, the first step of the next turn does the same."""
     left: list[object] = []
-    leave_aside = Work.leave_aside
+    offload = Work.offload
 
     def note(work: Work, step: Callable[[], object]) -> None:
         left.append(step)
-        leave_aside(work, step)
+        offload(work, step)
 
-    monkeypatch.setattr(Work, "leave_aside", note)
+    monkeypatch.setattr(Work, "offload", note)
     warrants = [conditioned(text, f"none(1..30000, # < a - {number})", number) for number in range(5)]
 
     turns = turns_of(warrants, {"a": 0}, Work(PLENTY))

@@ -43,7 +43,7 @@ def test_lists_age_with_the_entries_of_their_capacity() -> None:
 
 
 def test_a_generation_ends_when_it_has_many_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(former_lists, "MOST_YOUNG", 10)
+    monkeypatch.setattr(former_lists, "MAX_YOUNG", 10)
     lists = FormerLists(Capacity(10))
 
     for number in range(30):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from magistrate.engine.cache.entries import FEW_NAMES
+from magistrate.engine.cache.entries import MAX_NAMES_IN_TEXT
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
 from magistrate.engine.evaluation.work import Work
@@ -52,7 +52,7 @@ def without_reading(graph: Graph, check: Check) -> Decision | None:
     return None if isinstance(decision, Undecided) else decision
 
 
-@pytest.mark.parametrize("count", [0, 1, FEW_NAMES - 2, FEW_NAMES + 2, 3 * FEW_NAMES])
+@pytest.mark.parametrize("count", [0, 1, MAX_NAMES_IN_TEXT - 2, MAX_NAMES_IN_TEXT + 2, 3 * MAX_NAMES_IN_TEXT])
 def test_a_subject_that_comes_or_goes_needs_no_reading(count: int) -> None:
     ever = warrants(ANN_VIEWS, *others(count))
     graph = filled_graph(ever[1:], ever)
@@ -68,7 +68,7 @@ def test_a_subject_that_comes_or_goes_needs_no_reading(count: int) -> None:
     assert all(without_reading(graph, asked("viewer", str(number))) == EXPLICIT for number in range(count))
 
 
-@pytest.mark.parametrize("count", [1, FEW_NAMES - 1, FEW_NAMES, 3 * FEW_NAMES])
+@pytest.mark.parametrize("count", [1, MAX_NAMES_IN_TEXT - 1, MAX_NAMES_IN_TEXT, 3 * MAX_NAMES_IN_TEXT])
 @pytest.mark.parametrize(("ended", "left"), [(ANN_VIEWS, IMPLICIT), (ANN_OWNS, EXPLICIT)])
 def test_who_is_named_twice_is_still_named_when_one_of_both_ends(count: int, ended: str, left: Decision) -> None:
     stored = warrants(ANN_VIEWS, ANN_OWNS, *others(count))

@@ -8,13 +8,13 @@ from itertools import islice
 import pytest
 from pyroaring import BitMap
 
-from magistrate.engine.cache.ids import FEW_LOOSE, MOST_IN_A_BLOCK, IdTable
+from magistrate.engine.cache.ids import MAX_IN_A_BLOCK, MAX_LOOSE_IDS, IdTable
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.id_characters import MAX_ID_LENGTH
 from magistrate.engine.names import WILDCARD, ObjectId
 from tests.memory_source import PLENTY
 
-MANY = 20 * MOST_IN_A_BLOCK
+MANY = 20 * MAX_IN_A_BLOCK
 MOST_BYTES_AN_ID = 35
 """Without what bitmaps take, which is allocated elsewhere. An id as a text of its own takes 64 bytes and a pointer."""
 
@@ -83,7 +83,7 @@ def test_ids_are_found_and_listed_in_order_whether_packed_or_loose(at_once: int)
 
 def test_an_id_that_begins_otherwise_joins_a_packed_block() -> None:
     table = IdTable()
-    names = [ObjectId(f"document-{number:03}") for number in range(FEW_LOOSE)]
+    names = [ObjectId(f"document-{number:03}") for number in range(MAX_LOOSE_IDS)]
     for name in (*names, ObjectId("a"), ObjectId("z"), ObjectId("document-")):
         table.assign(name)
         pack(table)
@@ -92,7 +92,7 @@ def test_an_id_that_begins_otherwise_joins_a_packed_block() -> None:
 
 
 def test_long_ids_of_which_two_bytes_cannot_name_the_places() -> None:
-    names = [ObjectId(f"{number}".rjust(MAX_ID_LENGTH, "-")) for number in range(100, 100 + 3 * MOST_IN_A_BLOCK)]
+    names = [ObjectId(f"{number}".rjust(MAX_ID_LENGTH, "-")) for number in range(100, 100 + 3 * MAX_IN_A_BLOCK)]
     table = filled_table(names, len(names))
 
     assert [table.find(name) for name in names] == [*range(1, len(names) + 1)]
@@ -100,12 +100,12 @@ def test_long_ids_of_which_two_bytes_cannot_name_the_places() -> None:
 
 
 def test_ids_that_come_while_a_page_is_listed_change_nothing_of_it() -> None:
-    names = [ObjectId(f"id-{number:05}") for number in range(0, 8 * MOST_IN_A_BLOCK, 2)]
+    names = [ObjectId(f"id-{number:05}") for number in range(0, 8 * MAX_IN_A_BLOCK, 2)]
     table = filled_table(names, len(names))
     page = table.list_ids(BitMap(range(1, len(table))), None, PLENTY, False, Work(PLENTY))
     found = [next(page)]
-    for number in range(1, 8 * MOST_IN_A_BLOCK, 2):
-        if number > MOST_IN_A_BLOCK:  # in the blocks behind the one that is being listed, each of which is split
+    for number in range(1, 8 * MAX_IN_A_BLOCK, 2):
+        if number > MAX_IN_A_BLOCK:  # in the blocks behind the one that is being listed, each of which is split
             table.assign(ObjectId(f"id-{number:05}"))
     pack(table)
     found += page

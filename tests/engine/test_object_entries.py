@@ -10,7 +10,7 @@ from pyroaring import BitMap
 
 from magistrate.engine.cache.adjacent_objects import AdjacentObjects, EntryBatch, ReachedObjects, measure_objects
 from magistrate.engine.cache.object_entries import BATCHES_AT_ONCE, PAGE_SIZE, EntrySegment, ReadEntries
-from magistrate.engine.cache.segments import FEW_ITEMS, Capacity
+from magistrate.engine.cache.segments import MAX_ITEMS_FREED_AT_ONCE, Capacity
 from magistrate.engine.evaluation.work import Container
 
 subjects = st.sampled_from([0, 1, 2, 3, PAGE_SIZE - 1, PAGE_SIZE, PAGE_SIZE + 7])
@@ -137,11 +137,11 @@ def test_the_places_of_evicted_entries_are_used_again() -> None:
 def test_many_entries_that_are_evicted_together_are_passed_on() -> None:
     evicted: list[Container] = []
     segment = EntrySegment(Capacity(ENOUGH, evicted.append))
-    segment.keep_each(batch_of({subject: [subject, 200_000] for subject in range(2 * FEW_ITEMS)}))
+    segment.keep_each(batch_of({subject: [subject, 200_000] for subject in range(2 * MAX_ITEMS_FREED_AT_ONCE)}))
 
     segment.clear()
 
-    assert [len(container) for container in evicted] == [2 * FEW_ITEMS]
+    assert [len(container) for container in evicted] == [2 * MAX_ITEMS_FREED_AT_ONCE]
 
 
 def test_an_entry_of_one_warrant_takes_a_few_bytes() -> None:

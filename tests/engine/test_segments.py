@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.cache.segments import (
-    FEW_ITEMS,
+    MAX_ITEMS_FREED_AT_ONCE,
     AbsentKeys,
     CacheSegment,
     Capacity,
@@ -20,7 +20,7 @@ from magistrate.engine.cache.segments import (
 from magistrate.engine.evaluation.work import Container
 from tests.working import counted_lines
 
-MANY = 2 * FEW_ITEMS
+MANY = 2 * MAX_ITEMS_FREED_AT_ONCE
 KEY_BYTES = measure_key(0)
 
 keys = st.integers(0, 9)
@@ -139,9 +139,9 @@ def test_many_entries_that_are_evicted_together_are_passed_on() -> None:
 
 def test_a_few_entries_are_freed_at_once() -> None:
     evicted: list[Container] = []
-    segment = CacheSegment(Capacity(10 * FEW_ITEMS * KEY_BYTES, evicted.append), weigh)
+    segment = CacheSegment(Capacity(10 * MAX_ITEMS_FREED_AT_ONCE * KEY_BYTES, evicted.append), weigh)
 
-    segment.keep_each(dict.fromkeys(range(FEW_ITEMS), 1))
+    segment.keep_each(dict.fromkeys(range(MAX_ITEMS_FREED_AT_ONCE), 1))
     segment.evict_all()
 
     assert evicted == []

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyroaring import BitMap
 
-from magistrate.engine.cache.object_entries import LEAST_PACKED, PAGE_SIZE, SparseArray
+from magistrate.engine.cache.object_entries import MIN_VALUES_IN_ARRAY, PAGE_SIZE, SparseArray
 
 GREATEST = (1 << 32) - 2
 
 values = st.integers(0, GREATEST)
-places = st.one_of(st.integers(0, 4 * LEAST_PACKED), st.integers(PAGE_SIZE - 2, PAGE_SIZE + 300))
+places = st.one_of(st.integers(0, 4 * MIN_VALUES_IN_ARRAY), st.integers(PAGE_SIZE - 2, PAGE_SIZE + 300))
 runs = st.builds(range, places, places, st.integers(1, 80))
 steps = st.one_of(
     st.tuples(st.just("set"), places, values),

@@ -5,7 +5,7 @@ import pytest
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.work import Work
-from magistrate.engine.model.model import MOST_STRANGE_PLANS
+from magistrate.engine.model.model import MAX_UNUSED_PLANS
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.walk.cached_entries import CachedEntries
@@ -21,9 +21,9 @@ def question(object_type: str, relation: str, subject_type: str) -> Check:
 def test_plans_of_relations_that_nobody_knows_are_bounded() -> None:
     model = model_of({"document": {"viewer": {}}})
 
-    evaluated(model, [], [question("document", f"r{number}", "user") for number in range(3 * MOST_STRANGE_PLANS)])
+    evaluated(model, [], [question("document", f"r{number}", "user") for number in range(3 * MAX_UNUSED_PLANS)])
 
-    assert len(model.plans) + len(model._strange_plans) <= MOST_STRANGE_PLANS + 1
+    assert len(model.plans) + len(model._unused_plans) <= MAX_UNUSED_PLANS + 1
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from magistrate.engine.importers.cel.pieces import CelRefusal
 from magistrate.engine.importers.conditions import ConditionConverter
 from magistrate.engine.importers.names import ForeignName
 from magistrate.engine.importers.schema import ForeignCondition
-from magistrate.engine.policy.named_policies import NO_WARRANT
 from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.policy.run import Fault
 from magistrate.engine.policy.values import read_duration
+from magistrate.engine.warrants.warrant import NO_WARRANT
 from magistrate.errors import InvalidParameter
 from tests.foreign.cel_expressions import PARAMETERS, contexts, expressions, full_contexts
 from tests.foreign.condition_cases import CASES

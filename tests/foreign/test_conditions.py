@@ -12,10 +12,11 @@ from magistrate.engine.importers.conversion import ConvertedModel, convert_model
 from magistrate.engine.importers.names import Faults, ForeignName
 from magistrate.engine.importers.openfga_models import read_openfga_json
 from magistrate.engine.importers.schema import ForeignCondition, ForeignModel
-from magistrate.engine.policy.named_policies import NO_WARRANT, read_named_policy
+from magistrate.engine.policy.named_policies import read_named_policy
 from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.text.rendering import render_model
 from magistrate.engine.text.reports import report_text
+from magistrate.engine.warrants.warrant import NO_WARRANT
 from magistrate.errors import InvalidParameter
 from tests.foreign.condition_cases import CASES
 from tests.foreign.models import read_openfga, read_spicedb

@@ -2,8 +2,8 @@
 
 import pytest
 
-from magistrate.engine.policy.named_policies import NO_WARRANT
 from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.warrants.warrant import NO_WARRANT
 from magistrate.operations.authzen.properties import ObservedContext
 
 

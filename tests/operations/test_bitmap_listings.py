@@ -11,8 +11,8 @@ from pyroaring import BitMap
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.bitmaps.connected_graph import MAX_NODES
-from magistrate.engine.cache.adjacent_objects import FEW_NUMBERS
-from magistrate.engine.cache.ids import MOST_IN_A_BLOCK, MOST_RECENT, IdTable
+from magistrate.engine.cache.adjacent_objects import MAX_PACKED_NUMBERS
+from magistrate.engine.cache.ids import MAX_IN_A_BLOCK, MAX_RECENT, IdTable
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import ObjectsQuery, read_query
 from magistrate.engine.names import ObjectId
@@ -275,14 +275,14 @@ async def test_a_list_of_more_relations_than_a_kept_graph_has_nodes_is_left_to_t
 
 def test_ids_keep_their_numbers_and_their_order_however_many_come() -> None:
     table, randomness = IdTable(), random.Random(3)
-    names = [ObjectId(f"id-{number}") for number in range(5 * MOST_IN_A_BLOCK)]
+    names = [ObjectId(f"id-{number}") for number in range(5 * MAX_IN_A_BLOCK)]
     randomness.shuffle(names)
     numbers = {name: table.assign(name) for name in names}
 
     assert len({*numbers.values()}) == len(names) == len(table) - 1
     assert all(table.assign(name) == table.find(name) == number for name, number in numbers.items())
     assert [table.find_id(numbers[name]) for name in names] == names
-    for some in (names[: 3 * MOST_IN_A_BLOCK], names[:3]):
+    for some in (names[: 3 * MAX_IN_A_BLOCK], names[:3]):
         bitmap = BitMap(numbers[name] for name in some)
         for start in (None, ObjectId("id-3"), ObjectId("id-30001"), ObjectId("zz")):
             upwards = [name for name in sorted(some) if start is None or name >= start]
@@ -296,26 +296,26 @@ def listed(table: IdTable, bitmap: BitMap, start: ObjectId | None, descending: b
 
 
 async def test_an_entry_of_very_many_objects_follows_writes_as_well(ctx: Context) -> None:
-    documents = [f"document:d{number:04}#parent@folder:f" for number in range(2 * FEW_NUMBERS)]
+    documents = [f"document:d{number:04}#parent@folder:f" for number in range(2 * MAX_PACKED_NUMBERS)]
     await grant(ctx, "folder:f#viewer@user:ann", *documents)
     before = await forwards(ctx, SEES, limit="500")
     await revoke(ctx, documents[7])
 
     after = await forwards(ctx, SEES, limit="500")
 
-    assert sum(map(len, before)) == sum(map(len, after)) + 1 == 2 * FEW_NUMBERS
+    assert sum(map(len, before)) == sum(map(len, after)) + 1 == 2 * MAX_PACKED_NUMBERS
 
 
 async def test_an_entry_of_very_many_subjects_follows_writes_as_well(ctx: Context) -> None:
-    readers = [f"document:d00#reader@user:u{number:04}" for number in range(2 * FEW_NUMBERS)]
+    readers = [f"document:d00#reader@user:u{number:04}" for number in range(2 * MAX_PACKED_NUMBERS)]
     await grant(ctx, *readers, "document:d00#blocked@user:u0009")
     before = await forwards(ctx, VIEWERS, limit="500")
     await revoke(ctx, readers[7])
 
     page = (await page_of(ctx, VIEWERS, limit="500")).value
 
-    assert sum(map(len, before)) == 2 * FEW_NUMBERS - 1
-    assert ids(page) == [f"u{number:04}" for number in range(2 * FEW_NUMBERS) if number not in (7, 9)][:500]
+    assert sum(map(len, before)) == 2 * MAX_PACKED_NUMBERS - 1
+    assert ids(page) == [f"u{number:04}" for number in range(2 * MAX_PACKED_NUMBERS) if number not in (7, 9)][:500]
     assert {found.row.warrant.subject_id for found in page.rows if found.row.warrant} == {*ids(page)}
 
 
@@ -362,7 +362,7 @@ async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evict
 
 
 def test_ids_may_arrive_while_others_are_put_in_order() -> None:
-    table, most = IdTable(), 5 * MOST_RECENT
+    table, most = IdTable(), 5 * MAX_RECENT
     names = [ObjectId(f"id-{number * 7919 % most:05}") for number in range(most)]
     former = table.assign_each(names)
     packing = table.pack_blocks(Work(PLENTY, lambda: True))

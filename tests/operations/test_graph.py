@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from magistrate.engine.cache.entry_reads import FEW_GROUPS, MOST_WILDCARDS
-from magistrate.engine.cache.graph import MOST_EACH
+from magistrate.engine.cache.entry_reads import MAX_GROUPS_AT_FIRST, MAX_WILDCARDS
+from magistrate.engine.cache.graph import MAX_EACH
 from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.reader import AnyRead, ReadResult
@@ -46,7 +46,7 @@ async def test_a_repeated_check_is_answered_without_reading_a_warrant(node: Node
 
 
 async def test_the_groups_of_a_subject_are_found_from_its_side_whatever_their_size(node: Node) -> None:
-    members = [f"team:1#member@user:{number}" for number in range(3 * MOST_EACH)]
+    members = [f"team:1#member@user:{number}" for number in range(3 * MAX_EACH)]
     await node.grant(*CHAIN, "folder:5#viewer@team:0#member", "team:0#member@team:1#member", *members)
 
     assert await node.allowed("folder:0#viewer@user:7")
@@ -54,15 +54,15 @@ async def test_the_groups_of_a_subject_are_found_from_its_side_whatever_their_si
 
 
 async def test_answers_stay_right_while_a_group_gets_into_too_many_others_and_out_of_them(node: Node) -> None:
-    others = [f"team:{number}#member@team:all#member" for number in range(1, MOST_EACH + 50)]
-    await node.grant("folder:0#viewer@team:1#member", "team:all#member@user:ann", *others[:FEW_GROUPS])
+    others = [f"team:{number}#member@team:all#member" for number in range(1, MAX_EACH + 50)]
+    await node.grant("folder:0#viewer@team:1#member", "team:all#member@user:ann", *others[:MAX_GROUPS_AT_FIRST])
     asked = ["folder:0#viewer@user:ann", "team:2#member@user:ann", "team:540#member@user:ann", "team:2#member@user:bob"]
     seen = []
     for change, some in (
-        (node.grant, others[FEW_GROUPS : FEW_GROUPS + 50]),
-        (node.grant, others[FEW_GROUPS + 50 :]),
+        (node.grant, others[MAX_GROUPS_AT_FIRST : MAX_GROUPS_AT_FIRST + 50]),
+        (node.grant, others[MAX_GROUPS_AT_FIRST + 50 :]),
         (node.revoke, others[:1]),
-        (node.revoke, others[FEW_GROUPS:]),
+        (node.revoke, others[MAX_GROUPS_AT_FIRST:]),
         (node.grant, others[:1]),
     ):
         await change(*some)
@@ -161,7 +161,7 @@ async def test_a_new_object_type_is_followed(nodes: tuple[Node, Node]) -> None:
 
 
 async def test_of_an_object_with_very_many_subjects_each_is_looked_up_by_itself(node: Node) -> None:
-    everyone = [f"folder:1#viewer@user:{number}" for number in range(2 * MOST_EACH)]
+    everyone = [f"folder:1#viewer@user:{number}" for number in range(2 * MAX_EACH)]
     await node.grant("folder:0#parent@folder:1", "folder:1#viewer@team:0#member", "team:0#member@user:eve", *everyone)
 
     async def seen() -> list[bool]:
@@ -193,7 +193,7 @@ async def test_more_changes_than_are_applied_one_by_one_begin_it_anew(nodes: tup
 
 async def test_what_there_is_no_capacity_for_is_decided_without_the_graph(node: Node) -> None:
     """A folder with very many subjects takes two entries at once, and there is capacity for one."""
-    await node.grant(*[f"folder:1#viewer@user:{number}" for number in range(2 * MOST_EACH)])
+    await node.grant(*[f"folder:1#viewer@user:{number}" for number in range(2 * MAX_EACH)])
     cramped = replace(node.ctx, graph=LiveGraph(node.ctx.store, node.ctx.models, 1, node.ctx.now))
 
     found = await check_all(cramped, [question("folder:1#viewer@user:7")], NO_DEMAND)
@@ -544,7 +544,7 @@ async def test_groups_that_are_read_ahead_have_the_changes_applied_before_the_re
 
 
 async def test_very_many_warrants_on_every_object_are_not_kept_with_each(node: Node) -> None:
-    await node.grant(*[f"folder:*#viewer@user:{number}" for number in range(MOST_WILDCARDS + 1)])
+    await node.grant(*[f"folder:*#viewer@user:{number}" for number in range(MAX_WILDCARDS + 1)])
     asked = [question(f"folder:{number}#viewer@user:7") for number in range(300)]
 
     found = await check_all(node.ctx, asked, NO_DEMAND)

@@ -10,7 +10,7 @@ from magistrate.engine.lists.language import read_query
 from magistrate.engine.policy import policy
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import PolicyNode
-from magistrate.engine.policy.policy import MOST_BYTES, TextCache
+from magistrate.engine.policy.policy import MAX_BYTES, TextCache
 from magistrate.engine.policy.run import STEPS_AT_ONCE, PolicyRun
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
@@ -81,7 +81,7 @@ async def compiled_in(node: Node, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     policies = [WRITTEN_LONG.format(number) for number in range(NUMBER)]
     await node.grant(*(f"folder:f#viewer@user:ann[{text}]" for text in policies))
     for cache in ("_POLICIES", "_PROGRAMS"):
-        monkeypatch.setattr(policy, cache, TextCache(MOST_BYTES))
+        monkeypatch.setattr(policy, cache, TextCache(MAX_BYTES))
     threads: list[int] = []
     compile_text = policy.compile_text
 

@@ -14,7 +14,7 @@ from magistrate.api.endpoints.warrant_lines import read_line
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
 from magistrate.api.service import Call
 from magistrate.engine.policy import policy
-from magistrate.engine.policy.policy import MOST_BYTES, TextCache
+from magistrate.engine.policy.policy import MAX_BYTES, TextCache
 from magistrate.errors import InvalidParameter
 from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import Chunk, line_refused
@@ -72,7 +72,7 @@ async def test_other_requests_run_between_two_policies_of_a_request(context: Con
     assert await turns_during(refused(context, [*bodies, WRONG])) >= 99
 
 
-@pytest.mark.parametrize("cached_bytes", [1, MOST_BYTES])
+@pytest.mark.parametrize("cached_bytes", [1, MAX_BYTES])
 async def test_long_policies_of_a_request_are_parsed_in_a_thread(
     context: Context, monkeypatch: pytest.MonkeyPatch, cached_bytes: int
 ) -> None:

@@ -15,7 +15,7 @@ from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision
 from magistrate.engine.walk import walk
-from magistrate.engine.warrants.read_ahead import MOST_BRANCHES
+from magistrate.engine.warrants.read_ahead import MAX_BRANCHES
 from magistrate.errors import NotFound, RevisionLost
 from magistrate.operations.checks.check import check_all, check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
@@ -176,7 +176,7 @@ async def test_a_walk_gives_up_after_some_steps(
 
     assert await decide(ctx, asked) == [DENIED]
     assert not evaluations
-    monkeypatch.setattr(walk, "MOST_STEPS", 12 * 12)
+    monkeypatch.setattr(walk, "MAX_STEPS", 12 * 12)
 
     assert await decide(ctx, asked) == [DENIED]
     assert len(evaluations) == 1
@@ -191,7 +191,7 @@ async def define_rules(ctx: Context, count: int) -> None:
     await define(ctx, {"user": {}, "paper": {"a": {}, **others, "any": {"inheritIf": "anyOf", "rules": both}}})
 
 
-@pytest.mark.parametrize("count", [MOST_BRANCHES // 5, MOST_BRANCHES // 2, MOST_BRANCHES])
+@pytest.mark.parametrize("count", [MAX_BRANCHES // 5, MAX_BRANCHES // 2, MAX_BRANCHES])
 async def test_a_walk_gives_up_over_many_rules(
     counted: tuple[Context, CountingDatabase], evaluations: list[Evaluation], count: int
 ) -> None:
@@ -204,7 +204,7 @@ async def test_a_walk_gives_up_over_many_rules(
 
     assert await decide(ctx, *asked) == [IMPLICIT, DENIED]
 
-    assert len(evaluations) == (0 if count == MOST_BRANCHES // 5 else 2)
+    assert len(evaluations) == (0 if count == MAX_BRANCHES // 5 else 2)
 
 
 @pytest.mark.parametrize("name", ["shelf:s", "paper:1"])
@@ -232,7 +232,7 @@ async def test_a_walk_that_gives_up_over_many_rules_has_not_looked_at_all_of_the
     counted: tuple[Context, CountingDatabase],
 ) -> None:
     ctx, database = counted
-    await define_rules(ctx, 3 * MOST_BRANCHES)
+    await define_rules(ctx, 3 * MAX_BRANCHES)
     await grant(ctx, "paper:1#a@user:ann")
     await decide(ctx, "paper:1#any@user:ann")
     batch = CheckBatch([question("paper:1#any@user:ann")], ALL_NEEDED, 1, 1_000_000)
@@ -244,7 +244,7 @@ async def test_a_walk_that_gives_up_over_many_rules_has_not_looked_at_all_of_the
     with measured_effort(database) as effort:
         assert decide_ahead(known, batch, begun) is None
 
-    assert 0 < effort.lines < MOST_BRANCHES
+    assert 0 < effort.lines < MAX_BRANCHES
 
 
 async def test_a_walk_is_made_with_the_model_of_its_revision(

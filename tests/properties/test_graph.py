@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.cache.entry_reads import Fetch
-from magistrate.engine.cache.graph import MOST_VISITS, Graph
+from magistrate.engine.cache.graph import MAX_VISITS, Graph
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import Revision
@@ -44,7 +44,7 @@ def decide_in_slices(walk: Walk, asked: Check, used: int) -> Decision | Undecide
         st.tuples(st.lists(st.integers(0, 13), min_size=1, max_size=3), question(), question()), min_size=1, max_size=6
     ),
     st.sampled_from((1, 2, 500)),
-    st.sampled_from((0, 2, MOST_VISITS)),
+    st.sampled_from((0, 2, MAX_VISITS)),
 )
 def test_a_graph_that_follows_every_change_answers_like_an_evaluation(
     drawn: Types,
@@ -230,7 +230,7 @@ def test_what_changes_while_it_is_read_is_not_kept(
         fetch.note_changes([change.names for change in touched])
     else:
         graph.clear(Revision(2))
-        fetch.is_in_vain = True
+        fetch.is_wasted = True
     if is_read_already is not None:
         reads, most = is_read_already
         keep(fetch, read(before, reads, most))

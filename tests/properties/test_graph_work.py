@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from benchmarks.counting import CountingDatabase, counting_store
 from benchmarks.fairness.shapes import SHAPES, TYPES, Groups
 from magistrate import wiring
-from magistrate.engine.cache.entry_reads import FEW_GROUPS
-from magistrate.engine.cache.graph import MOST_EACH
+from magistrate.engine.cache.entry_reads import MAX_GROUPS_AT_FIRST
+from magistrate.engine.cache.graph import MAX_EACH
 from magistrate.engine.evaluation.check import Check
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
@@ -101,7 +101,7 @@ def expect_little_work(case: Case) -> None:
     for effort in (asked.first, asked.again):
         assert effort.statements <= TIMES * asked.without.statements + LEAST_READS, asked
         # The groups of the user are read beside what the checks need: of one member, up to so many.
-        least_rows = MOST_EACH + LEAST_READS * case.checks
+        least_rows = MAX_EACH + LEAST_READS * case.checks
         assert effort.rows <= TIMES_THE_ROWS * asked.without.rows + least_rows, asked
         more_rows = max(0, effort.rows - asked.without.rows)
         assert effort.lines <= TIMES * asked.without.lines + LINES_FOR_A_ROW * more_rows, asked
@@ -139,20 +139,20 @@ async def decide(ctx: Context, database: CountingDatabase, questions: Sequence[C
     return [decision.is_authorized for decision in found.value], effort
 
 
-@pytest.mark.parametrize("size", [MOST_EACH + 100, 5 * MOST_EACH])
+@pytest.mark.parametrize("size", [MAX_EACH + 100, 5 * MAX_EACH])
 def test_few_of_more_groups_than_are_kept_of_one_member_are_read(size: int) -> None:
     """The last group is a member of all others. They are not looked at again to see that they are too many."""
     asked = asyncio.run(ask(Case(Groups("fan", size), 1, is_stranger=False), warms_up=True))
 
     assert asked.answers == [[True]] * 3
-    assert asked.first.rows <= FEW_GROUPS + 2 * LEAST_READS
+    assert asked.first.rows <= MAX_GROUPS_AT_FIRST + 2 * LEAST_READS
     assert asked.first.statements <= asked.without.statements + 1
 
 
-@pytest.mark.parametrize("size", [FEW_GROUPS, FEW_GROUPS + 50, MOST_EACH])
+@pytest.mark.parametrize("size", [MAX_GROUPS_AT_FIRST, MAX_GROUPS_AT_FIRST + 50, MAX_EACH])
 def test_as_many_groups_as_are_kept_of_one_member_are_read_once(size: int) -> None:
     asked = asyncio.run(ask(Case(Groups("fan", size), 1, is_stranger=False), warms_up=True))
 
     assert asked.answers == [[True]] * 3
-    assert asked.first.rows <= size + FEW_GROUPS + 2 * LEAST_READS
+    assert asked.first.rows <= size + MAX_GROUPS_AT_FIRST + 2 * LEAST_READS
     assert asked.again.rows == asked.again.statements == 0

@@ -165,9 +165,9 @@ def describe_id_fault(text: str) -> str:
         return f"must be at most {MAX_ID_LENGTH} bytes long in UTF-8; it has {length}"
     normal = unicodedata.normalize(NFC, text)
     pairs = enumerate(zip(text, normal, strict=False), 1)
-    position, given, wanted = next((place, given, wanted) for place, (given, wanted) in pairs if given != wanted)
+    position, written, normal = next((at, own, other) for at, (own, other) in pairs if own != other)
     fault = f"must be in the normal form {NFC} of Unicode"
-    return f"{fault}, which has {_name(wanted)} at position {position}, not {_name(given)}"
+    return f"{fault}, which has {_name(normal)} at position {position}, not {_name(written)}"
 
 
 def _name(character: str) -> str:

@@ -64,20 +64,20 @@ def warrant_names(*names: str) -> WarrantNames:
     )
 
 
-MOST_COMPARED = 200
+MAX_COMPARED = 200
 """Limits the names that are compared, each of which takes about 20 microseconds."""
 
 
 def suggest_name(wrong: str, names: Iterable[str]) -> str:
-    """Returns `; did you mean X?` with the most similar of the first MOST_COMPARED names, or an empty text if none is
+    """Returns `; did you mean X?` with the most similar of the first MAX_COMPARED names, or an empty text if none is
     similar. Case does not count."""
     nearest = nearest_name(wrong, names)
     return f"; did you mean {nearest}?" if nearest else ""
 
 
 def nearest_name(wrong: str, names: Iterable[str]) -> str:
-    """Returns the most similar of the first MOST_COMPARED names, or an empty text if none is similar. Case does not
+    """Returns the most similar of the first MAX_COMPARED names, or an empty text if none is similar. Case does not
     count."""
-    known = {name.lower(): name for name in islice(names, MOST_COMPARED)}
-    nearest = get_close_matches(wrong.lower(), known, n=1)
-    return known[nearest[0]] if nearest else ""
+    by_lower_case = {name.lower(): name for name in islice(names, MAX_COMPARED)}
+    nearest = get_close_matches(wrong.lower(), by_lower_case, n=1)
+    return by_lower_case[nearest[0]] if nearest else ""

@@ -86,9 +86,9 @@ def are_object_ids(texts: Set[str | None]) -> bool:
     return None not in texts and are_ids(cast(Set[str], texts))
 
 
-def object_ref(of_type: str | None, id: str | None) -> ObjectRef:
+def object_ref(of_type: str | None, written_id: str | None) -> ObjectRef:
     """Returns the reference that a request body gives as `objectType` and `objectId`, validated in this order."""
-    return ObjectRef(type_name(of_type, "objectType"), object_id(id, "objectId"))
+    return ObjectRef(type_name(of_type, "objectType"), object_id(written_id, "objectId"))
 
 
 def _match_text(pattern: re.Pattern[str], text: str | None, parameter: str, longest: int, message: str) -> str:
@@ -115,11 +115,11 @@ def read_description(text: str | None, parameter: str) -> str:
     return text or ""
 
 
-def read_descriptions(given: Mapping[str, str] | None, relations: Container[str]) -> Mapping[RelationName, str]:
+def read_descriptions(texts: Mapping[str, str] | None, relations: Container[str]) -> Mapping[RelationName, str]:
     """Returns the descriptions of relations, in written order, without empty ones. Raises InvalidParameter for
     the first that is not valid, or not of one of these relations."""
     descriptions: dict[RelationName, str] = {}
-    for relation, text in (given or {}).items():
+    for relation, text in (texts or {}).items():
         if relation not in relations:
             raise InvalidParameter("descriptions", f"'{relation}' is not a relation of the object type")
         if description := read_description(text, "descriptions"):

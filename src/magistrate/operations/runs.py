@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Protocol, TypeVar
 
 from magistrate.engine.evaluation.steps import Checkpoints, Run, Steps
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Work, dismantle
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Work, free_containers
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.reader import WarrantReader
 from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
@@ -57,7 +57,7 @@ async def drive_while(
         if reads is not None:
             assert reader is not None
             run.take((await reader.read_warrants(reads, at, run.work.left + 1)).warrants if reads else ())
-        if reads is None or run.work.has_left_aside or is_time_up():
+        if reads is None or run.work.has_offloaded_step or is_time_up():
             await take_checkpoint(run.work)
     return None
 
@@ -93,7 +93,7 @@ def release_runs(runs: Iterable[Releasable]) -> None:
 
 def free_in_steps(evicted: Container) -> None:
     """Frees what a container holds step by step, beginning in a later iteration of the event loop."""
-    _release_later(dismantle([evicted]))
+    _release_later(free_containers([evicted]))
 
 
 async def finish_releases() -> None:

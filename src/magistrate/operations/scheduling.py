@@ -92,7 +92,7 @@ async def checkpoint() -> None:
 
 async def take_checkpoint(work: Work) -> None:
     """Yields to other tasks at the end of a time slice. If it left a step aside, that is taken in a thread."""
-    step = work.take_aside()
+    step = work.take_offloaded_step()
     if step is None:
         await checkpoint()
     else:

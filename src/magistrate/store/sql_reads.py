@@ -117,7 +117,7 @@ async def build_answers(rows: Rows, reads: int, rows_at_once: int) -> list[list[
 
 FEW_ROWS = 600
 """Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
-read. What the graph cache reads of one key is less, so that it is read once (engine/cache/graph.py: MOST_EACH)."""
+read. What the graph cache reads of one key is less, so that it is read once (engine/cache/graph.py: MAX_EACH)."""
 MANY_IDS = 500
 """Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
 many rows."""

@@ -14,7 +14,7 @@ from typing import Any
 
 THRESHOLDS = (1_000, 2, 100)
 """Sets the thresholds of `gc.set_threshold`: objects are frozen after 3,000 new containers. Scanning them takes a few
-milliseconds when what they refer to is cold. The remains of large checks are dismantled instead
+milliseconds when what they refer to is cold. The remains of large checks are freed in steps instead
 (engine/evaluation/evaluation.py)."""
 
 FULL_GENERATION = 2

@@ -2,7 +2,7 @@
 
 import pytest
 
-from magistrate.engine.text.faults import MOST_SHOWN, ModelFault, describe_fault, describe_faults
+from magistrate.engine.text.faults import MAX_CHARACTERS_SHOWN, ModelFault, describe_fault
 from magistrate.engine.text.lint import CODES, lint_text
 from magistrate.engine.text.parser import parse_model
 from tests.engine.model_text.fault_cases import ERRORS, LINT, Case, name_of
@@ -43,7 +43,7 @@ def test_there_is_a_case_of_each_code() -> None:
 def test_a_fault_is_shown_with_its_line_and_a_mark() -> None:
     text = "version 1.0\ntype user\n\trelaton owner\n"
 
-    shown = describe_faults(text, parse_model(text).faults, "model.txt")
+    [shown] = [describe_fault(text, fault, "model.txt") for fault in parse_model(text).faults]
 
     assert shown == (
         "model.txt:3:2: error unknown_keyword: expected relation, inherit, source, found 'relaton'; "
@@ -58,7 +58,7 @@ def test_of_a_long_line_what_is_around_the_fault_is_shown() -> None:
     [fault] = parse_model(text).faults
     _, shown, mark = describe_fault(text, fault).split("\n")
 
-    assert len(shown) <= MOST_SHOWN + 6
+    assert len(shown) <= MAX_CHARACTERS_SHOWN + 6
     assert shown[mark.index("^") :].startswith("Type]")
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from magistrate.engine.policy.named_policies import NO_WARRANT
 from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.warrants.warrant import NO_WARRANT
 
 CASES: list[tuple[str, Mapping[str, Any], bool | None, list[str]]] = [
     ('region == "eu" && level > 3', {}, False, []),

@@ -71,7 +71,7 @@ async def run(call: Call[WrittenBody]) -> Answer:
     """Answers with the result of each test; nothing is written, and no stored warrant is read."""
     value = await _read_value(call.body)
     model, revision = await _read_given_model(call, value)
-    read = partial(read_suite, value, _refuse_file, call.context.now(), given=model)
+    read = partial(read_suite, value, _refuse_file, call.context.now(), given_model=model)
     size = len(call.body.text) + (0 if model is None else len(model.text))
     outcomes = await run_model_tests(call.context, read, size * COST)
     failed = sum(bool(outcome.failure) for outcome in outcomes)

@@ -132,7 +132,7 @@ def connect_graph(
         outgoing={node: [*outgoing] for node, outgoing in connection.list_outgoing()},
         incoming=connection.incoming,
         on_object=on_object,
-        stranded=frozenset(model.stranded),
+        stranded=frozenset(model.orphaned),
     )
 
 

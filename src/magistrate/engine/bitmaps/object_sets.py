@@ -188,7 +188,7 @@ class _SetSearch:
         assert isinstance(plan, Operation)
         assert plan.rule.leaf is not None
         leaf, includes = plan.rule.leaf, partial(self._includes, node.unknown_as)
-        yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
+        yield from self._conditions.evaluate_each(self._conditions.list_placeholders(leaf.policy))
         default, exceptions = leaf.list_objects(plan.type, self._subject.type, self._subject.id, self._conditions)
         if includes(default):
             self._add_all(node, is_explicit=False)

@@ -100,7 +100,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
 
     @property
     def remains(self) -> Sequence[Container]:
-        """Returns what holds everything that was found, to be dismantled when the search is not used any more."""
+        """Returns what holds everything that was found, to be freed when the search is not used any more."""
         return [self._unions, self._operations, *self._solved.values()]
 
     def _follow(self, union: UnionNode, edge: SubjectEdge, numbers: BitMap) -> Checkpoints[None]:

@@ -200,7 +200,7 @@ class SubjectSetSearch:
         return self._operations[operation, number, unknown_as]
 
     def _leaf(self, operation: Operation, leaf: Leaf, number: int, unknown_as: UnknownAs) -> Checkpoints[LeafNode]:
-        yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
+        yield from self._conditions.evaluate_each(self._conditions.list_placeholders(leaf.policy))
         object = ObjectRef(operation.type, self._fetch.adjacency.table(operation.type).find_id(number))
         return LeafNode(partial(self._find_leaf_set, leaf, object, partial(self._includes, unknown_as)))
 
@@ -329,7 +329,7 @@ class SubjectSetSearch:
         matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
         for (lookup, ids), found in zip(lookups, matching, strict=True):
-            for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, found, known=self._known):
+            for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, found, entries=self._known):
                 self._work.hasten_checkpoint(cost // ITEMS_FOR_A_NODE)
                 if self._work.needs_checkpoint:
                     yield None

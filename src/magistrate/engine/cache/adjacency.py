@@ -22,7 +22,7 @@ from magistrate.engine.warrants.warrant import Warrant
 HASHES = 1 << 24
 """Bounds the hashes that identify lists. Two lists with the same hash count as one, so the second is computed with the
 graph cache already when it first comes."""
-MOST_YOUNG = HASHES // 32
+MAX_YOUNG = HASHES // 32
 """Limits the lists of the young generation. Of lists that have not come before, one of sixteen at most is taken for
 another that has."""
 
@@ -41,7 +41,7 @@ class FormerLists:
         """Notes that the list of this name has come, and returns whether it had come before."""
         number = hash(name) % HASHES
         has_come = number in self._young or number in self._old
-        if number not in self._young and len(self._young) >= MOST_YOUNG:
+        if number not in self._young and len(self._young) >= MAX_YOUNG:
             self.age()
         self._young.add(number)
         return has_come
@@ -86,9 +86,9 @@ class AdjacencyIndex:
             reached.missing += read.collect(unknown, reached)
         return reached
 
-    def has_entry(self, id: ObjectId) -> bool:
+    def has_entry(self, object_id: ObjectId) -> bool:
         """Returns whether the entry of a subject is cached."""
-        number = self.subjects.find(id)
+        number = self.subjects.find(object_id)
         return number is not None and self.entries.has(number)
 
     def evict_entry(self, change: WarrantNames) -> None:
@@ -110,7 +110,7 @@ class Index(Protocol):
     @property
     def entries(self) -> IndexEntries: ...
 
-    def has_entry(self, id: ObjectId) -> bool: ...
+    def has_entry(self, object_id: ObjectId) -> bool: ...
 
     def evict_entry(self, change: WarrantNames) -> None: ...
 
@@ -143,8 +143,8 @@ class Indexes(Generic[IndexT]):
 
     def list_indexes(self, of_type: TypeName, relations: Iterable[RelationName]) -> list[IndexT]:
         """Returns the indexes there are for warrants of these relations on objects of a type."""
-        known = self._by_relation
-        return [index for relation in relations for index in known.get((of_type, relation), ())]
+        indexes = self._by_relation
+        return [index for relation in relations for index in indexes.get((of_type, relation), ())]
 
     def invalidate(self, change: WarrantNames) -> None:
         """Evicts the entry that has this warrant."""

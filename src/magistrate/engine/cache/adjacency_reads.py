@@ -46,7 +46,7 @@ class EntryFetch(ABC):
     """Represents reads of one direction, as of the revision that the graph has at first.
 
     Changes since then must be passed to `note_changes`: entries that they affect are built but not cached. With
-    `is_in_vain`, because these changes cannot be determined, nothing is cached.
+    `is_wasted`, because these changes cannot be determined, nothing is cached.
     """
 
     def __init__(self, graph: HasAdjacency) -> None:
@@ -54,7 +54,7 @@ class EntryFetch(ABC):
         self.model = graph.model
         self.revision = graph.revision
         self.adjacency = graph.adjacency
-        self.is_in_vain = False
+        self.is_wasted = False
         self._changed: set[tuple[AdjacencyKey, ObjectId]] = set()
 
     @property
@@ -62,7 +62,7 @@ class EntryFetch(ABC):
         """Returns whether the cached entries are still those of the revision."""
         graph = self.graph
         is_same = graph.model is self.model and graph.adjacency is self.adjacency
-        return is_same and graph.revision == self.revision and not self.is_in_vain
+        return is_same and graph.revision == self.revision and not self.is_wasted
 
     def note_changes(self, changes: Sequence[WarrantNames]) -> None:
         """Records warrants that were written or deleted after the revision."""
@@ -74,9 +74,13 @@ class EntryFetch(ABC):
 
     def _list_changed(self, key: AdjacencyKey, ids: Iterable[tuple[int, ObjectId]]) -> Set[int]:
         """Returns the numbers of those of the ids whose entries must not be cached."""
-        if self.graph.adjacency is not self.adjacency or self.is_in_vain:
+        if self.graph.adjacency is not self.adjacency or self.is_wasted:
             return {number for number, _ in ids}
-        return {number for number, id in ids if (key, id) in self._changed} if self._changed else frozenset()
+        return (
+            {number for number, subject_id in ids if (key, subject_id) in self._changed}
+            if self._changed
+            else frozenset()
+        )
 
 
 class AdjacencyFetch(EntryFetch):
@@ -129,10 +133,10 @@ class SubjectFetch(EntryFetch):
         numbers: Sequence[int],
         ids: Sequence[ObjectId],
         warrants: Sequence[Warrant],
-        known: Mapping[SubjectIndex, dict[int, AdjacentSubjects]],
+        entries: Mapping[SubjectIndex, dict[int, AdjacentSubjects]],
     ) -> Iterator[int]:
-        """Adds the entries of these objects to `known` and caches them, given all their warrants, which may have others
-        among them; yields the work that it took since it yielded last."""
+        """Adds the entries of these objects to `entries` and caches them, given all their warrants, which may have
+        others among them; yields the work that it took since it yielded last."""
         drafts = {index: SubjectDrafts(index) for index in indexes}
         kinds = {index.key[1:]: index for index in indexes}
         ordered = yield from sort_in_steps([*warrants], creation_order)
@@ -143,7 +147,7 @@ class SubjectFetch(EntryFetch):
                     drafts[kinds[kind]].add_each(of_kind)
             yield SUBJECT_WARRANTS_KEPT_AT_ONCE
         for index in indexes:
-            yield from self._build_entries(index, numbers, ids, drafts[index], known[index])
+            yield from self._build_entries(index, numbers, ids, drafts[index], entries=entries[index])
 
     def _build_entries(
         self,
@@ -151,19 +155,19 @@ class SubjectFetch(EntryFetch):
         numbers: Sequence[int],
         ids: Sequence[ObjectId],
         drafts: SubjectDrafts,
-        known: dict[int, AdjacentSubjects],
+        entries: dict[int, AdjacentSubjects],
     ) -> Iterator[int]:
         for start in range(0, len(numbers), ENTRIES_KEPT_AT_ONCE):
             end = start + ENTRIES_KEPT_AT_ONCE
             batch = [*zip(numbers[start:end], ids[start:end], strict=True)]
             built: dict[int, AdjacentSubjects] = {number: NO_SUBJECTS for number, _ in batch}
-            for number, id in batch if drafts.has_warrants else ():
-                for entry in drafts.build(id):
+            for number, subject_id in batch if drafts.has_warrants else ():
+                for entry in drafts.build(subject_id):
                     if entry is None:
                         yield NUMBERS_AT_ONCE
                     else:
                         built[number] = entry
-            known.update(built)
+            entries.update(built)
             changed = self._list_changed(index.key, batch)
             kept = {number: built[number] for number in built if number not in changed} if changed else built
             index.entries.keep_each(kept)
@@ -171,7 +175,7 @@ class SubjectFetch(EntryFetch):
 
 
 def _group_by_kind(warrants: Sequence[Warrant]) -> Mapping[tuple[str, str, str], Sequence[Warrant]]:
-    found: dict[tuple[str, str, str], list[Warrant]] = defaultdict(list)
+    by_names: dict[tuple[str, str, str], list[Warrant]] = defaultdict(list)
     for warrant in warrants:
-        found[warrant.relation, warrant.subject_type, warrant.subject_relation].append(warrant)
-    return found
+        by_names[warrant.relation, warrant.subject_type, warrant.subject_relation].append(warrant)
+    return by_names

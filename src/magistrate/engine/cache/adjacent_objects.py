@@ -12,7 +12,7 @@ from magistrate.engine.cache.byte_sizes import measure_bitmap, measure_warrant
 from magistrate.engine.names import ObjectId
 from magistrate.engine.warrants.warrant import Warrant
 
-FEW_NUMBERS = 256
+MAX_PACKED_NUMBERS = 256
 """Limits the numbers that are held packed, four bytes each. A bitmap of so few may take more."""
 
 
@@ -146,10 +146,10 @@ class EntryBatch:
                 remaining.add(number, entry)
         return remaining
 
-    def add_single(self, number: int, object: int) -> None:
+    def add_single(self, number: int, object_number: int) -> None:
         self.weight += SINGLE_BYTES
         self.singles.append(number)
-        self.objects.append(object)
+        self.objects.append(object_number)
 
     def add(self, number: int, entry: AdjacentObjects) -> None:
         """Adds an entry; its number must be greater than all others."""
@@ -183,25 +183,25 @@ class EntryDrafts:
                 self._conditional.setdefault(subject, []).append(warrant)
             elif subject not in collected:
                 collected[subject] = number
-            elif isinstance(known := collected[subject], int):
-                collected[subject] = array("I", (known, number))
+            elif isinstance(former := collected[subject], int):
+                collected[subject] = array("I", (former, number))
             else:
-                known.append(number)
+                former.append(number)
 
     def build_each(self, subjects: Sequence[tuple[int, ObjectId]]) -> EntryBatch:
         """Returns the entries of subjects, with the numbers that these have, in ascending order. What was collected for
         them is freed: for all at once it would take milliseconds."""
         pop, conditional, batch = self._numbers.pop, self._conditional, EntryBatch()
-        for number, id in subjects:
-            objects = pop(id, None)
-            if conditional and id in conditional:
-                batch.add(number, ConditionalObjects(_pack(objects), tuple(conditional.pop(id))))
+        for number, subject_id in subjects:
+            objects = pop(subject_id, None)
+            if conditional and subject_id in conditional:
+                batch.add(number, ConditionalObjects(_pack(objects), tuple(conditional.pop(subject_id))))
             elif objects is None:
                 batch.empty.append(number)
             elif isinstance(objects, int):
                 batch.add_single(number, objects)
             else:
-                batch.add(number, objects.tobytes() if len(objects) <= FEW_NUMBERS else BitMap(objects))
+                batch.add(number, objects.tobytes() if len(objects) <= MAX_PACKED_NUMBERS else BitMap(objects))
         return batch
 
 

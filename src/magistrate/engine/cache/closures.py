@@ -40,7 +40,7 @@ class Kind:
         self.views: dict[tuple[TypeName, RelationName], list[int]] = {}
         self.own: list[int] = []
         self.requests: Sequence[WarrantsBySubject] = ()
-        self._stranded: Set[WarrantPattern] = frozenset()
+        self._orphaned: Set[WarrantPattern] = frozenset()
         self.groups: SparseSegment[Groups] = SparseSegment(capacity, weigh_groups, ())
         self.ancestors: CacheSegment[Groups] = CacheSegment(capacity, weigh_groups)
         """Holds all groups that a member is in, however deeply nested, as Memberships found them in `groups`, until the
@@ -49,18 +49,18 @@ class Kind:
     def reads(self, ids: Iterable[ObjectId]) -> list[ReverseWarrantRead]:
         return [ReverseWarrantRead(request, tuple(ids)) for request in self.requests]
 
-    def keep(self, id: ObjectId, warrants: Sequence[Warrant]) -> None:
-        self.groups.keep(id, self.name_groups(warrants))
+    def keep(self, member_id: ObjectId, warrants: Sequence[Warrant]) -> None:
+        self.groups.keep(member_id, self.name_groups(warrants))
 
     def name_groups(self, warrants: Sequence[Warrant]) -> Groups:
         """Returns the groups of a member that has these warrants, as far as they make it a member."""
         names: dict[str, None] = {}
-        known: tuple[TypeName, RelationName] | None = None
+        previous: tuple[TypeName, RelationName] | None = None
         numbers: Sequence[int] = ()
         for warrant in warrants:
             relation = (warrant.object_type, warrant.relation)
-            if relation != known:  # most have the same
-                known, numbers = relation, self.views.get(relation, ())
+            if relation != previous:  # most have the same
+                previous, numbers = relation, self.views.get(relation, ())
             if not numbers:
                 continue
             if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
@@ -69,21 +69,21 @@ class Kind:
                 names[state_name((number, warrant.object_id))] = None
         return tuple(names)
 
-    def find(self, id: ObjectId) -> Groups | None:
+    def find(self, member_id: ObjectId) -> Groups | None:
         """Returns the groups of this member, or None when they have not been read or were evicted."""
-        groups = self.groups.young.get(id)
-        return self.groups.find(id) if groups is None else groups
+        groups = self.groups.young.get(member_id)
+        return self.groups.find(member_id) if groups is None else groups
 
     def is_like(self, other: "Kind") -> bool:
         """Returns whether both read the same warrants and map them to the same views."""
-        mine = (self.views, self.own, self.requests, self._stranded)
-        return mine == (other.views, other.own, other.requests, other._stranded)
+        mine = (self.views, self.own, self.requests, self._orphaned)
+        return mine == (other.views, other.own, other.requests, other._orphaned)
 
-    def read_from(self, member_type: TypeName, member_relation: str, stranded: Iterable[WarrantPattern]) -> None:
+    def read_from(self, member_type: TypeName, member_relation: str, orphaned: Iterable[WarrantPattern]) -> None:
         """Sets which warrants are read for these members, given their type and relation, and the patterns of those that
         do not count; `views` must be complete."""
         names = (member_type, member_relation)
-        self._stranded = {one for one in stranded if (one.subject_type, one.subject_relation) == names}
+        self._orphaned = {pattern for pattern in orphaned if (pattern.subject_type, pattern.subject_relation) == names}
         relations: dict[TypeName, list[RelationName]] = defaultdict(list)
         for of_type, relation in self.views:
             relations[of_type].append(relation)
@@ -98,7 +98,7 @@ Member = tuple[Kind, ObjectId]
 ListMembers = Callable[[Iterable[str]], list[Member]]
 """Returns the members of other groups that some groups are; those that are known to be in no group are left out."""
 
-MOST_GROUPS_ALTOGETHER = 5_000
+MAX_GROUPS_ALTOGETHER = 5_000
 """Limits the groups in a closure that is used."""
 
 WORK_AT_ONCE = 16
@@ -162,8 +162,8 @@ class MembershipClosure:
         """Returns whether it cannot continue because the groups it needs next have not been read."""
         if self._waiting or not self.missing:
             return False
-        kind, id = self.missing[0]
-        return kind.find(id) is None
+        kind, member_id = self.missing[0]
+        return kind.find(member_id) is None
 
     def grow(self, list_members: ListMembers, work: Work) -> None:
         """Continues until the time slice is over or only groups that have to be read are left. Raises BudgetExceeded;
@@ -184,25 +184,25 @@ class MembershipClosure:
 
     def _expand_some(self, list_members: ListMembers) -> int:
         """Finds the groups of some members, and returns the work that it took."""
-        cost, found, waiting = 0, list[str](), self._waiting
+        cost, groups_found, waiting = 0, list[str](), self._waiting
         while waiting and cost < WORK_AT_ONCE:
-            kind, id = waiting.pop()
-            groups = kind.groups.young.get(id)  # a call less for almost every member
+            kind, member_id = waiting.pop()
+            groups = kind.groups.young.get(member_id)  # a call less for almost every member
             if groups is None:
-                groups = kind.find(id)
+                groups = kind.find(member_id)
             if groups:
                 if groups is UNUSABLE:
                     self._stop()
                     return cost
-                found += groups
+                groups_found += groups
                 cost += 1 + len(groups) // GROUPS_FOR_A_NODE
             elif groups is None:
-                self.missing.append((kind, id))
+                self.missing.append((kind, member_id))
             else:
                 cost += 1
-        if found:
-            cost += self._add(dict.fromkeys(found), list_members)
-            if len(self._collected) > MOST_GROUPS_ALTOGETHER:
+        if groups_found:
+            cost += self._add(dict.fromkeys(groups_found), list_members)
+            if len(self._collected) > MAX_GROUPS_ALTOGETHER:
                 self._stop()
         return cost
 
@@ -233,7 +233,7 @@ FindKind = Callable[[int], Kind | None]
 FindAncestors = Callable[[Kind, ObjectId], Groups | None]
 """Returns all groups that a member is in, however deeply nested; None if that is not known, or they are many."""
 
-MOST_ANCESTORS = 32
+MAX_ANCESTORS = 32
 """Limits the groups that a group is in, however deeply nested, if they are cached together."""
 STEPS_AT_ONCE = 500
 """Limits the groups that are visited to find ancestors, without yielding in between."""
@@ -243,21 +243,21 @@ EXTENDED_GROUPS_FOR_A_NODE = 32
 
 
 class ExtendedNames:
-    """Contains the names of groups that are `known` or `collected`, and those with the `given` ids, which are by the
+    """Contains the names of groups in `names` or `collected`, and those with the `added` ids, which are by the
     number of the view."""
 
-    __slots__ = ("_collected", "_given", "_known")
+    __slots__ = ("_added", "_collected", "_names")
 
-    def __init__(self, known: Container[str], collected: Container[str], given: Mapping[str, Container[str]]) -> None:
-        self._known = known
+    def __init__(self, names: Container[str], collected: Container[str], added: Mapping[str, Container[str]]) -> None:
+        self._names = names
         self._collected = collected
-        self._given = given
+        self._added = added
 
     def __contains__(self, name: object) -> bool:
-        if name in self._known or name in self._collected:
+        if name in self._names or name in self._collected:
             return True
-        number, _, id = str(name)[1:-1].partition(":")  # as parse_state, which would convert the number
-        return id in self._given.get(number, ())
+        number, _, member_id = str(name)[1:-1].partition(":")  # as parse_state, which would convert the number
+        return member_id in self._added.get(number, ())
 
 
 class ExtendedClosure(MembershipClosure):
@@ -282,9 +282,9 @@ class ExtendedClosure(MembershipClosure):
         self._others: dict[str, GivenIds] = {}
         if len(added) > len(members):
             self._others = {
-                state_name((number, id)): added[kind, id]
-                for kind, id in added
-                if (kind, id) not in members
+                state_name((number, member_id)): added[kind, member_id]
+                for kind, member_id in added
+                if (kind, member_id) not in members
                 for number in kind.own
             }
         self._find_kind = find_kind
@@ -306,23 +306,23 @@ class ExtendedClosure(MembershipClosure):
         weight = self.weight
         self._steps_left = STEPS_AT_ONCE
         while self._begun:
-            given = self._begun.pop()
-            if given is CONDITIONAL:
+            group_ids = self._begun.pop()
+            if group_ids is CONDITIONAL:
                 self._begun = []
                 self._stop()
                 break
-            for number, ids in given:
+            for number, ids in group_ids:
                 self._add_alike(number, ids)
         return (self.weight - weight) // EXTENDED_GROUPS_FOR_A_NODE
 
     def _add_alike(self, number: int, ids: Set[ObjectId]) -> None:
         """Adds given groups of one view, and the groups that these are known to be in."""
-        known = self._given.get(str(number))
-        new = ids if known is None else ids - known
-        self._given[str(number)] = new if known is None else known | new
+        added = self._given.get(str(number))
+        new = ids if added is None else ids - added
+        self._given[str(number)] = new if added is None else added | new
         self.weight += len(new)
         if self._others:
-            self._begin_others([state_name((number, id)) for id in new])
+            self._begin_others([state_name((number, member_id)) for member_id in new])
         kind = self._find_kind(number)
         if kind is None:
             return
@@ -338,18 +338,18 @@ class ExtendedClosure(MembershipClosure):
 
     def _find_groups(self, kind: Kind, ids: Iterable[ObjectId]) -> list[Groups]:
         """Returns the groups that these members are in, as far as they are known; the other members wait."""
-        known: list[Groups] = []
+        groups_of_members: list[Groups] = []
         ancestors = kind.ancestors
-        for id in ids:
-            groups = ancestors.young.get(id) or ancestors.find(id)
-            if groups is None and self._steps_left > 0 and kind.find(id) is not None:
-                groups = self._find_ancestors(kind, id)
-                self._steps_left -= MOST_ANCESTORS if groups is None else 1 + len(groups)
+        for member_id in ids:
+            groups = ancestors.young.get(member_id) or ancestors.find(member_id)
+            if groups is None and self._steps_left > 0 and kind.find(member_id) is not None:
+                groups = self._find_ancestors(kind, member_id)
+                self._steps_left -= MAX_ANCESTORS if groups is None else 1 + len(groups)
             if groups is None:
-                self._waiting.append((kind, id))
+                self._waiting.append((kind, member_id))
             else:
-                known.append(groups)
-        return known
+                groups_of_members.append(groups)
+        return groups_of_members
 
     def _add(self, groups: Iterable[str], list_members: ListMembers) -> int:
         new = [name for name in groups if name not in self._known and name not in self._collected]

@@ -17,7 +17,7 @@ from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, SLOT_BYTES
 from magistrate.engine.cache.segments import Capacity
 from magistrate.engine.evaluation.check import Check, Decision
 
-MOST_CHARACTERS = 256
+MAX_CHARACTERS = 256
 """Limits the characters of a key; most have 40 to 100. Longer ones are those of long ids, few of which come again."""
 DECISION_BYTES = OBJECT_BYTES + 4 * SLOT_BYTES
 """Counts a decision without the characters of its key, as if it were the only one about its subject."""
@@ -55,25 +55,25 @@ class DecisionCache:
     def find(self, checks: Iterable[Check], stop_at: bool | None = None) -> list[Decision] | None:
         """Returns the decisions of these checks, in order, up to the first that is `stop_at`. Returns None if one of
         them is not cached. It takes half a microsecond for each."""
-        get, get_old, found = self._decisions.get, self._old.get, list[Decision]()
+        get, get_old, decisions = self._decisions.get, self._old.get, list[Decision]()
         for check in checks:
-            object, subject = check.object, check.subject
+            object_ref, subject = check.object, check.subject
             if subject.relation is not None:
                 return None
-            key = f"{object.type} {object.id} {check.relation} {subject.type} {subject.id}"
+            key = f"{object_ref.type} {object_ref.id} {check.relation} {subject.type} {subject.id}"
             decision = get(key) or get_old(key)
             if decision is None:
                 return None
-            found.append(decision)
+            decisions.append(decision)
             if decision.is_authorized is stop_at:
                 break
-        return found
+        return decisions
 
     def keep(self, check: Check, decision: Decision) -> None:
         """Caches a decision. The subject of the check is no group."""
-        object, subject = check.object, check.subject
-        key = f"{object.type} {object.id} {check.relation} {subject.type} {subject.id}"
-        if len(key) <= MOST_CHARACTERS and key not in self._decisions:
+        object_ref, subject = check.object, check.subject
+        key = f"{object_ref.type} {object_ref.id} {check.relation} {subject.type} {subject.id}"
+        if len(key) <= MAX_CHARACTERS and key not in self._decisions:
             self._capacity.take(_weigh(key))
             self._decisions[key] = decision
             self._keys.setdefault(subject.id, []).append(key)

@@ -27,20 +27,20 @@ State = tuple[int, ObjectId]
 
 
 class Conditioned(NamedTuple):
-    """Holds a conditional warrant and the states it leads to; these are empty when it names the subjects
+    """Holds a conditional warrant and the states it reaches; these are empty when it names the subjects
     themselves."""
 
     warrant: Warrant
     states: tuple[State, ...]
 
 
-# Entries have no cycles, and the garbage collector would scan millions of them in vain.
+# Entries have no cycles, and the garbage collector would scan millions of them without finding any.
 class Entry(msgspec.Struct, frozen=True, gc=False):
     """Holds the warrants on an object, wildcard warrants on its type included.
 
     - `direct` has the names of the subjects they are given to, or is None when these are too many to be cached.
     - `own` has those of them that a warrant of the view's own relation names.
-    - `closed` has the names of the states they lead to in views that memberships cover, `targets` all other states.
+    - `closed` has the names of the states they reach in views that memberships cover, `targets` all other states.
     - `conditioned` has the conditional warrants, with a policy or a time limit, which are in none of the others.
     - `size` counts the warrants that the entry is made of, `bytes` what they take in memory.
     - `is_readable` is false when the entry cannot be used to decide a check.
@@ -81,11 +81,13 @@ def measure_names(names: Container[str] | None) -> int:
 
 def _measure_states(states: Sequence[State]) -> int:
     each = SEQUENCE_BYTES + NUMBER_BYTES + POINTER_BYTES
-    return SEQUENCE_BYTES + sum([each + measure_text(id) for _, id in states])
+    return SEQUENCE_BYTES + sum([each + measure_text(member_id) for _, member_id in states])
 
 
 def _measure_conditioned(conditioned: Sequence["Conditioned"]) -> int:
-    return sum([SEQUENCE_BYTES + measure_warrant(one.warrant) + _measure_states(one.states) for one in conditioned])
+    return sum(
+        [SEQUENCE_BYTES + measure_warrant(entry.warrant) + _measure_states(entry.states) for entry in conditioned]
+    )
 
 
 class _AllSubjects:
@@ -96,7 +98,7 @@ class _AllSubjects:
 
 
 ALL_SUBJECTS = _AllSubjects()
-FEW_NAMES = 64
+MAX_NAMES_IN_TEXT = 64
 
 
 def together(names: Sequence[str]) -> Container[str]:
@@ -105,7 +107,7 @@ def together(names: Sequence[str]) -> Container[str]:
     A few names are joined into one text. Searching that is as fast as searching a set, and it takes a tenth of the
     memory, which is what lookups wait for.
     """
-    return "".join(names) if len(names) <= FEW_NAMES else frozenset(names)
+    return "".join(names) if len(names) <= MAX_NAMES_IN_TEXT else frozenset(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,33 +126,33 @@ def join_names(names: Container[str], more: Container[str]) -> Container[str]:
     return names + more if isinstance(names, str) and isinstance(more, str) else EitherNames(names, more)
 
 
-def subject_name(id: ObjectId) -> str:
+def subject_name(subject_id: ObjectId) -> str:
     """Returns the name of a subject in an entry."""
-    return f" {id} "
+    return f" {subject_id} "
 
 
 def state_name(state: State) -> str:
     """Returns the name of a state in an entry or a closure."""
-    number, id = state
-    return f" {number}:{id} "
+    number, object_id = state
+    return f" {number}:{object_id} "
 
 
 def parse_state(name: str) -> State:
-    number, _, id = name.strip().partition(":")
-    return int(number), ObjectId(id)
+    number, _, object_id = name.strip().partition(":")
+    return int(number), ObjectId(object_id)
 
 
 class Surroundings(Protocol):
-    """Tells an entry what it needs to know about its graph."""
+    """Describes its graph to an entry."""
 
     def following(self, plan: Plan, subject_type: TypeName) -> int | None:
-        """Returns the number of the plan's view, or None when it never leads to a subject of this type."""
+        """Returns the number of the plan's view, or None when it never reaches a subject of this type."""
         ...
 
     def is_closed(self, number: int) -> bool: ...
 
     def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
-        """Returns the plans that a warrant leads to on the subject it names."""
+        """Returns the plans that a warrant reaches on the subject it names."""
         ...
 
 
@@ -160,7 +162,7 @@ def add_subject(entry: Entry, name: str, is_own: bool) -> Entry | None:
     own = _add_name(entry.own, name) if is_own else entry.own
     if direct is None or own is None:
         return None
-    return _replace_names(entry, name, direct, own, 1)
+    return _replace_names(entry, name, direct, own, more=1)
 
 
 def remove_subject(entry: Entry, name: str, is_own: bool) -> Entry | None:
@@ -172,7 +174,7 @@ def remove_subject(entry: Entry, name: str, is_own: bool) -> Entry | None:
     own = _remove_name(entry.own, name, entry.size) if is_own else entry.own
     if direct is None or own is None:
         return None
-    return _replace_names(entry, name, direct, own, -1) if entry.size > 1 else EMPTY
+    return _replace_names(entry, name, direct, own, more=-1) if entry.size > 1 else EMPTY
 
 
 def _replace_names(entry: Entry, name: str, direct: Container[str], own: Container[str], more: int) -> Entry:
@@ -199,7 +201,7 @@ def _measure_change(former: Container[str] | None, names: Container[str], name: 
 
 def _add_name(names: Container[str] | None, name: str) -> Container[str] | None:
     if isinstance(names, str):
-        return names + name if names.count(" ") < 2 * FEW_NAMES else None
+        return names + name if names.count(" ") < 2 * MAX_NAMES_IN_TEXT else None
     return names | {name} if isinstance(names, frozenset) and name not in names else None
 
 
@@ -259,4 +261,4 @@ def read_entry(
 
 
 def _names(ids: Sequence[ObjectId]) -> Container[str]:
-    return ALL_SUBJECTS if WILDCARD in ids else together([subject_name(id) for id in ids])
+    return ALL_SUBJECTS if WILDCARD in ids else together([subject_name(subject_id) for subject_id in ids])

@@ -4,8 +4,8 @@ All lookups are read in one batch with a limit on the rows. When the limit is re
 that are read separately. A single key that exceeds the limit is cached without its rows: an object with too many
 subjects is cached without its subjects, anything else as an entry that cannot be used.
 
-Reading rows up to the limit in vain takes longer than most checks without the graph. So if a group is in more than a
-few others, it is found out first whether these are too many, which takes a fraction of the time.
+Reading rows up to the limit, only to discard them, takes longer than most checks without the graph. So if a group is in
+more than a few others, it is found out first whether these are too many, which takes a fraction of the time.
 """
 
 from collections import defaultdict
@@ -51,12 +51,12 @@ class MissingEntries:
         return bool(self.entries or self.bare or self.points or self.groups)
 
 
-MOST_WILDCARDS = 20
+MAX_WILDCARDS = 20
 """Limits the wildcard warrants on a type, which are cached with every object of it. Above the limit, an Evaluation
 decides the check."""
 WARRANTS_EACH = 10
 """Limits the rows a batch may return for each key, on average, before it is split into halves."""
-FEW_GROUPS = 100
+MAX_GROUPS_AT_FIRST = 100
 """Limits the groups that one group is in which are read before it is known that they are not too many."""
 
 WarrantLists = Sequence[Sequence[Warrant]]
@@ -108,15 +108,15 @@ class Entries:
         ]
 
     def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
-        found, view = _by_object(warrant_lists), self._view
-        wildcard = found.get(WILDCARD, {})
-        for id in self._ids:
-            if len(wildcard) > MOST_WILDCARDS:
-                view.entries.keep(id, UNREADABLE)
+        by_object, view = _by_object(warrant_lists), self._view
+        wildcard = by_object.get(WILDCARD, {})
+        for object_id in self._ids:
+            if len(wildcard) > MAX_WILDCARDS:
+                view.entries.keep(object_id, UNREADABLE)
                 continue
-            warrants = {**found.get(id, {}), **wildcard}.values()
-            entry = read_entry(view.plan, view.subject_type, warrants, self._graph, self._is_whole)
-            view.entries.keep(id, entry)
+            warrants = {**by_object.get(object_id, {}), **wildcard}.values()
+            entry = read_entry(view.plan, view.subject_type, warrants, self._graph, is_whole=self._is_whole)
+            view.entries.keep(object_id, entry)
             yield 1 + len(warrants)
 
     def some(self, positions: slice) -> Lookup:
@@ -148,12 +148,12 @@ class Points:
         return self._reads
 
     def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
-        found = _by_object(warrant_lists)
-        for id in self._ids:
-            warrants = {**found.get(id, {}), **found.get(WILDCARD, {})}.values()
+        by_object = _by_object(warrant_lists)
+        for object_id in self._ids:
+            warrants = {**by_object.get(object_id, {}), **by_object.get(WILDCARD, {})}.values()
             view = self._view
             entry = read_entry(view.plan, view.subject_type, warrants, self._graph, is_whole=True)
-            view.points.keep((id, self._subject_id), entry)
+            view.points.keep((object_id, self._subject_id), entry)
             yield 1 + len(warrants)
 
     def some(self, positions: slice) -> Lookup:
@@ -172,38 +172,38 @@ class Groups:
         self._graph = graph
         self._kind = kind
         self._ids = ids
-        self._is_tentative = bool(kind.own) and len(ids) == 1 and not fits and graph.most_each > FEW_GROUPS
+        self._is_tentative = bool(kind.own) and len(ids) == 1 and not fits and graph.most_each > MAX_GROUPS_AT_FIRST
         self.count = len(ids)
-        self.most = FEW_GROUPS if self._is_tentative else graph.most_each
+        self.most = MAX_GROUPS_AT_FIRST if self._is_tentative else graph.most_each
 
     def reads(self) -> Sequence[AnyRead]:
         return self._kind.reads(self._ids)
 
     def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
-        found: dict[str, list[Warrant]] = defaultdict(list)
+        by_subject: dict[str, list[Warrant]] = defaultdict(list)
         for warrant in chain.from_iterable(warrant_lists):
-            found[warrant.subject_id].append(warrant)
-        for id in self._ids:
-            self._kind.keep(id, found.get(id, ()))
-            yield 1 + len(found.get(id, ()))
+            by_subject[warrant.subject_id].append(warrant)
+        for member_id in self._ids:
+            self._kind.keep(member_id, by_subject.get(member_id, ()))
+            yield 1 + len(by_subject.get(member_id, ()))
 
     def some(self, positions: slice) -> Lookup:
         return Groups(self._graph, self._kind, self._ids[positions])
 
     def less(self) -> Lookup | None:
         if self._is_tentative:
-            return Excess(self._graph, self._kind, self._ids[0])
+            return GroupCount(self._graph, self._kind, self._ids[0])
         self._kind.groups.keep(self._ids[0], UNUSABLE)
         return None
 
 
-class Excess:
+class GroupCount:
     """Finds out whether a group is in more groups than are cached of one member."""
 
-    def __init__(self, graph: Graph, kind: Kind, id: ObjectId) -> None:
+    def __init__(self, graph: Graph, kind: Kind, member_id: ObjectId) -> None:
         self._graph = graph
         self._kind = kind
-        self._id = id
+        self._id = member_id
         self.count = 1
         self.most = graph.most_each
 
@@ -228,16 +228,16 @@ class Excess:
 
 def _by_object(warrant_lists: WarrantLists) -> dict[str, dict[int, Warrant]]:
     """Groups the warrants by object; a warrant that several reads returned occurs once."""
-    found: dict[str, dict[int, Warrant]] = defaultdict(dict)
+    by_object: dict[str, dict[int, Warrant]] = defaultdict(dict)
     for warrant in chain.from_iterable(warrant_lists):
-        found[warrant.object_id][warrant.number] = warrant
-    return found
+        by_object[warrant.object_id][warrant.number] = warrant
+    return by_object
 
 
 class Fetch:
     """Reads what is missing from a graph as of `revision`, batch by batch, until nothing is left.
 
-    Changes since that revision must be passed to `note_changes` before the rows are cached. `is_in_vain` is set when
+    Changes since that revision must be passed to `note_changes` before the rows are cached. `is_wasted` is set when
     these changes cannot be determined, or are too many; nothing more is cached then.
     """
 
@@ -249,11 +249,11 @@ class Fetch:
         self._left = [lookups] if lookups else []
         self._keeping: Iterator[int] = iter(())
         self._changes: list[WarrantNames] = []
-        self.is_in_vain = False
+        self.is_wasted = False
 
     def reads(self) -> tuple[Sequence[AnyRead], int] | None:
         """Returns the next reads and the limit on their rows in total, or None when nothing is left."""
-        if not self._left or self.is_in_vain:
+        if not self._left or self.is_wasted:
             return None
         together = self._left[-1]
         return [read for lookup in together for read in lookup.reads()], self._limit(together)
@@ -262,28 +262,28 @@ class Fetch:
         """Takes the rows of the last reads; `keep` then caches them."""
         together = self._left.pop()
         if sum(map(len, warrant_lists)) < self._limit(together):
-            for lookup, found in _with_warrants(together, warrant_lists):
-                if isinstance(lookup, Excess) and (groups := lookup.find_groups(found)) is not None:
+            for lookup, warrants in _with_warrants(together, warrant_lists):
+                if isinstance(lookup, GroupCount) and (groups := lookup.find_groups(warrants)) is not None:
                     self._left.append([groups])
-            self._keeping = _keep_all(together, [self.model.select_counting(one) for one in warrant_lists])
+            self._keeping = _keep_all(together, [self.model.select_counting(warrants) for warrants in warrant_lists])
         else:
             self._left += self._reduce(together, warrant_lists)
 
     def _reduce(self, together: Sequence[Lookup], warrant_lists: WarrantLists) -> list[list[Lookup]]:
         """Returns the batches to read in place of this one, whose rows have reached the limit: one without the rows of
         each key that has too many alone, or else its halves."""
-        left: list[Lookup | None] = []
+        smaller: list[Lookup | None] = []
         has_less = False
-        for lookup, found in _with_warrants(together, warrant_lists):
-            is_too_large = lookup.count == 1 and sum(map(len, found)) > lookup.most
-            left.append(lookup.less() if is_too_large else lookup)
+        for lookup, warrants in _with_warrants(together, warrant_lists):
+            is_too_large = lookup.count == 1 and sum(map(len, warrants)) > lookup.most
+            smaller.append(lookup.less() if is_too_large else lookup)
             has_less |= is_too_large
-        some = [lookup for lookup in left if lookup is not None]
+        some = [lookup for lookup in smaller if lookup is not None]
         return _halves(some) if not has_less else [some] if some else []
 
     def keep(self, most: int) -> bool:
         """Caches rows that were taken, up to `most` units of work, and returns whether all of them are cached."""
-        is_done = self.is_in_vain
+        is_done = self.is_wasted
         while most > 0 and not is_done:
             work = next(self._keeping, None)
             is_done = work is None
@@ -294,7 +294,7 @@ class Fetch:
     def note_changes(self, changes: Sequence[WarrantNames]) -> None:
         """Records warrants that were written or deleted after `revision`."""
         self._changes += changes
-        self.is_in_vain |= self.graph.exceeds_visits(self._changes)
+        self.is_wasted |= self.graph.exceeds_visits(self._changes)
 
     def _limit(self, together: Sequence[Lookup]) -> int:
         """Returns the number of rows at which the batch is split."""
@@ -303,8 +303,8 @@ class Fetch:
 
 
 def _keep_all(together: Sequence[Lookup], warrant_lists: WarrantLists) -> Iterator[int]:
-    for lookup, found in _with_warrants(together, warrant_lists):
-        yield from lookup.keep(found)
+    for lookup, warrants in _with_warrants(together, warrant_lists):
+        yield from lookup.keep(warrants)
 
 
 def _with_warrants(together: Sequence[Lookup], warrant_lists: WarrantLists) -> Iterator[tuple[Lookup, WarrantLists]]:
@@ -326,18 +326,20 @@ def _halves(together: Sequence[Lookup]) -> list[list[Lookup]]:
 
 def _lookups(graph: Graph, missing: MissingEntries) -> list[Lookup]:
     entries: dict[tuple[int, bool], list[ObjectId]] = defaultdict(list)
-    for number, id in missing.entries:
-        entries[number, True].append(id)
-    for number, id in missing.bare:
-        entries[number, False].append(id)
+    for number, object_id in missing.entries:
+        entries[number, True].append(object_id)
+    for number, object_id in missing.bare:
+        entries[number, False].append(object_id)
     points: dict[tuple[int, ObjectId], list[ObjectId]] = defaultdict(list)
-    for number, id, subject_id in missing.points:
-        points[number, subject_id].append(id)
+    for number, object_id, subject_id in missing.points:
+        points[number, subject_id].append(object_id)
     groups: dict[tuple[TypeName, int], list[ObjectId]] = defaultdict(list)
-    for subject_type, kind, id in missing.groups:
-        groups[subject_type, kind].append(id)
+    for subject_type, kind, object_id in missing.groups:
+        groups[subject_type, kind].append(object_id)
     views = graph.views  # some may have been evicted since
-    found: list[Lookup] = [Entries(graph, views[of], ids, all) for (of, all), ids in entries.items() if of in views]
-    found += [Points(graph, views[of], ids, id) for (of, id), ids in points.items() if of in views]
-    found += [Groups(graph, graph.kind(subject_type, kind), ids) for (subject_type, kind), ids in groups.items()]
-    return found
+    lookups: list[Lookup] = [
+        Entries(graph, views[of], ids, reads_all) for (of, reads_all), ids in entries.items() if of in views
+    ]
+    lookups += [Points(graph, views[of], ids, object_id) for (of, object_id), ids in points.items() if of in views]
+    lookups += [Groups(graph, graph.kind(subject_type, kind), ids) for (subject_type, kind), ids in groups.items()]
+    return lookups

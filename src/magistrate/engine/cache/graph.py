@@ -1,4 +1,4 @@
-"""Caches the warrants that checks have read: who has what on an object, and what it leads to.
+"""Caches the warrants that checks have read: who has what on an object, and what it reaches.
 
 A graph belongs to one model, and to one revision at a time. When changes are applied it invalidates exactly the entries
 that they affect, and from then on is as of the later revision. When the model changes it keeps the entries of every
@@ -31,13 +31,13 @@ class CheckpointNeeded(Exception):
     """Signals that the caller must yield and then make the same check again; work done so far is kept."""
 
 
-MOST_EACH = 500
+MAX_EACH = 500
 """Limits the subjects that are cached for one object; above it, subjects are looked up one by one. This many rows
 take about a millisecond to read, during which other requests wait."""
-MOST_OUTDATED = 10_000
+MAX_OUTDATED = 10_000
 """Limits the views. When more than half of this many have not been used with the present model, all are evicted."""
 WORK_FOR_A_VIEW = 5
-MOST_VISITS = 8_000
+MAX_VISITS = 8_000
 """Limits the changes that are applied together one by one, each counted for each view that it concerns: some
 milliseconds. When there are more, all entries of these views are evicted, or of all views if that is quicker."""
 
@@ -45,7 +45,7 @@ ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE = 8, 16, 4, 16
 """Divide the bytes of a graph: an eighth is for keys that have nothing, a sixteenth for decisions, a quarter for the
 ids of lists, a sixteenth for views, and the rest for entries."""
 UNREACHABLE = -1
-"""Stands for the view of a relation that never leads to a subject of the type."""
+"""Stands for the view of a relation that never reaches a subject of the type."""
 FREED_AT_ONCE = 4
 """Counts the evicted views that are freed when others may be added."""
 
@@ -65,8 +65,8 @@ class Graph:
         model: Model,
         revision: Revision,
         most_bytes: int,
-        most_each: int = MOST_EACH,
-        most_visits: int = MOST_VISITS,
+        most_each: int = MAX_EACH,
+        most_visits: int = MAX_VISITS,
         discard: Callable[[Container], None] = free_at_once,
     ) -> None:
         self.revision = revision
@@ -102,7 +102,7 @@ class Graph:
     def count_entries(self) -> int:
         """Returns how many entries are cached, those without warrants included."""
         views = [segment for view in self.views.values() for segment in (view.entries, view.points)]
-        memberships = [segment for one in self._list_memberships() for segment in one.segments]
+        memberships = [segment for of_type in self._list_memberships() for segment in of_type.segments]
         adjacency = [index.entries for indexes in (self._adjacency, self._subject_adjacency) for index in indexes]
         return sum(map(len, (*views, *memberships, *adjacency)))
 
@@ -117,7 +117,7 @@ class Graph:
         )
 
     def _list_memberships(self) -> list[Memberships]:
-        return [one.memberships for one in self._subjects.values() if one.memberships is not None]
+        return [views.memberships for views in self._subjects.values() if views.memberships is not None]
 
     def apply(self, changes: Sequence[ChangedWarrant], revision: Revision) -> None:
         """Applies the only changes up to this revision, in their order, and is as of it from then on."""
@@ -129,7 +129,7 @@ class Graph:
         self.revision = revision
 
     def invalidate(self, changes: Sequence[WarrantNames]) -> None:
-        """Invalidates the entries that contain these warrants, and the decisions that may rest on them."""
+        """Invalidates the entries that contain these warrants, and the decisions that may depend on them."""
         if len(changes) > 1 and self.exceeds_visits(changes):
             self._invalidate_views(changes)
             return
@@ -172,7 +172,7 @@ class Graph:
 
         Entries that mean the same in both models are kept; for each view this is determined when it is next used.
         """
-        if model.stranded != self.model.stranded:
+        if model.orphaned != self.model.orphaned:
             self.replace_adjacency()
         self.decisions.evict_all()
         self._use(model)
@@ -203,16 +203,16 @@ class Graph:
         return self._subject_adjacency
 
     def holds_most(self, reads: Sequence[AnyRead], tried: int) -> bool:
-        """Returns whether entries for most of what is read are cached, judging by the first ids of each read."""
-        all, cached = 0, 0
+        """Returns whether entries for most of what is read are cached, estimated from the first ids of each read."""
+        total, cached = 0, 0
         for read in reads:
             request, by_subject = read.request, isinstance(read.request, WarrantsBySubject)
             adjacency: Indexes[AdjacencyIndex] | Indexes[SubjectIndex]
             adjacency = self._adjacency if by_subject else self._subject_adjacency
             some, indexes = (read.ids or ())[:tried], adjacency.list_indexes(request.type, request.relations)
-            all += len(some)
-            cached += sum(any(index.has_entry(id) for index in indexes) for id in some) if indexes else 0
-        return 2 * cached > all
+            total += len(some)
+            cached += sum(any(index.has_entry(object_id) for index in indexes) for object_id in some) if indexes else 0
+        return 2 * cached > total
 
     def limit_adjacency(self) -> None:
         """Replaces the adjacency by an empty one when its ids take more than their share. Ids are not evicted with the
@@ -234,7 +234,7 @@ class Graph:
 
         Returns None for names that are neither defined nor used by any warrant; these are not cached, so that callers
         cannot fill the memory with them. Returns UNREACHABLE if no view is needed. Raises CheckpointNeeded when the
-        time slice ends before all views it leads to are ready, and BudgetExceeded.
+        time slice ends before all views it reaches are ready, and BudgetExceeded.
         """
         names, subjects = (object_type, relation), self._subjects.get(subject_type)
         if subjects is not None and (number := subjects.roots.get(names)) is not None and not self._unresolved:
@@ -322,7 +322,9 @@ class Graph:
 
     def _make_memberships(self, subject_type: TypeName) -> Memberships:
         closed = [plan for plan in self._closed if self._reaches(plan, subject_type)]
-        made = Memberships(self.model, closed, subject_type, lambda plan: self.view(plan, subject_type), self._capacity)
+        made = Memberships(
+            self.model, closed, subject_type, lambda plan: self.view(plan, subject_type), capacity=self._capacity
+        )
         subjects = self._subjects[subject_type]
         subjects.memberships = made
         self._subjects.count(subjects)
@@ -335,23 +337,23 @@ class Graph:
         return self.views[number].is_closed
 
     def following(self, plan: Plan, subject_type: TypeName) -> int | None:
-        """Returns the number of the plan's view, or None when it never leads to a subject of this type."""
+        """Returns the number of the plan's view, or None when it never reaches a subject of this type."""
         return self.view(plan, subject_type) if self._reaches(plan, subject_type) else None
 
     def _reaches(self, plan: Plan, subject_type: TypeName) -> bool:
-        """Returns whether a plan that has a name can lead to subjects of this type."""
+        """Returns whether a plan that has a name can reach subjects of this type."""
         names = (plan.type, plan.relation or RelationName(""))
-        known = self._subjects[subject_type].reachable
-        if names not in known:
-            search, work = ReachabilitySearch(self.model, subject_type, known), Work(sys.maxsize)
+        reachable = self._subjects[subject_type].reachable
+        if names not in reachable:
+            search, work = ReachabilitySearch(self.model, subject_type, reachable), Work(sys.maxsize)
             search.add(names)
             while not search.go_on(work):
                 work.pass_checkpoint()
             self._subjects.count(self._subjects[subject_type])
-        return known[names]
+        return reachable[names]
 
     def expand_warrant(self, warrant: Warrant, plan: Plan) -> Iterable[Plan]:
-        """Returns the plans that a warrant leads to on the subject it names."""
+        """Returns the plans that a warrant reaches on the subject it names."""
         for branch in plan.expand(warrant):
             yield self.model.plan(*branch.target(warrant))
 
@@ -366,7 +368,9 @@ class Graph:
             subjects = self._subjects[key.subject_type]
             number = subjects.numbers[key] = self._next_number
             self._next_number += 1
-            view = PlanView(number, key, self._capacity, plan, self.model, is_closed, self.most_each)
+            view = PlanView(
+                number, key, self._capacity, plan, model=self.model, is_closed=is_closed, most_each=self.most_each
+            )
             self.views[number] = view
             self._subjects.count(subjects)
         else:
@@ -393,9 +397,9 @@ class Graph:
                     self._place_relation(target, view.subject_type)
 
     def _targets(self, view: PlanView) -> dict[tuple[str, str], tuple[Plan, bool, bool]]:
-        """Returns the plans that warrants in the entries can lead to, by type and relation.
+        """Returns the plans that warrants in the entries can reach, by type and relation.
 
-        With each plan comes whether it leads to subjects of the view's type, and whether it is closed.
+        With each plan comes whether it reaches subjects of the view's type, and whether it is closed.
         """
         targets: dict[tuple[str, str], tuple[Plan, bool, bool]] = {}
         for name in {branch.target(pattern) for pattern, branch in self.model.expand_patterns(view.plan)}:
@@ -409,7 +413,9 @@ class Graph:
         def branches_of(place: _Place) -> Sequence[_Place]:
             branch, path = place
             return (
-                [(one, (*path, at)) for at, one in enumerate(branch.branches)] if isinstance(branch, Operation) else ()
+                [(inner, (*path, at)) for at, inner in enumerate(branch.branches)]
+                if isinstance(branch, Operation)
+                else ()
             )
 
         def make_branch(place: _Place, branches: Sequence[int | CombinedView]) -> int | CombinedView:
@@ -422,22 +428,26 @@ class Graph:
             links = self._place_links(branch, owner._replace(path=(*owner.path, *path, 0)))
             return CombinedView(self._operations, branch.type, branch.rule, (*branches, *links))
 
-        found: int | CombinedView = fold((branch, path), branches_of, make_branch)
-        return found
+        view: int | CombinedView = fold((branch, path), branches_of, make_branch)
+        return view
 
     def _place_links(self, operation: Operation, key: ViewKey) -> tuple[int, ...]:
-        """Returns the view of the objects that a quantifier asks about; nothing for another combination, or if the
-        relation on these objects never leads to a subject of this type."""
+        """Returns the view of the objects that a quantifier examines; nothing for another combination, or if the
+        relation on these objects never reaches a subject of this type."""
         targets = [self.model.plan(link.of_type, link.relation) for link in operation.links]
         if not targets or not all(self._reaches(target, key.subject_type) for target in targets):
             return ()
         positions: dict[RelationName | ArrowBranch | Branch, int] = {link: 0 for link in operation.links}
         nothing = UsersetBranch(frozenset(), ())
-        return (self._place(key, Plan(operation.type, None, (), nothing, operation.links, (), positions)),)
+        return (
+            self._place(
+                key, Plan(operation.type, None, (), nothing, links=operation.links, branches=(), positions=positions)
+            ),
+        )
 
     def _evict_unused_views(self) -> None:
         """Evicts all views when far more exist than are used, because relations may be renamed any number of times."""
-        if len(self.views) > MOST_OUTDATED and 2 * len(self._outdated) > len(self.views):
+        if len(self.views) > MAX_OUTDATED and 2 * len(self._outdated) > len(self.views):
             self.clear(self.revision)
             for view in self.views.values():
                 view.entries.remove()

@@ -23,9 +23,9 @@ from magistrate.engine.cache.byte_sizes import NUMBER_BYTES, POINTER_BYTES, SLOT
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import WILDCARD, ObjectId
 
-FEW_LOOSE = 16
+MAX_LOOSE_IDS = 16
 SHARE_LOOSE = 8
-"""While ids are packed, at most FEW_LOOSE and an eighth of their number are loose beside them."""
+"""While ids are packed, at most MAX_LOOSE_IDS and an eighth of their number are loose beside them."""
 
 BLOCK_BYTES = 800
 """Counts a block without its ids."""
@@ -36,7 +36,7 @@ LOOSE_BYTES = PACKED_BYTES + 2 * POINTER_BYTES
 _END = "\n"
 """Ends each packed id. It is less than all characters of ids, so it does not change their order."""
 _HASH_BITS = 255
-_MOST_PLACES_OF_TWO_BYTES = 65_535
+_MAX_PLACES_OF_TWO_BYTES = 65_535
 
 
 class IdBlock:
@@ -80,33 +80,33 @@ class IdBlock:
         """Returns what the ids take in memory."""
         return BLOCK_BYTES + PACKED_BYTES * len(self._numbers) + len(self._text) + self._loose_bytes
 
-    def find(self, id: ObjectId) -> int | None:
+    def find(self, object_id: ObjectId) -> int | None:
         """Returns the number of an id, or None if it has none."""
         loose = self._loose_ids
-        if loose and (place := bisect_left(loose, id)) < len(loose) and loose[place] == id:
+        if loose and (place := bisect_left(loose, object_id)) < len(loose) and loose[place] == object_id:
             return self._loose_numbers[place]
-        return self._find_packed(id) if self._hashes else None
+        return self._find_packed(object_id) if self._hashes else None
 
-    def add(self, id: ObjectId, number: int) -> None:
+    def add(self, object_id: ObjectId, number: int) -> None:
         """Adds an id that the block does not have."""
         loose = self._loose_ids
-        place = bisect_left(loose, id)
-        loose.insert(place, id)
+        place = bisect_left(loose, object_id)
+        loose.insert(place, object_id)
         self._loose_numbers.insert(place, number)
-        self._loose_bytes += LOOSE_BYTES + measure_text(id)
+        self._loose_bytes += LOOSE_BYTES + measure_text(object_id)
         self.bitmap.add(number)
-        if self._hashes and len(loose) > FEW_LOOSE + len(self._numbers) // SHARE_LOOSE:
+        if self._hashes and len(loose) > MAX_LOOSE_IDS + len(self._numbers) // SHARE_LOOSE:
             self._unpack()
 
-    def _find_packed(self, id: ObjectId) -> int | None:
+    def _find_packed(self, object_id: ObjectId) -> int | None:
         # Few other ids have the same byte as hash, and looking for a byte is faster than looking for the id in order.
-        hashed = hash(id) & _HASH_BITS
+        hashed = hash(object_id) & _HASH_BITS
         place = self._hashes.find(hashed)
-        if place < 0 or not id.startswith(self._prefix):
+        if place < 0 or not object_id.startswith(self._prefix):
             return None
-        wanted = (id[len(self._prefix) :] + _END).encode()
+        encoded = (object_id[len(self._prefix) :] + _END).encode()
         while place >= 0:
-            if self._text.startswith(wanted, self._begins[place] + place):
+            if self._text.startswith(encoded, self._begins[place] + place):
                 return self._numbers[place]
             place = self._hashes.find(hashed, place + 1)
         return None
@@ -167,10 +167,10 @@ class IdBlock:
         """Returns all ids of the block and these, in order, with their numbers."""
         if not self._numbers and self._loose_ids[-1] < ids[0]:
             return self._loose_ids + ids, self._loose_numbers + numbers
-        known = {id: number for number, id in self.read_all()}
-        known.update(zip(ids, numbers, strict=True))
-        ordered = sorted(known)
-        return ordered, array("I", map(known.__getitem__, ordered))
+        numbers_by_id = {object_id: number for number, object_id in self.read_all()}
+        numbers_by_id.update(zip(ids, numbers, strict=True))
+        ordered = sorted(numbers_by_id)
+        return ordered, array("I", map(numbers_by_id.__getitem__, ordered))
 
     def _read_packed(self) -> list[ObjectId]:
         return cast(
@@ -186,9 +186,9 @@ class IdBlock:
         if self._numbers:
             loose, numbers, ids = self._loose_numbers, self._numbers, self._read_packed()
             place = 0
-            for at, id in enumerate(self._loose_ids):
-                place = bisect_left(ids, id, place)
-                ids.insert(place, id)
+            for at, object_id in enumerate(self._loose_ids):
+                place = bisect_left(ids, object_id, place)
+                ids.insert(place, object_id)
                 numbers.insert(place, loose[at])
             self._loosen(ids, numbers)
 
@@ -197,10 +197,10 @@ class IdBlock:
         del self._loose_blocks[self]
         ids, numbers = self._loose_ids, self._loose_numbers
         prefix = _find_common_prefix(ids[0], ids[-1])
-        suffixes = [id.removeprefix(prefix) for id in ids] if prefix else ids
+        suffixes = [object_id.removeprefix(prefix) for object_id in ids] if prefix else ids
         joined = _END.join(suffixes) + _END
         self._prefix, self._text = prefix, joined.encode()
-        kind = "H" if len(self._text) <= _MOST_PLACES_OF_TWO_BYTES else "I"
+        kind = "H" if len(self._text) <= _MAX_PLACES_OF_TWO_BYTES else "I"
         lengths = map(len, suffixes) if joined.isascii() else map(len, map(str.encode, suffixes))
         self._begins = array(kind, [*accumulate(lengths, initial=0)])
         self._hashes = bytes(map(_HASH_BITS.__and__, map(hash, ids)))
@@ -216,24 +216,24 @@ def measure_loose(ids: Collection[ObjectId]) -> int:
 
 def _find_place(numbers: "array[int]", number: int) -> int:
     """Returns the place of a number, in a fraction of the time of `numbers.index`, or -1 if it is not there."""
-    packed, wanted = numbers.tobytes(), number.to_bytes(4, sys.byteorder)
-    at = packed.find(wanted)
+    packed, pattern = numbers.tobytes(), number.to_bytes(4, sys.byteorder)
+    at = packed.find(pattern)
     while at > 0 and at % 4:
-        at = packed.find(wanted, at + 1)
+        at = packed.find(pattern, at + 1)
     return at // 4
 
 
-def _find_common_prefix(one: str, other: str) -> str:
+def _find_common_prefix(first: str, second: str) -> str:
     length = 0
-    for mine, another in zip(one, other, strict=False):
+    for mine, another in zip(first, second, strict=False):
         if mine != another:
             break
         length += 1
-    return one[:length]
+    return first[:length]
 
 
-MOST_IN_A_BLOCK = 512
-MOST_RECENT = 2_000
+MAX_IN_A_BLOCK = 512
+MAX_RECENT = 2_000
 """Limits the ids that are in no block when a search has ended."""
 IDS_SORTED_AT_ONCE = 8_000
 IDS_PLACED_AT_ONCE = 2_000
@@ -244,7 +244,7 @@ IDS_PLACED_FOR_A_NODE = 10
 SHARE_ADDED_SINGLY = 8
 """While at most an eighth as many ids as a block has are put into it, each is inserted; otherwise the block is made
 anew."""
-FEW_SORTED = 64
+MAX_SORTED_IDS = 64
 """Limits the ids that are sorted each time rather than found through the blocks, if some are in no block."""
 SHARE_READ_SINGLY = 16
 """While at most a sixteenth of all ids are read by number, each is looked up; otherwise their blocks are read."""
@@ -255,8 +255,8 @@ IDS_READ_FOR_A_NODE = 5
 """Count the blocks that are skipped, and the ids that are tested, packed and read by number, in the time of one unit of
 work."""
 IDS_READ_AT_ONCE = 500
-FEW_LOOSE_BLOCKS = 8
-LEAST_PACKED_FOR_A_LOOSE = 10
+MAX_LOOSE_BLOCKS = 8
+PACKED_FOR_A_LOOSE_BLOCK = 10
 """Counts the blocks for each whose ids are loose, if there are more than a few: these take 4 or 5 bytes for each id of
 the table."""
 BLOCKS_FOR_AN_ID = 4
@@ -292,10 +292,10 @@ class IdTable:
     def __len__(self) -> int:
         return len(self._serials)
 
-    def find(self, id: ObjectId) -> int | None:
+    def find(self, object_id: ObjectId) -> int | None:
         """Returns the number of an id, or None if it has none."""
-        number = self._recent.get(id)
-        return self._blocks[bisect_right(self._firsts, id) - 1].find(id) if number is None else number
+        number = self._recent.get(object_id)
+        return self._blocks[bisect_right(self._firsts, object_id) - 1].find(object_id) if number is None else number
 
     def find_id(self, number: int) -> ObjectId:
         """Returns the id of a number. It takes about a microsecond."""
@@ -307,17 +307,19 @@ class IdTable:
     def find_ids(self, numbers: Sequence[int], work: Work) -> Generator[None, object, tuple[ObjectId, ...]]:
         """Returns the ids of numbers, in their order. Yields None at the end of a time slice."""
         placed: Mapping[int, ObjectId] = {}
-        if len(numbers) * SHARE_READ_SINGLY > len(self) and len(numbers) > FEW_SORTED:
+        if len(numbers) * SHARE_READ_SINGLY > len(self) and len(numbers) > MAX_SORTED_IDS:
             placed = yield from self._read_blocks(numbers, work)
         ids: list[ObjectId] = []
         for start in range(0, len(numbers), IDS_READ_AT_ONCE):
             some = numbers[start : start + IDS_READ_AT_ONCE]
             serials, recent, end = self._serials, self._recent_ids, len(self)
-            found = [recent[one - end] if serials[one] == _IN_NO_BLOCK else placed.get(one) for one in some]
-            for place, id in enumerate(found) if None in found else ():
-                if id is None:
-                    found[place] = self.find_id(some[place])
-            ids += cast(list[ObjectId], found)
+            read_ids = [
+                recent[number - end] if serials[number] == _IN_NO_BLOCK else placed.get(number) for number in some
+            ]
+            for place, object_id in enumerate(read_ids) if None in read_ids else ():
+                if object_id is None:
+                    read_ids[place] = self.find_id(some[place])
+            ids += cast(list[ObjectId], read_ids)
             work.hasten_checkpoint(1 + len(some) // IDS_READ_FOR_A_NODE)
             if work.needs_checkpoint:
                 yield None
@@ -326,19 +328,19 @@ class IdTable:
     def _read_blocks(self, numbers: Sequence[int], work: Work) -> Generator[None, object, Mapping[int, ObjectId]]:
         """Returns the ids of all numbers in the blocks that have some of these. Yields None at the end of a time
         slice."""
-        wanted, ids = BitMap(numbers), dict[int, ObjectId]()
+        bitmap, ids = BitMap(numbers), dict[int, ObjectId]()
         for block in [*self._blocks]:
-            if block.bitmap.intersect(wanted):
+            if block.bitmap.intersect(bitmap):
                 ids.update(block.read_all())
                 work.hasten_checkpoint(1 + len(block) // IDS_FOR_A_NODE)
                 if work.needs_checkpoint:
                     yield None
         return ids
 
-    def assign(self, id: ObjectId) -> int:
+    def assign(self, object_id: ObjectId) -> int:
         """Returns the number of an id, a new one if it has none."""
-        number = self._recent.get(id)
-        return self.assign_each((id,))[0] if number is None else number
+        number = self._recent.get(object_id)
+        return self.assign_each((object_id,))[0] if number is None else number
 
     def assign_each(self, ids: Sequence[ObjectId]) -> Sequence[int]:
         """Returns the numbers of ids, in their order."""
@@ -346,26 +348,26 @@ class IdTable:
         numbers = [*map(recent.get, ids)]
         if None not in numbers:
             return cast(Sequence[int], numbers)
-        fresh = dict.fromkeys(id for id, number in zip(ids, numbers, strict=True) if number is None)
+        fresh = dict.fromkeys(object_id for object_id, number in zip(ids, numbers, strict=True) if number is None)
         placed = self._find_placed(fresh)
-        added = [id for id in fresh if id not in placed] if placed else fresh
+        added = [object_id for object_id in fresh if object_id not in placed] if placed else fresh
         recent.update(zip(added, count(len(self)), strict=False))
         self.bytes += _measure_recent(added)
         self._recent_ids += added
         self._serials.extend(repeat(_IN_NO_BLOCK, len(added)))
         if not placed:
             return [*map(recent.__getitem__, ids)]
-        return [placed[id] if id in placed else recent[id] for id in ids]
+        return [placed[object_id] if object_id in placed else recent[object_id] for object_id in ids]
 
     def _find_placed(self, ids: Mapping[ObjectId, None]) -> Mapping[ObjectId, int]:
         """Returns the numbers of those of the ids that are in blocks."""
         if len(self) == 1 + len(self._recent):  # as long as lists find little, all but the wildcard are recent
             return {WILDCARD: WILDCARD_NUMBER} if WILDCARD in ids else {}
         blocks, firsts, placed = self._blocks, self._firsts, dict[ObjectId, int]()
-        for id in ids:
-            number = blocks[bisect_right(firsts, id) - 1].find(id)
+        for object_id in ids:
+            number = blocks[bisect_right(firsts, object_id) - 1].find(object_id)
             if number is not None:
-                placed[id] = number
+                placed[object_id] = number
         return placed
 
     def _place_recent(self, work: Work) -> Iterator[None]:
@@ -377,7 +379,9 @@ class IdTable:
             for start in range(0, len(ordered), IDS_PLACED_AT_ONCE):
                 if work.needs_checkpoint:
                     yield None
-                some = [id for id in ordered[start : start + IDS_PLACED_AT_ONCE] if id in self._recent]
+                some = [
+                    object_id for object_id in ordered[start : start + IDS_PLACED_AT_ONCE] if object_id in self._recent
+                ]
                 self._place_each(some, array("I", map(self._recent.pop, some)))
                 self.bytes -= _measure_recent(some)
                 work.hasten_checkpoint(1 + len(some) // IDS_PLACED_FOR_A_NODE)
@@ -397,30 +401,30 @@ class IdTable:
         """Puts these ids, which are in order, into a block, which may become several."""
         block = self._blocks[at]
         former_bytes = block.bytes
-        if len(ids) * SHARE_ADDED_SINGLY <= len(block) and len(block) + len(ids) <= MOST_IN_A_BLOCK:
-            for id, number in zip(ids, numbers, strict=True):
-                block.add(id, number)
+        if len(ids) * SHARE_ADDED_SINGLY <= len(block) and len(block) + len(ids) <= MAX_IN_A_BLOCK:
+            for object_id, number in zip(ids, numbers, strict=True):
+                block.add(object_id, number)
                 self._serials[number] = block.serial
             self.bytes += block.bytes - former_bytes
             return
         serials = range(len(self._blocks_by_serial), len(self._blocks_by_serial) + len(block) + len(ids))
-        made = block.divide(ids, numbers, MOST_IN_A_BLOCK, serials)
-        self.bytes += sum([one.bytes for one in made]) - former_bytes
+        made = block.divide(ids, numbers, MAX_IN_A_BLOCK, serials)
+        self.bytes += sum([block.bytes for block in made]) - former_bytes
         self._loose.pop(block, None)
         self._blocks[at : at + 1] = made
-        self._firsts[at + 1 : at + 1] = [one.read_first() for one in made[1:]]
+        self._firsts[at + 1 : at + 1] = [block.read_first() for block in made[1:]]
         self._blocks_by_serial[block.serial] = made[0]
         self._blocks_by_serial += made[1:]
-        for one in made:
-            for number in one.bitmap:
-                self._serials[number] = one.serial
+        for block in made:
+            for number in block.bitmap:
+                self._serials[number] = block.serial
 
     def pack_blocks(self, work: Work) -> Iterator[None]:
         """Packs the blocks whose ids have been loose for longest, because many had arrived, until few others have loose
         ids. Yields None at the end of a time slice."""
-        if len(self._recent) > MOST_RECENT:
+        if len(self._recent) > MAX_RECENT:
             yield from self._place_recent(work)
-        most = max(FEW_LOOSE_BLOCKS, len(self._blocks) // LEAST_PACKED_FOR_A_LOOSE)
+        most = max(MAX_LOOSE_BLOCKS, len(self._blocks) // PACKED_FOR_A_LOOSE_BLOCK)
         while len(self._loose) > most:
             block = next(iter(self._loose))
             former_bytes = block.bytes
@@ -435,30 +439,30 @@ class IdTable:
     ) -> Iterator[tuple[ObjectId, int] | None]:
         """Yields up to `most` ids of a set with their numbers, in order, from `start` on, itself included; None at the
         end of a time slice."""
-        few = max(len(self._blocks) // BLOCKS_FOR_AN_ID, FEW_SORTED if self._recent else 0)
+        few = max(len(self._blocks) // BLOCKS_FOR_AN_ID, MAX_SORTED_IDS if self._recent else 0)
         if len(numbers) > few and self._recent:
             yield from self._place_recent(work)
         if len(numbers) <= few:
             each = self._sort_few(numbers, start, descending)
         else:
             each = self._scan_blocks(numbers, start, descending, work)
-        left = most
-        for found in each:
-            yield found
-            left -= found is not None
-            if not left:
+        remaining = most
+        for object_id in each:
+            yield object_id
+            remaining -= object_id is not None
+            if not remaining:
                 return
 
     def _sort_few(
         self, numbers: BitMap, start: ObjectId | None, descending: bool
     ) -> Iterator[tuple[ObjectId, int] | None]:
         """Yields the ids of a set that is small, or much smaller than the number of blocks."""
-        found = sorted((self.find_id(number), number) for number in numbers)
+        ordered = sorted((self.find_id(number), number) for number in numbers)
         if start is not None and descending:
-            found = found[: bisect_right(found, start, key=_first)]
+            ordered = ordered[: bisect_right(ordered, start, key=_first)]
         elif start is not None:
-            found = found[bisect_left(found, start, key=_first) :]
-        yield from reversed(found) if descending else found
+            ordered = ordered[bisect_left(ordered, start, key=_first) :]
+        yield from reversed(ordered) if descending else ordered
 
     def _scan_blocks(
         self, numbers: BitMap, start: ObjectId | None, descending: bool, work: Work
@@ -484,5 +488,5 @@ def _measure_recent(ids: Collection[ObjectId]) -> int:
     return (SLOT_BYTES + NUMBER_BYTES) * len(ids) + measure_loose(ids)
 
 
-def _first(found: tuple[ObjectId, int]) -> ObjectId:
-    return found[0]
+def _first(pair: tuple[ObjectId, int]) -> ObjectId:
+    return pair[0]

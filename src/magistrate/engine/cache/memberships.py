@@ -11,7 +11,7 @@ from itertools import islice
 
 from magistrate.engine.cache.closures import (
     CONDITIONAL,
-    MOST_ANCESTORS,
+    MAX_ANCESTORS,
     UNUSABLE,
     ExtendedClosure,
     GivenIds,
@@ -56,14 +56,14 @@ class Memberships:
         self.kinds.append(self._subjects)
         numbers = {plan: number_of(plan) for plan in sorted(closed, key=_plan_names)}
         for plan, number in numbers.items():
-            self._add(model, plan, number, subject_type, capacity)
+            self._add(model, plan, number, subject_type, capacity=capacity)
         for plan, number in numbers.items():
             kind = self._kinds_by_names.get((plan.type, plan.relation or ""))
             if kind is not None:
                 self._kinds_by_view[str(number)] = kind
                 kind.own.append(number)
         for (kind_type, relation), kind in self._kinds_by_names.items():
-            kind.read_from(TypeName(kind_type), relation, model.stranded)
+            kind.read_from(TypeName(kind_type), relation, model.orphaned)
         to_subjects = (
             pattern
             for pattern in model.patterns
@@ -82,55 +82,61 @@ class Memberships:
             if number not in views:
                 views.append(number)
 
-    def closure(self, id: ObjectId, work: Work) -> MembershipClosure:
+    def closure(self, subject_id: ObjectId, work: Work) -> MembershipClosure:
         """Returns the membership closure of a subject, as complete as it can be now.
 
         It stops when the time slice is over or something has to be read first; the next call continues from there.
         Raises BudgetExceeded.
         """
-        closure = self._closures.young.get(id) or self._find_closure(id)
+        closure = self._closures.young.get(subject_id) or self._find_closure(subject_id)
         if closure is not None and closure.changes == self._changes and not closure.is_open:
             return closure
         if closure is None or not self._is_current(closure):
             members = [
-                (self._subjects, id),
+                (self._subjects, subject_id),
                 *([(self._subjects, ObjectId(WILDCARD))] if self._has_subject_wildcard else []),
             ]
-            self._evict_closure(id)
-            closure = MembershipClosure(id, members, self._changes)
-            self._keep_closure(id, closure)
+            self._evict_closure(subject_id)
+            closure = MembershipClosure(subject_id, members, self._changes)
+            self._keep_closure(subject_id, closure)
         if closure.is_open and not closure.is_blocked:
-            self._grow_closure(id, closure, work)
+            self._grow_closure(subject_id, closure, work)
         return closure
 
-    def _grow_closure(self, id: ObjectId, closure: MembershipClosure, work: Work) -> None:
+    def _grow_closure(self, subject_id: ObjectId, closure: MembershipClosure, work: Work) -> None:
         former_bytes = closure.bytes
         segment = self._closures if closure.weight > 1 else self._groupless
         try:
             closure.grow(self._list_members, work)
         finally:
-            segment.note_growth(id, closure.bytes - former_bytes)
+            segment.note_growth(subject_id, closure.bytes - former_bytes)
             if segment is self._groupless and closure.weight > 1:
-                self._groupless.evict(id)
-                self._closures.keep(id, closure)
+                self._groupless.evict(subject_id)
+                self._closures.keep(subject_id, closure)
 
-    def _find_closure(self, id: ObjectId) -> MembershipClosure | None:
+    def _find_closure(self, subject_id: ObjectId) -> MembershipClosure | None:
         """Returns the closure of a subject unless it is among the young ones that have groups."""
-        return self._closures.find(id) or self._groupless.young.get(id) or self._groupless.find(id)
+        return (
+            self._closures.find(subject_id) or self._groupless.young.get(subject_id) or self._groupless.find(subject_id)
+        )
 
-    def _keep_closure(self, id: ObjectId, closure: MembershipClosure) -> None:
+    def _keep_closure(self, subject_id: ObjectId, closure: MembershipClosure) -> None:
         """Keeps the closure of a subject that has none here."""
-        (self._closures if closure.weight > 1 else self._groupless).keep(id, closure)
+        (self._closures if closure.weight > 1 else self._groupless).keep(subject_id, closure)
 
-    def _evict_closure(self, id: ObjectId) -> None:
-        self._closures.evict(id)
-        self._groupless.evict(id)
+    def _evict_closure(self, subject_id: ObjectId) -> None:
+        self._closures.evict(subject_id)
+        self._groupless.evict(subject_id)
 
     def extend_closure(self, closure: MembershipClosure, added: Mapping[Member, GivenIds]) -> MembershipClosure:
         """Returns the complete closure with these groups of members as well; nothing of it is cached. `grow` then
         grows it."""
         members = [member for member in added if self._is_in(closure, member)]
-        return ExtendedClosure(closure, members, added, self._find_kind, self._find_ancestors) if members else closure
+        return (
+            ExtendedClosure(closure, members, added, self._find_kind, find_ancestors=self._find_ancestors)
+            if members
+            else closure
+        )
 
     def grow(self, closure: MembershipClosure, work: Work) -> None:
         """Grows a closure that is not cached, as far as is possible now. Raises BudgetExceeded."""
@@ -139,34 +145,34 @@ class Memberships:
 
     def _is_in(self, closure: MembershipClosure, member: Member) -> bool:
         """Returns whether the subject of the closure is this member, or is in this group."""
-        kind, id = member
+        kind, member_id = member
         if kind is self._subjects:
-            return id in (closure.subject_id, WILDCARD)
-        return any(state_name((number, id)) in closure.names for number in kind.own)
+            return member_id in (closure.subject_id, WILDCARD)
+        return any(state_name((number, member_id)) in closure.names for number in kind.own)
 
     def find_groups(self, added: Mapping[WarrantKind, KindIds]) -> Mapping[Member, GivenIds]:
         """Returns the groups that warrants with these ids alone give to their members; most kinds of warrants make no
         members."""
-        given: dict[Member, GivenIds] = {}
+        groups: dict[Member, GivenIds] = {}
         for (object_type, relation, member_type, group), ids in added.items():
             kind = self._kinds_by_names.get((member_type, group))
             numbers = () if kind is None else kind.views.get((object_type, relation), ())
             if kind is None or not numbers:
                 continue
-            for id, group_ids in ids.objects_by_subject.items():
-                former = given.get((kind, id), ())
-                is_certain = former is not CONDITIONAL and id not in ids.conditional
+            for subject_id, group_ids in ids.objects_by_subject.items():
+                former = groups.get((kind, subject_id), ())
+                is_certain = former is not CONDITIONAL and subject_id not in ids.conditional
                 more = [(number, group_ids) for number in numbers]
-                given[kind, id] = [*former, *more] if is_certain else CONDITIONAL
-        return given
+                groups[kind, subject_id] = [*former, *more] if is_certain else CONDITIONAL
+        return groups
 
     def _is_current(self, closure: MembershipClosure) -> bool:
         """Returns whether no member that the closure was computed from has joined or left a group since."""
         behind = self._changes - closure.changes
         if behind > len(self._changed):
             return False
-        for kind, id in islice(reversed(self._changed), behind):
-            if self._is_in(closure, (kind, id)):
+        for kind, member_id in islice(reversed(self._changed), behind):
+            if self._is_in(closure, (kind, member_id)):
                 return False
         closure.changes = self._changes
         return True
@@ -176,31 +182,31 @@ class Memberships:
         out."""
         members: list[Member] = []
         for name in names:
-            number, _, id = name[1:-1].partition(":")  # as parse_state, which would convert the number
+            number, _, member_id = name[1:-1].partition(":")  # as parse_state, which would convert the number
             kind = self._kinds_by_view.get(number)
-            if kind is not None and id not in kind.groups.absent.young:
-                members.append((kind, ObjectId(id)))
+            if kind is not None and member_id not in kind.groups.absent.young:
+                members.append((kind, ObjectId(member_id)))
         return members
 
     def _find_kind(self, number: int) -> Kind | None:
         return self._kinds_by_view.get(str(number))
 
-    def _find_ancestors(self, kind: Kind, id: ObjectId) -> Groups | None:
-        """Returns all groups that a member is in, and caches them. Returns None if they are more than MOST_ANCESTORS,
+    def _find_ancestors(self, kind: Kind, member_id: ObjectId) -> Groups | None:
+        """Returns all groups that a member is in, and caches them. Returns None if they are more than MAX_ANCESTORS,
         or if some have not been read or are unusable."""
         names: dict[str, None] = {}
-        waiting = [(kind, id)]
+        waiting = [(kind, member_id)]
         while waiting:
-            one, one_id = waiting.pop()
-            groups = one.find(one_id)
-            if groups is None or groups is UNUSABLE or len(names) + len(groups) > MOST_ANCESTORS:
+            next_kind, next_id = waiting.pop()
+            groups = next_kind.find(next_id)
+            if groups is None or groups is UNUSABLE or len(names) + len(groups) > MAX_ANCESTORS:
                 return None
             new = [name for name in groups if name not in names]
             names.update(dict.fromkeys(new))
             waiting += self._list_members(new)
         ancestors = tuple(names)
         if ancestors:
-            kind.ancestors.keep(id, ancestors)
+            kind.ancestors.keep(member_id, ancestors)
         return ancestors
 
     def invalidate(self, change: WarrantNames) -> bool:
@@ -210,14 +216,14 @@ class Memberships:
         kind = self._kinds_by_names.get((change.subject_type, change.subject_relation))
         if kind is None or (change.object_type, change.relation) not in kind.views:
             return False
-        id = ObjectId(change.subject_id)
-        kind.groups.evict(id)
+        member_id = ObjectId(change.subject_id)
+        kind.groups.evict(member_id)
         self._changes += 1
-        self._changed.append((kind, id))
+        self._changed.append((kind, member_id))
         if kind is not self._subjects:
-            for one in self.kinds:
-                one.ancestors.evict_all()
-        return kind is not self._subjects or id == WILDCARD
+            for other in self.kinds:
+                other.ancestors.evict_all()
+        return kind is not self._subjects or member_id == WILDCARD
 
     def adopt(self, former: "Memberships") -> "Memberships":
         """Returns the memberships to use after the model has changed.

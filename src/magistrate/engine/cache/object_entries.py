@@ -25,9 +25,9 @@ from magistrate.engine.evaluation.work import Container
 
 PAGE_BITS = 16
 PAGE_SIZE = 1 << PAGE_BITS
-LEAST_PACKED = 64
+MIN_VALUES_IN_ARRAY = 64
 NUMBERS_FOR_A_VALUE = 16
-"""Divides the greatest number of a page: with at least that many values, and LEAST_PACKED, it becomes an array."""
+"""Divides the greatest number of a page: with so many values, at least MIN_VALUES_IN_ARRAY, it becomes an array."""
 NUMBERS_FOR_A_RARE_VALUE = 64
 """Divides it likewise: with fewer values, an array becomes a dict again."""
 
@@ -116,7 +116,7 @@ class _NumberPage:
         self._unpack_rare()
         if isinstance(self.values, dict):
             self.values.update(zip(offsets, values, strict=True))
-            if self.count >= LEAST_PACKED and self.count * NUMBERS_FOR_A_VALUE >= self.end:
+            if self.count >= MIN_VALUES_IN_ARRAY and self.count * NUMBERS_FOR_A_VALUE >= self.end:
                 self.values = self._pack(self.values)
             return
         self.values.extend(repeat(_ABSENT, self.end - len(self.values)))
@@ -333,7 +333,7 @@ class EntrySegment:
     def _has_any(self, batch: EntryBatch) -> bool:
         """Returns whether a subject of the batch has an entry."""
         numbers = BitMap(batch.singles + batch.others + batch.empty)
-        return any(one.intersect(numbers) for one in (self.empty, *self._young.subjects, *self._old.subjects))
+        return any(bitmap.intersect(numbers) for bitmap in (self.empty, *self._young.subjects, *self._old.subjects))
 
     def evict(self, number: int) -> bool:
         """Evicts an entry, and returns whether there was one."""

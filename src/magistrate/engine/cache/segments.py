@@ -18,7 +18,7 @@ E = TypeVar("E")
 
 Key = Hashable
 
-FEW_ITEMS = 1_000
+MAX_ITEMS_FREED_AT_ONCE = 1_000
 """Limits the evicted items that are freed at once; it takes a fraction of a millisecond."""
 
 
@@ -33,7 +33,9 @@ def measure_key(key: Key) -> int:
 
 def _measure_other(key: object) -> int:
     if isinstance(key, tuple):
-        return SEQUENCE_BYTES + sum([measure_text(one) if isinstance(one, str) else _measure_other(one) for one in key])
+        return SEQUENCE_BYTES + sum(
+            [measure_text(element) if isinstance(element, str) else _measure_other(element) for element in key]
+        )
     return TEXT_BYTES + len(key) if isinstance(key, bytes) else NUMBER_BYTES
 
 
@@ -63,7 +65,7 @@ class CacheBytes(NamedTuple):
 class Capacity:
     """Limits the bytes that all segments hold together; a single entry may exceed it. `absent` is the
     capacity for keys that have nothing, so that these do not evict what exists. `discard` gets every container of more
-    than FEW_ITEMS that is evicted; nothing else refers to it."""
+    than MAX_ITEMS_FREED_AT_ONCE that is evicted; nothing else refers to it."""
 
     def __init__(
         self,
@@ -102,7 +104,7 @@ class Capacity:
         return 2 * weight <= self.most_bytes
 
     def take(self, weight: int) -> None:
-        """Counts an entry that is about to be added to the young generation; others become old if there is no room."""
+        """Counts an entry that is about to be added to the young generation; others become old if there is no space."""
         if 2 * (self._young + weight) > self.most_bytes:
             self.age()
             if self._old + weight > self.most_bytes:  # because of a single large entry, this one or one of the others
@@ -125,7 +127,7 @@ class Capacity:
 
     def discard(self, evicted: Container) -> None:
         """Takes what a segment has evicted, and no longer refers to."""
-        if len(evicted) > FEW_ITEMS:
+        if len(evicted) > MAX_ITEMS_FREED_AT_ONCE:
             self._discard(evicted)
 
     def clear(self) -> None:
@@ -155,14 +157,14 @@ class CacheSegment(Generic[E]):
 
     def find(self, key: Key) -> E | None:
         """Returns an entry of the old generation, which moves into the young one."""
-        found = self._old.pop(key, None)
-        if found is not None:
-            weight = self._weigh(key, found)
+        value = self._old.pop(key, None)
+        if value is not None:
+            weight = self._weigh(key, value)
             self._old_weight -= weight
             self._capacity.move(weight)
-            self.young[key] = found
+            self.young[key] = value
             self._young_weight += weight
-        return found
+        return value
 
     def keep(self, key: Key, value: E) -> None:
         if key in self.young or key in self._old:
@@ -341,8 +343,8 @@ class SparseSegment(CacheSegment[E]):
         return super().__len__() + len(self.absent)
 
     def find(self, key: Key) -> E | None:
-        if self._old and (found := super().find(key)) is not None:
-            return found
+        if self._old and (value := super().find(key)) is not None:
+            return value
         return self._nothing if key in self.absent.young or (self.absent._old and self.absent.find(key)) else None
 
     def keep(self, key: Key, value: E) -> None:

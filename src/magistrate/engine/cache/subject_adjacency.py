@@ -12,7 +12,7 @@ import msgspec
 from pyroaring import BitMap
 
 from magistrate.engine.cache.adjacency import Adjacency, AdjacencyKey, Indexes
-from magistrate.engine.cache.adjacent_objects import ENTRY_BYTES, FEW_NUMBERS, ReachedEntries, unpack_numbers
+from magistrate.engine.cache.adjacent_objects import ENTRY_BYTES, MAX_PACKED_NUMBERS, ReachedEntries, unpack_numbers
 from magistrate.engine.cache.byte_sizes import measure_bitmap, measure_warrant
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.cache.segments import Capacity, SparseSegment
@@ -89,13 +89,13 @@ class SubjectIndex:
         self.subjects = subjects
         self.entries: SparseSegment[AdjacentSubjects] = SparseSegment(capacity, measure_subjects, NO_SUBJECTS)
 
-    def collect(self, numbers: Iterable[int], known: dict[int, AdjacentSubjects]) -> ReachedSubjects:
-        """Returns what the entries of these objects have. Adds the entries to `known`, where they are looked up
+    def collect(self, numbers: Iterable[int], collected: dict[int, AdjacentSubjects]) -> ReachedSubjects:
+        """Returns what the entries of these objects have. Adds the entries to `collected`, where they are looked up
         first."""
         entries, reached = self.entries, ReachedSubjects()
         young, absent = entries.young, entries.absent.young
         for number in numbers:
-            entry = known.get(number)
+            entry = collected.get(number)
             if entry is None:
                 entry = NO_SUBJECTS if number in absent else young.get(number)  # most are empty
                 if entry is None:
@@ -104,14 +104,14 @@ class SubjectIndex:
                         reached.missing.append(number)
                         continue
                     young, absent = entries.young, entries.absent.young  # others may have aged
-                known[number] = entry
+                collected[number] = entry
             if entry:
                 reached.add(entry)
         return reached
 
-    def has_entry(self, id: ObjectId) -> bool:
+    def has_entry(self, object_id: ObjectId) -> bool:
         """Returns whether the entry of an object is cached."""
-        number = self.objects.find(id)
+        number = self.objects.find(object_id)
         return number is not None and self.entries.has(number)
 
     def evict_entry(self, change: WarrantNames) -> None:
@@ -137,22 +137,22 @@ class SubjectDrafts:
         for warrant, number in zip(warrants, numbers, strict=True):
             if warrant.policy or warrant.expires_at or warrant.starts_at:  # not a property: this runs very often
                 self._conditional.setdefault(warrant.object_id, []).append(warrant)
-            elif (known := collected.get(warrant.object_id)) is None:
+            elif (subjects := collected.get(warrant.object_id)) is None:
                 collected[warrant.object_id] = array("I", (number,))
             else:
-                known.append(number)
+                subjects.append(number)
 
     @property
     def has_warrants(self) -> bool:
         """Returns whether there are warrants from which no entry has been made."""
         return bool(self._numbers or self._conditional)
 
-    def build(self, id: ObjectId) -> Iterator[AdjacentSubjects | None]:
+    def build(self, object_id: ObjectId) -> Iterator[AdjacentSubjects | None]:
         """Yields None after every NUMBERS_AT_ONCE, and the entry at last. What was collected for it is freed: for all
         objects at once it would take milliseconds."""
-        numbers, conditional = self._numbers.pop(id, None), tuple(self._conditional.pop(id, ()))
+        numbers, conditional = self._numbers.pop(object_id, None), tuple(self._conditional.pop(object_id, ()))
         packed = b"" if numbers is None else numbers.tobytes()
-        if numbers is None or len(numbers) <= FEW_NUMBERS:
+        if numbers is None or len(numbers) <= MAX_PACKED_NUMBERS:
             yield SubjectEntry(packed, None, conditional) if conditional else packed
             return
         bitmap = BitMap()
@@ -162,18 +162,18 @@ class SubjectDrafts:
         yield SubjectEntry(packed, bitmap, conditional)
 
 
-def select_subjects(entry: AdjacentSubjects, wanted: Collection[int]) -> list[int]:
+def select_subjects(entry: AdjacentSubjects, candidates: Collection[int]) -> list[int]:
     """Returns those of the wanted numbers that an entry has, in any order."""
     if isinstance(entry, SubjectEntry) and entry.bitmap is not None:
-        return [number for number in wanted if number in entry.bitmap]
-    return [number for number in unpack_numbers(pack_subjects(entry)) if number in wanted]
+        return [number for number in candidates if number in entry.bitmap]
+    return [number for number in unpack_numbers(pack_subjects(entry)) if number in candidates]
 
 
-def select_in_order(entry: AdjacentSubjects, wanted: Collection[int]) -> Iterator[list[int]]:
+def select_in_order(entry: AdjacentSubjects, candidates: Collection[int]) -> Iterator[list[int]]:
     """Yields those of the wanted numbers that an entry has, oldest first, after every NUMBERS_AT_ONCE that it has."""
     numbers = unpack_numbers(pack_subjects(entry))
     for start in range(0, len(numbers), NUMBERS_AT_ONCE):
-        yield [number for number in numbers[start : start + NUMBERS_AT_ONCE] if number in wanted]
+        yield [number for number in numbers[start : start + NUMBERS_AT_ONCE] if number in candidates]
 
 
 class SubjectAdjacency(Indexes[SubjectIndex]):

@@ -33,7 +33,7 @@ class CombinedView(NamedTuple):
     """Represents a combination on an object.
 
     `branches` are views of the same object, by number, and other combinations on it; of a quantifier, the view that has
-    the objects it asks about, if they can lead to the subject. `number` identifies the
+    the objects it examines, if they can reach the subject. `number` identifies the
     combination, `type` is that of the object.
     """
 
@@ -83,8 +83,12 @@ class PlanView:
         self.requests = [self.direct, *self.targets] if self.direct is not None else self.targets
         self.same: tuple[int, ...] = ()
         self.operations: tuple[CombinedView, ...] = ()
-        self.relations = frozenset((one.type, relation) for one in self.requests for relation in one.relations)
-        self.stranded = frozenset(one for one in model.stranded if (one.object_type, one.relation) in self.relations)
+        self.relations = frozenset(
+            (request.type, relation) for request in self.requests for relation in request.relations
+        )
+        self.orphaned = frozenset(
+            pattern for pattern in model.orphaned if (pattern.object_type, pattern.relation) in self.relations
+        )
         self.is_closed = is_closed
         self.is_empty = not self.requests
         self.has_own = (
@@ -93,10 +97,10 @@ class PlanView:
         self.is_simple = plan.is_defined and not plan.branches
 
     def renew_signature(self, targets: object) -> bool:
-        """Returns whether the entries are still valid, given what their warrants can lead to; evicts them when they
+        """Returns whether the entries are still valid, given what their warrants can reach; evicts them when they
         are not."""
         requests = tuple(map(_sign_request, self.requests))
-        signature = (self.plan.outline(), self.direct is None, requests, targets, self.stranded)
+        signature = (self.plan.outline(), self.direct is None, requests, targets, self.orphaned)
         is_unchanged = signature == self.signature
         if not is_unchanged:
             self.evict_entries()
@@ -127,8 +131,8 @@ class PlanView:
 
     def apply(self, change: ChangedWarrant) -> bool:
         """Makes the entry of the object what it is after the change, if that is known, and otherwise evicts it. Returns
-        whether that concerns others than the subject that the warrant names: decisions about these may rest on an entry
-        that is evicted, and on no other subject of an entry that is changed."""
+        whether that concerns others than the subject that the warrant names: decisions about these may depend on an
+        entry that is evicted, and on no other subject of an entry that is changed."""
         names = change.names
         entry = self.entries.young.get(names.object_id) or self.entries.find(names.object_id)
         changed = None if entry is None else self._change_subjects(entry, change)
@@ -142,7 +146,7 @@ class PlanView:
         """Returns the entry of an object after a change of a warrant that names one subject, and leads nowhere else;
         None for any other, and if the entry would have too many subjects."""
         names, exists = change
-        if exists is None or WILDCARD in (names.object_id, names.subject_id) or self.stranded:
+        if exists is None or WILDCARD in (names.object_id, names.subject_id) or self.orphaned:
             return None
         names_subject = names.subject_type == self.subject_type and self.plan.names_subject(names)
         if not names_subject or self.plan.expand(names):
@@ -172,9 +176,9 @@ FREED_SHARE = 4
 class SubjectViews:
     """Holds what a graph keeps for the subjects of one type.
 
-    `roots` maps relations to the views that checks start from, `reachable` plans to whether they lead to such a
+    `roots` maps relations to the views that checks start from, `reachable` plans to whether they reach such a
     subject. `search` finds this out, for all checks that wait for it. `numbers` has those of all views. `used_at`
-    tells which were used last: it is the number that the next new view had then.
+    says which were used last: it is the number that the next new view had then.
     """
 
     __slots__ = ("counted", "memberships", "numbers", "reachable", "roots", "search", "used_at")
@@ -209,8 +213,8 @@ class ViewsBySubjectType(dict[TypeName, SubjectViews]):
         self.bytes = 0
 
     def __missing__(self, subject_type: TypeName) -> SubjectViews:
-        found = self[subject_type] = SubjectViews()
-        return found
+        views = self[subject_type] = SubjectViews()
+        return views
 
     def count(self, views: SubjectViews) -> None:
         """Counts what has been added to the views of a type."""
@@ -218,7 +222,7 @@ class ViewsBySubjectType(dict[TypeName, SubjectViews]):
         views.counted = views.bytes
 
     def evict_unused(self, kept: TypeName, pending_bytes: int) -> Iterator[SubjectViews]:
-        """Yields the views of types that have not been used for longest, until there is room again; those of one type
+        """Yields the views of types that have not been used for longest, until there is space again; those of one type
         are kept. `pending_bytes` are those of views that are still to be freed."""
         if self.bytes + pending_bytes <= self.most_bytes:
             return

@@ -68,11 +68,11 @@ class StateAdjacency:
         if self._search is None:
             fetch = SubjectFetch(self)
             self._search = SubjectBitmapSearch(self.model, self._edges, fetch, types, conditions, work)
-        found = yield from self._search.find_each(roots)
-        if found is None:
+        subjects = yield from self._search.find_each(roots)
+        if subjects is None:
             self._end_search()
             return BitmapResult({}, has_given_up=True)
-        return BitmapResult(found, has_given_up=False)
+        return BitmapResult(subjects, has_given_up=False)
 
     def _end_search(self) -> None:
         search, self._search = self._search, None
@@ -97,7 +97,7 @@ def compare_bitmaps(
             waiting = iter(numbers)
             while some := [*islice(waiting, CHANGES_AT_ONCE)]:
                 ids = yield from adjacency.table(of_type).find_ids(some, work)
-                changes += (AccessChange(*node, of_type, id, False, is_gained, is_gained) for id in ids)
+                changes += (AccessChange(*node, of_type, subject_id, False, is_gained, is_gained) for subject_id in ids)
                 work.spend(len(ids))
                 if work.needs_checkpoint:
                     yield None

@@ -68,7 +68,9 @@ class SubjectSets:
         """Yields the subjects with a value, provided that only those have one that warrants name."""
         for of_type, result_set in self.result_sets.items():
             if of_type is not None:
-                yield from (ObjectRef(of_type, id) for id, value in result_set.exceptions.items() if value)
+                yield from (
+                    ObjectRef(of_type, subject_id) for subject_id, value in result_set.exceptions.items() if value
+                )
 
 
 def combine_values(with_any_context: ListValue, without_context: ListValue) -> ListValue:
@@ -82,10 +84,10 @@ def combine_sets(with_any_context: SubjectSets, without_context: SubjectSets) ->
     """Returns the values of the same relation, given the two that each consists of."""
     combined: dict[TypeName | None, ResultSet] = {}
     for of_type in with_any_context.result_sets:
-        one, other = with_any_context.of_type(of_type), without_context.of_type(of_type)
-        found = combined[of_type] = ResultSet(combine_values(one.default, other.default))
-        for id in (*one.exceptions, *other.exceptions):
-            found.exceptions[id] = combine_values(one.value(id), other.value(id))
+        either, without = with_any_context.of_type(of_type), without_context.of_type(of_type)
+        values = combined[of_type] = ResultSet(combine_values(either.default, without.default))
+        for subject_id in (*either.exceptions, *without.exceptions):
+            values.exceptions[subject_id] = combine_values(either.value(subject_id), without.value(subject_id))
     return SubjectSets(combined)
 
 
@@ -94,11 +96,11 @@ NO_SUBJECTS = SubjectSets({None: ResultSet()})
 
 
 def find_subject_sets(search: SubjectSearch, roots: Sequence[Root]) -> Steps[Mapping[Root, SubjectSets | None]]:
-    """Returns the values of these relations on objects; None for all of them if one rests on its own negation."""
-    found = yield from search.find_result_sets(roots)
-    if found is None:
+    """Returns the values of these relations on objects; None for all of them if one depends on its own negation."""
+    result_sets = yield from search.find_result_sets(roots)
+    if result_sets is None:
         return dict.fromkeys(roots)
-    return {root: SubjectSets({of_type: by_root[root] for of_type, by_root in found.items()}) for root in roots}
+    return {root: SubjectSets({of_type: by_root[root] for of_type, by_root in result_sets.items()}) for root in roots}
 
 
 def decide_checks(evaluation: Evaluation, checks: Sequence[Check]) -> Steps[list[Truth]]:
@@ -126,28 +128,30 @@ def check_subjects(
     root: Root,
     subjects: Mapping[TypeName, Sequence[ObjectId]],
 ) -> Steps[SubjectSets]:
-    """Returns the values of a relation on an object that rests on its own negation, so that each subject has to be
+    """Returns the values of a relation on an object that depends on its own negation, so that each subject has to be
     checked by itself: all these, which must include those that warrants name. `by_warrants_alone` evaluates a model
     without rules."""
-    object, relation = root
+    object_ref, relation = root
 
-    def build_check(of_type: TypeName, id: ObjectId) -> Check:
-        return Check(object, relation, _NOBODY_AT_ALL if id == NOBODY else Subject(of_type, id), ANY_CONTEXT)
+    def build_check(of_type: TypeName, subject_id: ObjectId) -> Check:
+        return Check(
+            object_ref, relation, _NOBODY_AT_ALL if subject_id == NOBODY else Subject(of_type, subject_id), ANY_CONTEXT
+        )
 
-    refs = [(of_type, id) for of_type, ids in subjects.items() for id in (*ids, WILDCARD)]
+    refs = [(of_type, subject_id) for of_type, ids in subjects.items() for subject_id in (*ids, WILDCARD)]
     values = yield from decide_checks(evaluation, [build_check(*ref) for ref in (*refs, (TypeName(""), NOBODY))])
     wildcards = [build_check(of_type, WILDCARD) for of_type in subjects]
     explicit = yield from decide_checks(by_warrants_alone, wildcards)
-    found: dict[TypeName | None, ResultSet] = {None: ResultSet(values[-1])}
-    found |= {of_type: ResultSet() for of_type in subjects}
+    result_sets: dict[TypeName | None, ResultSet] = {None: ResultSet(values[-1])}
+    result_sets |= {of_type: ResultSet() for of_type in subjects}
     is_explicit = {of_type: value is TRUE for of_type, value in zip(subjects, explicit, strict=True)}
-    for (of_type, id), value in zip(refs, values, strict=False):
-        if id == WILDCARD:
+    for (of_type, subject_id), value in zip(refs, values, strict=False):
+        if subject_id == WILDCARD:
             default: ListValue = EXPLICIT if is_explicit[of_type] else value
-            found[of_type].default = default
+            result_sets[of_type].default = default
         else:
-            found[of_type].exceptions[id] = value
-    return SubjectSets(found)
+            result_sets[of_type].exceptions[subject_id] = value
+    return SubjectSets(result_sets)
 
 
 class AccessChange(NamedTuple):
@@ -207,7 +211,7 @@ def types_to_list(before: SubjectSets, after: SubjectSets) -> set[TypeName | Non
     """Returns the types of which all existing objects are needed for a comparison; None stands for all types that are
     not listed."""
     listed = (*before.result_sets, *after.result_sets)
-    return {one for one in listed if _is_different(before.default(one), after.default(one))}
+    return {of_type for of_type in listed if _is_different(before.default(of_type), after.default(of_type))}
 
 
 def _is_different(before: Truth, after: Truth) -> bool:
@@ -225,14 +229,14 @@ def compare_sets(
     """Returns what all subjects gained and lost, in no particular order. `existing` has the objects that exist in one
     of the states, of those types that `types_to_list` returns. In a state in which the object does not exist, it has
     NO_SUBJECTS."""
-    listed = {one for one in (*before.result_sets, *after.result_sets) if one is not None}
+    listed = {name for name in (*before.result_sets, *after.result_sets) if name is not None}
     needed = types_to_list(before, after)
     changes: list[AccessChange] = []
     for of_type in sorted({*listed, *existence.types, *(existing if None in needed else ())}):
         ids = {*before.of_type(of_type).exceptions, *after.of_type(of_type).exceptions, *existence.list_ids(of_type)}
         if (of_type if of_type in listed else None) in needed:
             ids.update(existing.get(of_type, ()))
-        subjects = (ObjectRef(of_type, id) for id in ids)
+        subjects = (ObjectRef(of_type, subject_id) for subject_id in ids)
         while some := [*islice(subjects, ITEMS_AT_ONCE)]:
             changes += _compare_each(node, some, before=before, after=after, existence=existence)
             work.spend(len(some))
@@ -282,11 +286,11 @@ class Affected:
 
     def add(self, node: ObjectRelation, subjects: Collection[ObjectRef] | None) -> None:
         """Adds a node that is affected for these subjects, None for any, although no origin affects it."""
-        known = self._further.setdefault(node, set())
+        subjects_before = self._further.setdefault(node, set())
         if subjects is None:
             self._further[node] = None
-        elif known is not None:
-            known.update(subjects)
+        elif subjects_before is not None:
+            subjects_before.update(subjects)
 
     @property
     def nodes(self) -> Iterator[ObjectRelation]:
@@ -300,11 +304,15 @@ class Affected:
     def find_subjects(self, node: ObjectRelation, work: Work) -> Concerned:
         """Returns the subjects for whom the relation on this object may be affected."""
         anywhere = node._replace(id=WILDCARD)
-        found = [self._find_concerned(self._reach(node).all, work)]
-        found += [self._further[one] for one in (node, anywhere) if one in self._further]
-        if len(found) == 1:
-            return found[0]
-        return None if any(one is None for one in found) else frozenset[ObjectRef]().union(*filter(None, found))
+        concerned = [self._find_concerned(self._reach(node).all, work)]
+        concerned += [self._further[place] for place in (node, anywhere) if place in self._further]
+        if len(concerned) == 1:
+            return concerned[0]
+        return (
+            None
+            if any(subjects is None for subjects in concerned)
+            else frozenset[ObjectRef]().union(*filter(None, concerned))
+        )
 
     def find_causes(self, change: AccessChange) -> list[Change]:
         """Returns the changes that may have caused this one, each once, in their order."""
@@ -328,14 +336,14 @@ class Affected:
             concerned = [self._concerned[number] for number in numbers]
             work.spend(len(concerned))
             self._subjects[numbers] = (
-                None if any(one is None for one in concerned) else _unite(filter(None, concerned), work)
+                None if any(subjects is None for subjects in concerned) else _unite(filter(None, concerned), work)
             )
         return self._subjects[numbers]
 
 
 def _unite(sets: Iterable[Set[ObjectRef]], work: Work) -> Set[ObjectRef]:
     united: set[ObjectRef] = set()
-    for one in sets:
-        united |= one
-        work.spend(len(one) // 10)
+    for subjects in sets:
+        united |= subjects
+        work.spend(len(subjects) // 10)
     return united

@@ -1,7 +1,7 @@
 """Determines on which other relations each relation depends, by the rules and warrant patterns of several models.
 
-This is what can matter, whatever warrants there are: each dependency tells where to look for the warrants through
-which a change spreads. A dependency is *opposite* if the one relation loses what the other gains, because the rule is
+This is what can matter, whatever warrants there are: each dependency says where to look for the warrants through which
+a change propagates. A dependency is *opposite* if the one relation loses what the other gains, because the rule is
 below an odd number of exclusions.
 """
 
@@ -57,7 +57,7 @@ class References:
         self.links.append((with_relation, of_type, relation))
 
     def add_operation(self, rule: Combined) -> None:
-        """Adds what a quantifier asks about; callers continue with the rules within another rule."""
+        """Adds what a quantifier examines; callers continue with the rules within another rule."""
         if rule.quantifier is not None:
             self.quantified.append(rule.quantifier.link)
 
@@ -77,7 +77,7 @@ class Influences:
 
     `computed` maps a relation to its dependents on the same object, `arrows` to those on other objects; `usersets` maps
     it to the types and relations of warrants that name its usersets. `links` maps the type, relation and subject type
-    of a warrant to the arrows that follow it, and `quantified` to the relations that ask about all such links; `groups`
+    of a warrant to the arrows that follow it, and `quantified` to the relations that examine all such links; `groups`
     maps the same to the subject relations that such warrants have. `wildcards` has the type, relation, subject type and
     subject relation of the warrants whose subject id can be `*`.
     """
@@ -114,10 +114,10 @@ class Influences:
     def _add_rule(self, of_type: TypeName, relation: RelationName, rule: Rule, work: Work) -> Checkpoints[None]:
         waiting: list[tuple[Rule, Set[bool]]] = [(rule, {False})]
         while waiting:
-            one, opposite = waiting.pop()
-            waiting += [(inner, _find_opposites(one, opposite)) for inner in one.rules]
-            for is_opposite in opposite if not one.rules else ():
-                self._add_references(of_type, Dependent(relation, is_opposite), one)
+            inner_rule, opposite = waiting.pop()
+            waiting += [(inner, _find_opposites(inner_rule, opposite)) for inner in inner_rule.rules]
+            for is_opposite in opposite if not inner_rule.rules else ():
+                self._add_references(of_type, Dependent(relation, is_opposite), inner_rule)
             work.spend(1)
             if work.needs_checkpoint:
                 yield None
@@ -139,18 +139,22 @@ class Influences:
     def names_of(self, of_type: TypeName) -> Iterator[RelationName]:
         """Yields every relation on objects of a type that a rule, a definition or a warrant names."""
         defined = [model.types[of_type] for model in self._models if of_type in model.types]
-        named = [relation for one in defined for relation in one.relations]
-        named += [relation for type, relation in (*self.computed, *self.arrows, *self.usersets) if type == of_type]
-        named += [relation for type, relation, _ in self.groups if type == of_type]
+        named = [relation for object_type in defined for relation in object_type.relations]
+        named += [
+            relation
+            for target_type, relation in (*self.computed, *self.arrows, *self.usersets)
+            if target_type == of_type
+        ]
+        named += [relation for target_type, relation, _ in self.groups if target_type == of_type]
         return iter(dict.fromkeys(named))
 
     def list_link_dependents(self, of_type: TypeName, with_relation: RelationName) -> Iterator[RelationName]:
         """Yields the relations on the same object that depend on links by a relation, to objects of any type."""
-        for (type, relation, _), links in self.links.items():
-            if (type, relation) == (of_type, with_relation):
+        for (target_type, relation, _), links in self.links.items():
+            if (target_type, relation) == (of_type, with_relation):
                 yield from (link.dependent.relation for link in links)
-        for (type, relation, _), relations in self.quantified.items():
-            if (type, relation) == (of_type, with_relation):
+        for (target_type, relation, _), relations in self.quantified.items():
+            if (target_type, relation) == (of_type, with_relation):
                 yield from relations
 
     def find_relevant(self, targets: Iterable[Target], work: Work) -> Checkpoints[Collection[Target]]:
@@ -172,14 +176,14 @@ def _find_opposites(rule: Rule, opposite: Set[bool]) -> Set[bool]:
     """Returns whether a relation may be opposite to one within a rule, given whether it may be so to the rule."""
     if rule.is_monotone:
         return opposite
-    return {not one for one in opposite} if rule.is_antitone else {False, True}
+    return {not is_opposite for is_opposite in opposite} if rule.is_antitone else {False, True}
 
 
 def _distinct_types(models: Sequence[Model]) -> Iterator[ObjectType]:
     """Yields the object types of the models, those that two of them share once."""
-    known: dict[TypeName, list[ObjectType]] = defaultdict(list)
+    distinct: dict[TypeName, list[ObjectType]] = defaultdict(list)
     for model in models:
         for name, object_type in model.types.items():
-            if all(object_type is not one for one in known[name]):
-                known[name].append(object_type)
+            if all(object_type is not other for other in distinct[name]):
+                distinct[name].append(object_type)
                 yield object_type

@@ -52,7 +52,7 @@ _EITHER = Direction(raises=True, lowers=True)
 
 
 def list_warrant_origins(influences: Influences, change: WarrantChange) -> Iterator[ChangeOrigin]:
-    """Yields one origin for the relation of the warrant itself, one for each quantifier that asks about it as a link,
+    """Yields one origin for the relation of the warrant itself, one for each quantifier that examines it as a link,
     and one for each relation of its subject that arrows follow."""
     warrant, direction = change.warrant, Direction(raises=change.is_created, lowers=not change.is_created)
     node = ObjectRelation(warrant.object_type, warrant.object_id, warrant.relation)
@@ -80,17 +80,17 @@ def list_type_origins(influences: Influences, before: Model, after: Model) -> It
 def _list_changed_relations(
     influences: Influences, name: TypeName, before: Model, after: Model
 ) -> Iterator[RelationName]:
-    one, other = before.types.get(name), after.types.get(name)
-    if one is other and before.policies == after.policies:
+    type_before, type_after = before.types.get(name), after.types.get(name)
+    if type_before is type_after and before.policies == after.policies:
         return
-    if one is None or other is None:
+    if type_before is None or type_after is None:
         yield from influences.names_of(name)
         return
-    for relation in dict.fromkeys((*one.relations, *other.relations)):
-        rules = (one.relations.get(relation), other.relations.get(relation))
+    for relation in dict.fromkeys((*type_before.relations, *type_after.relations)):
+        rules = (type_before.relations.get(relation), type_after.relations.get(relation))
         if rules[0] != rules[1] or any(_has_changed_policy(rule, before, after) for rule in rules if rule):
             yield relation
-        elif one.find_allowed_types(relation) != other.find_allowed_types(relation):
+        elif type_before.find_allowed_types(relation) != type_after.find_allowed_types(relation):
             yield relation
             yield from influences.list_link_dependents(name, relation)
 
@@ -98,10 +98,10 @@ def _list_changed_relations(
 def _has_changed_policy(rule: Rule, before: Model, after: Model) -> bool:
     """Returns whether the rule, or one within it, is a named policy that differs between the models."""
     waiting = [rule]
-    for one in waiting:  # grows during the loop
-        if isinstance(one, PolicyRule) and before.policies.get(one.name) != after.policies.get(one.name):
+    for inner in waiting:  # grows during the loop
+        if isinstance(inner, PolicyRule) and before.policies.get(inner.name) != after.policies.get(inner.name):
             return True
-        waiting += one.rules
+        waiting += inner.rules
     return False
 
 
@@ -114,8 +114,8 @@ def _subjects_of(warrant: Warrant) -> Subjects:
 
 def list_targets(models: Iterable[Model]) -> dict[Target, None]:
     """Returns every relation that one of the models defines."""
-    types = (one for model in models for one in model.types.values())
-    return {(one.name, relation): None for one in types for relation in one.relations}
+    types = (object_type for model in models for object_type in model.types.values())
+    return {(object_type.name, relation): None for object_type in types for relation in object_type.relations}
 
 
 def find_timed_changes(

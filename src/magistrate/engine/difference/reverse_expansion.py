@@ -75,10 +75,10 @@ def begin_reach(number: int, direction: Direction) -> Reach:
     return Reach(own if direction.raises else _NO_NUMBERS, own if direction.lowers else _NO_NUMBERS)
 
 
-def _unite(one: FrozenBitMap, other: FrozenBitMap) -> FrozenBitMap:
-    if not one or not other:
-        return one or other
-    return one | other
+def _unite(left: FrozenBitMap, right: FrozenBitMap) -> FrozenBitMap:
+    if not left or not right:
+        return left or right
+    return left | right
 
 
 _Edge = tuple[ObjectRelation, bool]
@@ -95,10 +95,10 @@ class _SubjectIndex:
     wanted: dict[ObjectId, None] = field(default_factory=dict)
     wants_all: bool = False
 
-    def list_objects(self, id: ObjectId) -> Iterable[ObjectId]:
+    def list_objects(self, subject_id: ObjectId) -> Iterable[ObjectId]:
         """Returns the objects of the warrants to this subject or to any; with the id `*`, of all warrants."""
-        if id != WILDCARD:
-            return dict.fromkeys((*self.objects.get(id, ()), *self.objects.get(WILDCARD, ())))
+        if subject_id != WILDCARD:
+            return dict.fromkeys((*self.objects.get(subject_id, ()), *self.objects.get(WILDCARD, ())))
         return dict.fromkeys(chain.from_iterable(self.objects.values()))
 
 
@@ -147,9 +147,9 @@ class ReverseExpansion:
         is_waiting: set[ObjectRelation] = set()
 
         def add(node: ObjectRelation, more: Reach) -> None:
-            known = reached.get(node, NOTHING_REACHED)
-            both = known.union(more)
-            if both != known:
+            reach = reached.get(node, NOTHING_REACHED)
+            both = reach.union(more)
+            if both != reach:
                 reached[node] = both
                 if node not in is_waiting:
                     is_waiting.add(node)
@@ -203,13 +203,13 @@ class ReverseExpansion:
                 names = (linked.type, linked.with_relation, node.type, group)
                 yield names, Dependent(linked.relation, linked.is_opposite)
 
-    def _want(self, names: _IndexNames, id: ObjectId) -> None:
+    def _want(self, names: _IndexNames, subject_id: ObjectId) -> None:
         index = self._indexes[names]
-        if id == WILDCARD:
+        if subject_id == WILDCARD:
             index.wants_all = not index.has_all
         elif not index.has_all:
-            ids = (id, WILDCARD) if names in self._influences.wildcards else (id,)
-            index.wanted.update(dict.fromkeys(one for one in ids if one not in index.objects))
+            ids = (subject_id, WILDCARD) if names in self._influences.wildcards else (subject_id,)
+            index.wanted.update(dict.fromkeys(object_id for object_id in ids if object_id not in index.objects))
 
     def _read(self) -> Steps[None]:
         """Reads the warrants of all ids that are wanted."""
@@ -218,8 +218,8 @@ class ReverseExpansion:
             for (index, read), warrants in zip(reads, fetched, strict=True):
                 if read.ids is None:
                     index.objects, index.has_all = {}, True
-                for id in read.ids or ():
-                    index.objects[id] = []
+                for object_id in read.ids or ():
+                    index.objects[object_id] = []
                 yield from self._take(index, warrants)
 
     def _take(self, index: _SubjectIndex, warrants: Sequence[Warrant]) -> Steps[None]:
@@ -239,13 +239,13 @@ class ReverseExpansion:
                 yield index, ReverseWarrantRead(request, None)
             while index.wanted:
                 ids = tuple(islice(index.wanted, IDS_AT_ONCE))
-                for id in ids:
-                    del index.wanted[id]
+                for object_id in ids:
+                    del index.wanted[object_id]
                 yield index, ReverseWarrantRead(request, ids)
 
     def _add_usages(self, node: ObjectRelation) -> Steps[None]:
         for names, dependent in self._list_usages(node):
-            for id in self._indexes[names].list_objects(node.id):
-                self._connect(node, ObjectRelation(names[0], id, dependent.relation), dependent.is_opposite)
+            for object_id in self._indexes[names].list_objects(node.id):
+                self._connect(node, ObjectRelation(names[0], object_id, dependent.relation), dependent.is_opposite)
                 if self._work.needs_checkpoint:
                     yield None

@@ -1,4 +1,4 @@
-"""Defines the question whether a subject has a relation on an object."""
+"""Defines a check, whether a subject has a relation on an object, and its decision."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -21,15 +21,25 @@ class Check(msgspec.Struct, frozen=True):
     subject: Subject
     context: Mapping[str, Any] = {}
 
+    @property
+    def names(self) -> WarrantNames:
+        """Returns the names that a warrant of this relation to the subject itself has."""
+        return WarrantNames(
+            object_type=self.object.type,
+            object_id=self.object.id,
+            relation=self.relation,
+            subject_type=self.subject.type,
+            subject_id=self.subject.id,
+            subject_relation=self.subject.relation or "",
+        )
+
     def render(self) -> str:
         """Returns the check in written form, `report:q3#editor@user:ann[tenant=acme]`.
 
         The names of the context are sorted; the brackets are left out when it is empty.
         """
-        object, subject = self.object, self.subject
-        names = WarrantNames(object.type, object.id, self.relation, subject.type, subject.id, subject.relation or "")
-        given = " ".join(f"{name}={_plain(value)}" for name, value in sorted(self.context.items()))
-        return names.render() + (f"[{given}]" if given else "")
+        context = " ".join(f"{name}={_plain(value)}" for name, value in sorted(self.context.items()))
+        return self.names.render() + (f"[{context}]" if context else "")
 
 
 def _plain(value: object) -> str:
@@ -39,7 +49,7 @@ def _plain(value: object) -> str:
 class Decision(NamedTuple):
     """Represents the result of a check.
 
-    `is_implicit` is true when the relation does not rest on a single warrant of that relation to the subject itself.
+    `is_implicit` is true when the relation does not depend on a single warrant of that relation to the subject itself.
     `path`, if it was requested, has the warrants that grant it, from the subject to the object; it is empty when access
     is denied or holds because something else does not.
     """

@@ -11,7 +11,7 @@ from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WAR
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import PolicyName
-from magistrate.engine.policy.named_policies import NO_WARRANT, NamedPolicy
+from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.policy.policy import (
     LONG_POLICY,
     Policy,
@@ -23,7 +23,7 @@ from magistrate.engine.policy.policy import (
     read_policy,
 )
 from magistrate.engine.policy.run import MAX_STEPS, STEPS_AT_ONCE
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import NO_WARRANT, Warrant
 from magistrate.errors import InvalidParameter
 
 T = TypeVar("T")
@@ -72,8 +72,8 @@ class PolicyEvaluator:
         "_named",
         "_now",
         "_parsing",
+        "_placeholders",
         "_policies",
-        "_stand_ins",
         "_values",
         "_work",
         "depends_on_context",
@@ -88,7 +88,7 @@ class PolicyEvaluator:
         named: Mapping[PolicyName, NamedPolicy] = MappingProxyType({}),
     ) -> None:
         self._named = named
-        self._stand_ins: dict[PolicyName, Warrant | None] = {}
+        self._placeholders: dict[PolicyName, Warrant | None] = {}
         self._contexts: dict[int, Mapping[str, Any]] = {}
         self._context = context
         self._now = now
@@ -137,11 +137,11 @@ class PolicyEvaluator:
     def attempt(self, warrant: Warrant) -> bool:
         """Evaluates the policy of a warrant, so that `value` takes no time, and returns whether it has; if not, the
         time slice is over. A policy is parsed in one time slice and evaluated in the next; what takes long of that is
-        left aside (see Work.leave_aside) for the one after that, in which the attempt goes on."""
+        offloaded (see Work.offload) for the one after that, in which the attempt goes on."""
         if self.is_known(warrant):
             return True
         if warrant.policy and warrant.policy not in self._policies:
-            if self._leaves_aside(warrant.policy):
+            if self._offloads_parsing(warrant.policy):
                 return False
             self._policy(warrant.policy)
             if self._work.needs_checkpoint:
@@ -165,37 +165,37 @@ class PolicyEvaluator:
     def evaluate_named(self, name: PolicyName) -> Truth:
         """Returns the value of a named policy; UNKNOWN if there is none of this name, or the context lacks one of its
         parameters or has another type for it."""
-        stand_ins = self.list_stand_ins(name)
-        return self.value(stand_ins[0]) if stand_ins else UNKNOWN
+        placeholders = self.list_placeholders(name)
+        return self.value(placeholders[0]) if placeholders else UNKNOWN
 
-    def list_stand_ins(self, name: PolicyName | None) -> Sequence[Warrant]:
+    def list_placeholders(self, name: PolicyName | None) -> Sequence[Warrant]:
         """Returns the warrant that has to be evaluated for a named policy, if any. It has the expression as its policy,
         and a number that no warrant has; its context consists of the parameters alone."""
         if name is None:
             return ()
-        if name not in self._stand_ins:
+        if name not in self._placeholders:
             named = self._named.get(name)
             if self._context is ANY_CONTEXT:
-                return self._stand_in_for_any(name, named)
+                return self._build_placeholder_for_any(name, named)
             context = None if named is None else named.select(self._context)
-            number = -1 - len(self._stand_ins)
-            self._stand_ins[name] = None
+            number = -1 - len(self._placeholders)
+            self._placeholders[name] = None
             if named is not None and context is not None:
-                self._stand_ins[name] = replace(NO_WARRANT, policy=named.expression, number=number)
+                self._placeholders[name] = replace(NO_WARRANT, policy=named.expression, number=number)
                 self._contexts[number] = context
-        stand_in = self._stand_ins[name]
-        return () if stand_in is None else (stand_in,)
+        placeholder = self._placeholders[name]
+        return () if placeholder is None else (placeholder,)
 
-    def _stand_in_for_any(self, name: PolicyName, named: NamedPolicy | None) -> Sequence[Warrant]:
-        """Returns the stand-in for ANY_CONTEXT: a policy with parameters depends on the context."""
+    def _build_placeholder_for_any(self, name: PolicyName, named: NamedPolicy | None) -> Sequence[Warrant]:
+        """Returns the placeholder for ANY_CONTEXT: a policy with parameters depends on the context."""
         if named is not None and named.parameters:
             self.depends_on_context = True
         elif named is not None:
-            number = -1 - len(self._stand_ins)
-            self._stand_ins[name] = replace(NO_WARRANT, policy=named.expression, number=number)
+            number = -1 - len(self._placeholders)
+            self._placeholders[name] = replace(NO_WARRANT, policy=named.expression, number=number)
             self._contexts[number] = {}
-        stand_in = self._stand_ins.get(name)
-        return () if stand_in is None else (stand_in,)
+        placeholder = self._placeholders.get(name)
+        return () if placeholder is None else (placeholder,)
 
     def _evaluate(self, warrant: Warrant, most_steps: int) -> Truth | None:
         """Returns the value, None if that takes more steps."""
@@ -227,7 +227,7 @@ class PolicyEvaluator:
         if outcome is None or outcome.is_cut_off:
             evaluation = LongStep(policy.prepare(context, warrant, self._now))
             self._long[warrant.number] = evaluation
-            self._work.leave_aside(evaluation.complete)
+            self._work.offload(evaluation.complete)
             return None
         self._charge(policy.weight + outcome.steps)
         if outcome.read_clock:
@@ -239,13 +239,13 @@ class PolicyEvaluator:
         # The slowest policies take five times as long as usual.
         self._work.hasten_checkpoint(steps * 4 // POLICY_STEPS_FOR_A_NODE)
 
-    def _leaves_aside(self, text: str) -> bool:
-        """Leaves parsing a policy aside if it is long, and returns whether it does."""
+    def _offloads_parsing(self, text: str) -> bool:
+        """Offloads parsing a policy if it is long, and returns whether it does."""
         if len(text) < LONG_POLICY or text in self._parsing or is_kept(text):
             return False
         self._charge_parsing(text)
         self._parsing[text] = parsing = LongStep(partial(parse_policy, text))
-        self._work.leave_aside(parsing.complete)
+        self._work.offload(parsing.complete)
         return True
 
     def _charge_parsing(self, text: str) -> None:

@@ -19,10 +19,10 @@ import msgspec
 from magistrate.engine.evaluation.check import Check as Check
 from magistrate.engine.evaluation.conditions import ALWAYS, PolicyEvaluator
 from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Facts
-from magistrate.engine.evaluation.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE, find_open_nodes, settle
+from magistrate.engine.evaluation.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE, find_open_nodes, resolve_nodes
 from magistrate.engine.evaluation.nodes import DECISION_ALONE, CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, Truth
-from magistrate.engine.evaluation.work import Work, dismantle
+from magistrate.engine.evaluation.work import Work, free_containers
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import ArrowBranch, Branch, Expansion, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
@@ -68,9 +68,9 @@ class SubjectEvaluation:
         """Holds the work that was begun and is not finished; it yields the amount of work done since it last
         yielded."""
 
-    def root(self, object: ObjectRef, relation: RelationName) -> CheckNode:
-        plan = self._model.plan(object.type, relation)
-        node = self._node(plan, object.id)
+    def root(self, object_ref: ObjectRef, relation: RelationName) -> CheckNode:
+        plan = self._model.plan(object_ref.type, relation)
+        node = self._node(plan, object_ref.id)
         if self.ahead is None:
             self.ahead = outline_reads(self._model, plan, self._subject).name_subject(self._subject)
         self._roots[node] = None
@@ -90,7 +90,7 @@ class SubjectEvaluation:
             if not open_roots:
                 return True
             # Nothing is left to be read, so the roots that are still open wait for each other.
-            self._doing = self._settle_all(open_roots)
+            self._doing = self._resolve_all(open_roots)
         return False
 
     def _find_open(self) -> Sequence[CheckNode]:
@@ -103,19 +103,19 @@ class SubjectEvaluation:
 
     def find_direct(self, node: CheckNode) -> Iterator[tuple[Warrant, Truth]]:
         plan = node.plan
-        given = self._facts.find(self._request(plan), node.id) if isinstance(plan, Plan) else None
-        return ((warrant, self.conditions.value(warrant)) for warrant in given or ())
+        direct = self._facts.find(self._request(plan), node.id) if isinstance(plan, Plan) else None
+        return ((warrant, self.conditions.value(warrant)) for warrant in direct or ())
 
     def release(self) -> Iterator[int]:
         self._doing = iter(())
         self._roots.clear()
         for waiting in (self._open_roots, self._fresh, self._waiting, self._decided):
             waiting.clear()
-        yield from dismantle([self._nodes])
+        yield from free_containers([self._nodes])
 
     def _finish(self) -> bool:
-        """Finishes the work that was begun, before anything else, and returns whether it is done; if not, the turn
-        is over."""
+        """Finishes the work that was begun, before anything else, and returns whether it is done; if not, the time
+        slice is over."""
         for done in self._doing:
             self._work.hasten_checkpoint(done)
             if self._work.needs_checkpoint:
@@ -152,21 +152,21 @@ class SubjectEvaluation:
         plan = node.plan
         if isinstance(plan, Operation):
             return self._expand_operation(node, plan)
-        given = self._facts.find(self._request(plan), node.id)
+        direct = self._facts.find(self._request(plan), node.id)
         warrants = self._facts.find_all(plan.requests, node.id)
-        if given is None or warrants is None:
+        if direct is None or warrants is None:
             self._waiting.append(node)
-        elif given or plan.branches or any(warrants):
-            return self._expand(node, plan, given, warrants)
+        elif direct or plan.branches or any(warrants):
+            return self._expand(node, plan, direct, warrants)
         else:
             node.decide(max(node.floor, FALSE if plan.is_defined else UNDEFINED))
             self._decided.append(node)
         return None
 
-    def _settle_all(self, roots: Sequence[CheckNode]) -> Iterator[int]:
+    def _resolve_all(self, roots: Sequence[CheckNode]) -> Iterator[int]:
         open_nodes, edges = yield from find_open_nodes(roots)
         self._work.spend(len(open_nodes) + edges // EDGES_FOR_A_NODE)
-        values = yield from settle(open_nodes)
+        values = yield from resolve_nodes(open_nodes)
         for number, (node, value) in enumerate(values, 1):
             if node.value is None:
                 node.decide(value)
@@ -191,13 +191,13 @@ class SubjectEvaluation:
                 yield 1
 
     def _expand(
-        self, node: CheckNode, plan: Plan, given: list[Warrant], warrants: Sequence[Sequence[Warrant]]
+        self, node: CheckNode, plan: Plan, direct: list[Warrant], warrants: Sequence[Sequence[Warrant]]
     ) -> Iterator[int]:
         """Attaches its children to a node, whose warrants have been read."""
         for _ in self._model.prepare_expansion(plan, warrants, self._work):
             yield 0
-        yield from self._evaluate_policies(chain(given, *warrants))
-        if not self._holds_directly(node, plan, given):
+        yield from self._evaluate_policies(chain(direct, *warrants))
+        if not self._holds_directly(node, plan, direct):
             node.floor = node.floor if plan.is_defined else max(node.floor, UNDEFINED)
             yield from self._follow(node, plan, warrants)
         elif self._scope.with_paths or self._scope.with_reports:
@@ -208,8 +208,8 @@ class SubjectEvaluation:
             yield 0
         rule, subject = plan.rule, self._subject
         if rule.leaf is not None:
-            names = CheckedNames(plan.type, node.id, subject.type, subject.id, subject.relation or "")
-            yield from self._evaluate_policies(self.conditions.list_stand_ins(rule.leaf.policy))
+            names = CheckedNames(plan.type, node.id, subject.type, subject.id, subject_relation=subject.relation or "")
+            yield from self._evaluate_policies(self.conditions.list_placeholders(rule.leaf.policy))
             node.floor = rule.leaf.decide(names, self.conditions)
         elif rule.quantifier is not None:
             warrants = self._facts.find_all(plan.links[0].requests, node.id)
@@ -221,7 +221,7 @@ class SubjectEvaluation:
             yield from self._attach_linked(node, plan.links[0], rule.quantifier, linked)
         for branch in plan.branches:
             self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
-        yield from self._settle(node)
+        yield from self._resolve_node(node)
 
     def _attach_linked(
         self, node: CheckNode, link: ArrowBranch, quantifier: Quantifier, linked: Sequence[Warrant]
@@ -258,7 +258,7 @@ class SubjectEvaluation:
                 yield 1
         for branch in plan.branches:
             self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
-        yield from self._settle(node)
+        yield from self._resolve_node(node)
 
     def _follow_up_to_direct(self, node: CheckNode, plan: Plan, warrants: Sequence[Sequence[Warrant]]) -> Iterator[int]:
         """Attaches the children of a node that a warrant grants directly, as far as they come before that warrant."""
@@ -279,20 +279,22 @@ class SubjectEvaluation:
                 self._attach(node, self._branch(branch, plan.type, node.id), TRUE, None)
 
     def _expand_warrant(self, node: CheckNode, warrant: Warrant, expansion: Expansion) -> None:
-        """Attaches the node that a warrant leads to; if its policy is false, only with all rules."""
+        """Attaches the node that a warrant reaches; if its policy is false, only with all rules."""
         limit = self.conditions.value(warrant)
         if limit is not FALSE or self._scope.with_all_rules:
             plan = self._model.plan(*expansion.target(warrant))
             self._attach(node, self._node(plan, warrant.subject_id), limit, warrant)
 
-    def _holds_directly(self, node: CheckNode, plan: Plan, given: list[Warrant]) -> bool:
+    def _holds_directly(self, node: CheckNode, plan: Plan, direct: list[Warrant]) -> bool:
         """Decides the node by a warrant to the subject itself, and returns whether one holds.
 
         Their relations are tried in written order, beginning with that of the plan; for each, those without a policy
         come first unless reports are needed, then the oldest.
         """
         positions, by_age = plan.positions, self._scope.with_reports
-        for warrant in sorted(given, key=lambda one: (positions[one.relation], one.policy != "" and not by_age)):
+        for warrant in sorted(
+            direct, key=lambda warrant: (positions[warrant.relation], warrant.policy != "" and not by_age)
+        ):
             value = self.conditions.value(warrant)
             if value is TRUE:
                 node.hold_by(warrant)
@@ -314,8 +316,8 @@ class SubjectEvaluation:
             node.is_needed = True
             self._fresh.append(node)
 
-    def _settle(self, node: CheckNode) -> Iterator[int]:
-        """Applies the values of children that are already decided; the others report theirs later."""
+    def _resolve_node(self, node: CheckNode) -> Iterator[int]:
+        """Applies the values of children that are already decided; the others report their values later."""
         for number, edge in enumerate(node.edges, 1):
             if edge.child.value is not None and node.value is None:
                 node.apply_child(edge)
@@ -326,20 +328,20 @@ class SubjectEvaluation:
         if node.value is not None:
             self._decided.append(node)
 
-    def _branch(self, branch: Branch, of_type: TypeName, id: ObjectId) -> CheckNode:
-        return self._node(self._model.branch(of_type, branch), id)
+    def _branch(self, branch: Branch, of_type: TypeName, object_id: ObjectId) -> CheckNode:
+        return self._node(self._model.branch(of_type, branch), object_id)
 
-    def _node(self, plan: Plan | Operation, id: ObjectId) -> CheckNode:
-        node = self._nodes.get((plan, id))
+    def _node(self, plan: Plan | Operation, object_id: ObjectId) -> CheckNode:
+        node = self._nodes.get((plan, object_id))
         if node is None:
             self._work.spend(1)
-            node = self._nodes[plan, id] = CheckNode(plan, id)
+            node = self._nodes[plan, object_id] = CheckNode(plan, object_id)
         return node
 
     def _request(self, plan: Plan) -> WarrantsByObject | None:
         if plan not in self._requests:
-            known = self.ahead.find_direct(plan) if self.ahead is not None else None
-            self._requests[plan] = known or self._model.request(plan.type, plan.relations, self._subject)
+            request = self.ahead.find_direct(plan) if self.ahead is not None else None
+            self._requests[plan] = request or self._model.request(plan.type, plan.relations, self._subject)
         return self._requests[plan]
 
 
@@ -365,7 +367,7 @@ class Evaluation:
     @property
     def valid_until(self) -> int:
         """Returns the time at which the first of the decisions may change by itself."""
-        return min((one.conditions.valid_until for one in self._subjects.values()), default=ALWAYS)
+        return min((evaluation.conditions.valid_until for evaluation in self._subjects.values()), default=ALWAYS)
 
     @property
     def ahead(self) -> ReadsAhead | None:
@@ -381,14 +383,16 @@ class Evaluation:
         if not self.model.prepare(check.object.type, check.relation, self.work):
             return None
         key = (check.subject, self._digest(check.context))
-        one = self._subjects.get(key)
-        if one is None:
+        evaluation = self._subjects.get(key)
+        if evaluation is None:
             conditions = PolicyEvaluator(check.context, self._now, self.work, self.model.policies)
-            one = SubjectEvaluation(self.model, check.subject, conditions, self.work, self._facts, self._scope)
-            self._subjects[key] = one
-        if not self._advancing or self._advancing[-1] is not one:
-            self._advancing.append(one)
-        return one.root(check.object, check.relation)
+            evaluation = SubjectEvaluation(
+                self.model, check.subject, conditions, self.work, facts=self._facts, scope=self._scope
+            )
+            self._subjects[key] = evaluation
+        if not self._advancing or self._advancing[-1] is not evaluation:
+            self._advancing.append(evaluation)
+        return evaluation.root(check.object, check.relation)
 
     def advance(self) -> list[WarrantRead] | None:
         """Decides what can be decided, and returns the reads that are missing for the rest.
@@ -401,11 +405,11 @@ class Evaluation:
             if self.work.needs_checkpoint:
                 return None
         while self._advancing:
-            one = self._advancing[0]
-            if not one.advance():
+            evaluation = self._advancing[0]
+            if not evaluation.advance():
                 return None
-            if one.is_waiting:
-                self._waiting.append(one)
+            if evaluation.is_waiting:
+                self._waiting.append(evaluation)
             self._advancing.popleft()
             if self._advancing and self.work.needs_checkpoint:
                 return None
@@ -416,20 +420,20 @@ class Evaluation:
         """Takes the rows of the reads that `advance` returned, one list for each read."""
         self.work.spend(sum(map(len, warrants)))
         self._arriving = self._facts.take(self._requested, warrants)
-        for one in self._waiting:
-            one.go_on()
+        for evaluation in self._waiting:
+            evaluation.go_on()
         self._advancing.extend(self._waiting)
         self._waiting = []
 
     def find_direct(self, node: CheckNode) -> list[tuple[Warrant, Truth]]:
         """Returns the warrants to the subject itself that a node was given, with their values, in an evaluation of one
         check."""
-        return [direct for one in self._subjects.values() for direct in one.find_direct(node)]
+        return [direct for evaluation in self._subjects.values() for direct in evaluation.find_direct(node)]
 
     def policy_value(self, warrant: Warrant) -> Truth:
         """Returns the value of a warrant's policy whatever its time limits, in an evaluation of one check."""
-        [one] = self._subjects.values()
-        return one.conditions.policy_value(warrant)
+        [evaluation] = self._subjects.values()
+        return evaluation.conditions.policy_value(warrant)
 
     def release(self) -> Iterator[int]:
         """Frees the nodes and the warrants, and yields how many were freed since it yielded last.
@@ -438,15 +442,15 @@ class Evaluation:
         self._arriving = iter(())
         self._advancing.clear()
         self._waiting.clear()
-        for one in self._subjects.values():
-            yield from one.release()
+        for evaluation in self._subjects.values():
+            yield from evaluation.release()
         self._subjects.clear()
-        yield from dismantle(self._facts.containers())
+        yield from free_containers(self._facts.containers())
 
     def _digest(self, context: Mapping[str, Any]) -> bytes:
         """Returns a digest that is equal for equal contexts. A context that several checks share is encoded once."""
-        known = self._digests.get(id(context))
-        if known is None:
+        context_digest = self._digests.get(id(context))
+        if context_digest is None:
             encoded = msgspec.json.encode(context, order="deterministic")
-            known = self._digests[id(context)] = (context, hashlib.blake2b(encoded, digest_size=16).digest())
-        return known[1]
+            context_digest = self._digests[id(context)] = (context, hashlib.blake2b(encoded, digest_size=16).digest())
+        return context_digest[1]

@@ -37,7 +37,7 @@ class Facts:
         """Returns whether one more object may be added to the next reads."""
         return self._capacity > 0
 
-    def find(self, request: WarrantsByObject | None, id: ObjectId) -> list[Warrant] | None:
+    def find(self, request: WarrantsByObject | None, object_id: ObjectId) -> list[Warrant] | None:
         """Returns the warrants on this object and those on every object, oldest first.
 
         For the id `*` it returns all warrants on the type. It returns None when they have not been read yet, and adds
@@ -45,37 +45,40 @@ class Facts:
         """
         if request is None:
             return _NONE
-        if id == WILDCARD:
+        if object_id == WILDCARD:
             if request not in self._everywhere:
                 self._missing_everywhere[request] = None
             return self._everywhere.get(request)
-        known = self._warrants.get(request)
-        if known is not None:
-            here, of_wildcard = known.get(id), known.get(WILDCARD) if request.has_object_wildcard else _NONE
+        by_object = self._warrants.get(request)
+        if by_object is not None:
+            here, of_wildcard = (
+                by_object.get(object_id),
+                by_object.get(WILDCARD) if request.has_object_wildcard else _NONE,
+            )
             if here is not None and of_wildcard is not None:
                 return sorted(here + of_wildcard, key=creation_order) if of_wildcard else here
-        self._miss(request, id)
+        self._miss(request, object_id)
         return None
 
-    def find_all(self, requests: Sequence[WarrantsByObject], id: ObjectId) -> list[list[Warrant]] | None:
+    def find_all(self, requests: Sequence[WarrantsByObject], object_id: ObjectId) -> list[list[Warrant]] | None:
         """Returns what `find` does for each of the requests, or None when some have not been read yet."""
         warrants: list[list[Warrant]] = []
         is_known = True
         for request in requests:
-            found = self.find(request, id)
-            if found is None:
+            direct = self.find(request, object_id)
+            if direct is None:
                 is_known = False
             else:
-                warrants.append(found)
+                warrants.append(direct)
         return warrants if is_known else None
 
-    def _miss(self, request: WarrantsByObject, id: ObjectId) -> None:
-        known = self._warrants.setdefault(request, {})
+    def _miss(self, request: WarrantsByObject, object_id: ObjectId) -> None:
+        by_object = self._warrants.setdefault(request, {})
         missing = self._missing.setdefault(request, {})
         self._capacity -= 1
-        for wanted in (id, WILDCARD) if request.has_object_wildcard else (id,):
-            if wanted not in known:
-                missing[wanted] = None
+        for missing_id in (object_id, WILDCARD) if request.has_object_wildcard else (object_id,):
+            if missing_id not in by_object:
+                missing[missing_id] = None
 
     def missing(self) -> list[WarrantRead]:
         """Returns the reads that `find` requested since the last call."""
@@ -85,7 +88,7 @@ class Facts:
         return reads
 
     def containers(self) -> Sequence[Container]:
-        """Returns all that holds warrants, for `dismantle`; nothing if that is little, and freed in no time."""
+        """Returns all that holds warrants, for `free_containers`; nothing if that is little, and freed in no time."""
         return (self._warrants, self._everywhere) if self._size >= ITEMS_AT_ONCE else ()
 
     def take(self, reads: Sequence[WarrantRead], warrants: Sequence[Sequence[Warrant]]) -> Generator[int, None, None]:
@@ -93,26 +96,26 @@ class Facts:
 
         `find` returns them once the iterator is exhausted.
         """
-        for read, found in zip(reads, warrants, strict=True):
-            self._size += len(found) + len(read.ids or ())
+        for read, stored in zip(reads, warrants, strict=True):
+            self._size += len(stored) + len(read.ids or ())
             if read.ids is None:
                 self._everywhere[read.request] = yield from sort_in_steps(
-                    [*filter(self._counts, found)], creation_order
+                    [*filter(self._counts, stored)], creation_order
                 )
                 continue
-            known = self._warrants.setdefault(read.request, {})
-            for id in read.ids:
-                known[id] = []
-            for number, warrant in enumerate(found, 1):
+            by_object = self._warrants.setdefault(read.request, {})
+            for object_id in read.ids:
+                by_object[object_id] = []
+            for number, warrant in enumerate(stored, 1):
                 if self._counts(warrant):
-                    known[warrant.object_id].append(warrant)
+                    by_object[warrant.object_id].append(warrant)
                 if not number % WARRANTS_BETWEEN_CHECKPOINTS:
                     yield WARRANTS_BETWEEN_CHECKPOINTS
             sorted_warrants = 0
-            for id in read.ids:
-                if len(known[id]) > 1:
-                    known[id] = yield from sort_in_steps(known[id], creation_order)
-                    sorted_warrants += len(known[id])
+            for object_id in read.ids:
+                if len(by_object[object_id]) > 1:
+                    by_object[object_id] = yield from sort_in_steps(by_object[object_id], creation_order)
+                    sorted_warrants += len(by_object[object_id])
                 if sorted_warrants >= WARRANTS_BETWEEN_CHECKPOINTS:
                     yield sorted_warrants
                     sorted_warrants = 0

@@ -1,12 +1,12 @@
-"""Settles the nodes that wait for each other when everything has been read.
+"""Resolves the nodes that wait for each other when everything has been read.
 
 Cycles of alternatives add nothing: a node without other support does not hold. A cycle through a negation, which only
 warrants to groups can create, leaves its nodes UNKNOWN. Together this is the well-founded semantics (Van Gelder, Ross
 and Schlipf, "The well-founded semantics for general logic programs", 1991), computed by an alternating fixpoint that
-treats each operator that is not monotone as a barrier: it uses settled values only, not those of the fixpoint that is
+treats each operator that is not monotone as a barrier: it uses resolved values only, not those of the fixpoint that is
 being computed.
 
-A barrier over unsettled relations may have any value between two bounds. A node is settled where the least fixpoints
+A barrier over unresolved relations may have any value between two bounds. A node is resolved where the least fixpoints
 for the lower and for the upper bounds agree; when none agrees any more, what remains below a barrier counts as UNKNOWN.
 """
 
@@ -29,11 +29,11 @@ EDGES_AT_ONCE = 400
 
 T = TypeVar("T")
 
-Settling = Generator[int, None, T]
+Resolving = Generator[int, None, T]
 """Yields the amount of work done since the last yield."""
 
 
-def settle(nodes: Sequence[CheckNode]) -> Settling[list[tuple[CheckNode, Truth]]]:
+def resolve_nodes(nodes: Sequence[CheckNode]) -> Resolving[list[tuple[CheckNode, Truth]]]:
     """Returns the values of at least one of `nodes`, which must be all undecided nodes, each with all of its
     children known."""
     low = yield from _find_least_values(nodes, (FALSE, TRUE), 0)
@@ -45,35 +45,35 @@ def settle(nodes: Sequence[CheckNode]) -> Settling[list[tuple[CheckNode, Truth]]
     return list(last.items())
 
 
-def _find_least_values(nodes: Sequence[CheckNode], unsettled: Bounds, end: int) -> Settling[dict[CheckNode, Truth]]:
+def _find_least_values(nodes: Sequence[CheckNode], unresolved: Bounds, end: int) -> Resolving[dict[CheckNode, Truth]]:
     """Returns the least fixpoint in which each combination that is not monotone has this end (0 lower, 1 upper)
     of its bounds."""
     barriers: dict[CheckNode, Truth] = {}
     for node in nodes:
         if isinstance(node.plan, Operation) and not node.plan.rule.is_monotone:
-            barriers[node] = _ends(node, unsettled)[end]
+            barriers[node] = _ends(node, unresolved)[end]
             yield 1 + len(node.edges)
     values = yield from _least_fixpoint(nodes, barriers)
     return values
 
 
-def _ends(barrier: CheckNode, unsettled: Bounds) -> Bounds:
-    """Returns the bounds of a combination when the bounds of every unsettled relation are `unsettled`."""
-    ends: Bounds = fold(barrier, _between, partial(_ends_of, unsettled))
+def _ends(barrier: CheckNode, unresolved: Bounds) -> Bounds:
+    """Returns the bounds of a combination when the bounds of every unresolved relation are `unresolved`."""
+    ends: Bounds = fold(barrier, _between, partial(_ends_of, unresolved))
     return ends
 
 
 def _between(node: CheckNode) -> Sequence[CheckNode]:
     """Returns the children that the bounds of a node depend on.
 
-    Nothing is known of a relation until it is settled, so it has none. The nodes between the barrier and the relations
+    Nothing is known of a relation until it is resolved, so it has none. The nodes between the barrier and the relations
     are followed as deep as rules are nested.
     """
     is_relation = isinstance(node.plan, Plan) and node.plan.relation is not None
     return () if node.value is not None or is_relation else [edge.child for edge in node.edges]
 
 
-def _ends_of(unsettled: Bounds, node: CheckNode, ends: Sequence[Bounds]) -> Bounds:
+def _ends_of(unresolved: Bounds, node: CheckNode, ends: Sequence[Bounds]) -> Bounds:
     if node.value is not None:
         return node.value, node.value
     if isinstance(node.plan, Operation):
@@ -81,14 +81,14 @@ def _ends_of(unsettled: Bounds, node: CheckNode, ends: Sequence[Bounds]) -> Boun
         rule, limits = node.plan.rule, [edge.limit for edge in node.edges]
         return rule.bounds(rule.list_operands(node.floor, limits, lows), rule.list_operands(node.floor, limits, highs))
     if node.plan.relation is not None:
-        return unsettled
+        return unresolved
     low, high = node.floor, node.floor
     for edge, (child_low, child_high) in zip(node.edges, ends, strict=True):
         low, high = max(low, min(edge.limit, child_low)), max(high, min(edge.limit, child_high))
     return low, high
 
 
-def _least_fixpoint(nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]) -> Settling[dict[CheckNode, Truth]]:
+def _least_fixpoint(nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]) -> Resolving[dict[CheckNode, Truth]]:
     """Returns the least fixpoint for these values of the barriers."""
     fixpoint = _LeastFixpoint(nodes, barriers)
     yield from fixpoint.begin()
@@ -107,7 +107,7 @@ class _LeastFixpoint:
         self._passed: dict[CheckNode, Truth] = {}
         """Has the values that the parents of a node know of; FALSE for the others."""
 
-    def begin(self) -> Settling[None]:
+    def begin(self) -> Resolving[None]:
         """Gives each node the value that it has while all undecided children are FALSE."""
         for node in self.values:
             if node in self._barriers:
@@ -119,7 +119,7 @@ class _LeastFixpoint:
                 self._raise(node, node.floor)
             yield 1
 
-    def propagate(self) -> Settling[None]:
+    def propagate(self) -> Resolving[None]:
         """Raises the parents of what was raised until nothing is left."""
         while self._raised:
             node = self._raised.popleft()
@@ -146,7 +146,7 @@ class _LeastFixpoint:
             self._raised.append(node)
 
 
-def _count_operands(node: CheckNode, plan: Operation) -> Settling[OperandCounter]:
+def _count_operands(node: CheckNode, plan: Operation) -> Resolving[OperandCounter]:
     """Returns the operands of a combination while all of its undecided children are FALSE."""
     operands = plan.rule.count_operands(node.floor)
     for number, edge in enumerate(node.edges, 1):
@@ -156,20 +156,20 @@ def _count_operands(node: CheckNode, plan: Operation) -> Settling[OperandCounter
     return operands
 
 
-def find_open_nodes(roots: Sequence[CheckNode]) -> Settling[tuple[list[CheckNode], int]]:
-    """Returns every undecided node that an undecided root leads to, and how many edges these nodes have. Yields the
+def find_open_nodes(roots: Sequence[CheckNode]) -> Resolving[tuple[list[CheckNode], int]]:
+    """Returns every undecided node that an undecided root reaches, and how many edges these nodes have. Yields the
     number of nodes and edges examined."""
-    found = dict.fromkeys(roots)
-    waiting = list(found)
+    open_nodes = dict.fromkeys(roots)
+    waiting = list(open_nodes)
     count = 0
     while waiting:
         edges = waiting.pop().edges
         count += len(edges)
         for number, edge in enumerate(edges, 1):
-            if edge.child.value is None and edge.child not in found:
-                found[edge.child] = None
+            if edge.child.value is None and edge.child not in open_nodes:
+                open_nodes[edge.child] = None
                 waiting.append(edge.child)
             if not number % EDGES_AT_ONCE:
                 yield EDGES_AT_ONCE // EDGES_FOR_A_NODE
         yield 1
-    return list(found), count
+    return list(open_nodes), count

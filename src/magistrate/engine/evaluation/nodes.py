@@ -1,4 +1,4 @@
-"""Defines the graph of one decision: what has to be decided, what it waits for, and what its value rests on."""
+"""Defines the graph of one decision: what has to be decided, what it waits for, and what its value depends on."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from magistrate.engine.names import ObjectId, RelationName
 from magistrate.engine.rules.rule import OperandCounter
 from magistrate.engine.warrants.warrant import Warrant
 
-FEW_EDGES = 20
+MAX_EDGES_FREED_AT_ONCE = 20
 """Limits the edges that are freed together with their node."""
 
 
@@ -36,7 +36,7 @@ class CheckNode(Linked):
 
     `value` is None until it is decided. `floor` is the value of the node by itself and by those children that are
     decided; `open_children` counts the others. For a combination it is that of a leaf, or that with which a quantifier
-    begins. A node that holds has a `reason`, the warrant or the edge it rests on
+    begins. A node that holds has a `reason`, the warrant or the edge it depends on
     (both None when it holds because something does not), and `length`, the number of warrants on its path. `operands`
     are those of a combination once the first of its children is decided; the others count as UNKNOWN.
     """
@@ -55,9 +55,9 @@ class CheckNode(Linked):
         "value",
     )
 
-    def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
+    def __init__(self, plan: Plan | Operation, object_id: ObjectId) -> None:
         self.plan = plan
-        self.id = id
+        self.id = object_id
         self.value: Truth | None = None
         self.floor = FALSE
         self.edges: list[CheckEdge] = []
@@ -80,13 +80,13 @@ class CheckNode(Linked):
 
     @property
     def may_be_on_path(self) -> bool:
-        """Returns whether a node that holds may rest on this one."""
+        """Returns whether a node that holds may depend on this one."""
         return any(edge.node.value is TRUE for edge in self.parents)
 
     def unlink(self) -> Sequence[Container]:
         containers = (self.edges, self.parents)
         self.reason = (None, None)
-        if len(self.edges) + len(self.parents) <= FEW_EDGES:
+        if len(self.edges) + len(self.parents) <= MAX_EDGES_FREED_AT_ONCE:
             self.edges.clear()
             self.parents.clear()
             return ()
@@ -99,13 +99,13 @@ class CheckNode(Linked):
         self.length = 1
 
     def decide(self, value: Truth) -> None:
-        """Sets the value, and what it rests on, from those children that are decided."""
+        """Sets the value, and what it depends on, from those children that are decided."""
         self.value = value
         if value is TRUE and isinstance(self.plan, Operation):
             reasons = self.plan.rule.reasons([edge.child.value for edge in self.edges])
             edges = (self.edges[place] for place in reasons if self.edges[place].limit is TRUE)
             if (first := next((edge for edge in edges if edge.child.length or edge.warrant), None)) is not None:
-                self._rest_on(first)
+                self._depend_on(first)
 
     def apply_child(self, edge: CheckEdge) -> bool:
         """Applies the value of a child that has been decided, and returns whether this node is decided now."""
@@ -123,7 +123,7 @@ class CheckNode(Linked):
             self.floor = max(self.floor, min(child_value, edge.limit))
             if self.floor is TRUE:
                 self.value = TRUE
-                self._rest_on(edge)
+                self._depend_on(edge)
             elif not self.open_children:
                 self.value = self.floor
         return self.value is not None
@@ -134,12 +134,12 @@ class CheckNode(Linked):
             operands.add(edge.limit, UNKNOWN)
         return operands
 
-    def _rest_on(self, edge: CheckEdge) -> None:
+    def _depend_on(self, edge: CheckEdge) -> None:
         self.reason = (None, edge)
         self.length = edge.child.length + (edge.warrant is not None)
 
     def path(self) -> list[Warrant]:
-        """Returns the warrants the node rests on, from the subject to the object; of a combination, those of one
+        """Returns the warrants the node depends on, from the subject to the object; of a combination, those of one
         rule."""
         path: list[Warrant] = []
         node = self

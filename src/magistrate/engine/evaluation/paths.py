@@ -1,11 +1,11 @@
 """Finds the paths of checks: of several, the one that the rules reach first (docs/compatibility.md#reported-warrants).
 
 A relation on an object is granted by warrants on that object, in an order: its own, then those of each rule from left
-to right. Such a warrant is a step: it names the subject itself, which ends the path, or leads to another node. The
+to right. Such a warrant is a step: it names the subject itself, which ends the path, or reaches another node. The
 steps of a node end at the first one that names the subject, because none after it can be needed.
 
 Where steps lead back to the node they begin at, the order alone could go around for ever. Within such a cycle a step
-therefore counts only if it leads to a node from which fewer warrants suffice.
+therefore counts only if it reaches a node from which fewer warrants suffice.
 """
 
 from collections import deque
@@ -31,7 +31,7 @@ class EdgePositions:
         self._of_branches: dict[Plan, dict[Plan | Operation, int]] = {}
 
     def of_warrant(self, plan: Plan, edge: CheckEdge, warrant: Warrant) -> tuple[int, bool]:
-        """Returns the first position at which the warrant leads to the child of the edge, and whether an arrow stands
+        """Returns the first position at which the warrant reaches the child of the edge, and whether an arrow stands
         there."""
         return min(
             (branch.position(plan, warrant), not branch.is_explicit)
@@ -43,10 +43,10 @@ class EdgePositions:
         """Returns the first position at which the plan continues with `branch` on the same object."""
         positions = self._of_branches.get(plan)
         if positions is None:
-            one: Branch
+            own_branch: Branch
             positions = self._of_branches[plan] = {}
-            for one in reversed(plan.branches):
-                positions[self._model.branch(plan.type, one)] = plan.positions[one]
+            for own_branch in reversed(plan.branches):
+                positions[self._model.branch(plan.type, own_branch)] = plan.positions[own_branch]
         return positions[branch]
 
 
@@ -59,7 +59,7 @@ EDGES_AT_ONCE = 200
 
 
 class PathStep(NamedTuple):
-    """Represents a warrant on the object of one node that leads to another node."""
+    """Represents a warrant on the object of one node that reaches another node."""
 
     warrant: Warrant
     target: CheckNode
@@ -87,7 +87,7 @@ class _Steps:
         self.component = 0
 
     def targets(self) -> Iterable[CheckNode]:
-        steps = (one.content for one in self.branches if isinstance(one.content, list))
+        steps = (branch.content for branch in self.branches if isinstance(branch.content, list))
         return (step.target for step in chain.from_iterable(steps))
 
 
@@ -96,7 +96,7 @@ class PathSearch:
 
     def __init__(self, model: Model, roots: Sequence[CheckNode], work: Work) -> None:
         self._roots = roots
-        self._work = work
+        self.work = work
         self._steps: dict[CheckNode, _Steps] = {}
         self._first: dict[CheckNode, PathStep | None] = {}
         self._positions = EdgePositions(model)
@@ -112,7 +112,7 @@ class PathSearch:
                 yield from self._collect(node, steps)
                 waiting += yield from self._gather(steps.targets())
         yield from self._measure()
-        ordered = yield from find_components(self._steps, lambda node: self._steps[node].targets(), self._work)
+        ordered = yield from find_components(self._steps, lambda node: self._steps[node].targets(), self.work)
         for number, component in enumerate(ordered):
             for start in range(0, len(component), EDGES_AT_ONCE):
                 for node in component[start : start + EDGES_AT_ONCE]:
@@ -120,8 +120,8 @@ class PathSearch:
                 yield from self._charge(1)
 
     def find(self, node: CheckNode) -> Generator[None, Any, list[Warrant]]:
-        """Returns the warrants that the node rests on, from the subject to the object; none if it holds by the absence
-        of warrants alone. Yields when the time slice is over. Raises BudgetExceeded."""
+        """Returns the warrants that the node depends on, from the subject to the object; none if it holds by the
+        absence of warrants alone. Yields when the time slice is over. Raises BudgetExceeded."""
         path: list[Warrant] = []
         while (step := (yield from self.first_step(node))) is not None:
             path.append(step.warrant)
@@ -140,15 +140,15 @@ class PathSearch:
 
     def _choose(self, steps: _Steps) -> Generator[None, Any, PathStep | None]:
         """Returns the first step that counts; of the steps of an arrow, the first of the nearest."""
-        for one in steps.branches:
-            assert isinstance(one.content, list)
+        for branch in steps.branches:
+            assert isinstance(branch.content, list)
             nearest: PathStep | None = None
-            for number, step in enumerate(one.content, 1):
+            for number, step in enumerate(branch.content, 1):
                 if not number % EDGES_AT_ONCE:
                     yield from self._charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
                 if not self._counts(steps, step):
                     continue
-                if not one.is_arrow:
+                if not branch.is_arrow:
                     return step
                 if nearest is None or self._length(step.target) < self._length(nearest.target):
                     nearest = step
@@ -165,16 +165,16 @@ class PathSearch:
         seen: set[CheckNode] = set()
         waiting = [_PathBranch((0, False), node)]
         while waiting:
-            one = waiting.pop()
-            if isinstance(one.content, Warrant):
-                steps.end, steps.length = one.content, 1
+            branch = waiting.pop()
+            if isinstance(branch.content, Warrant):
+                steps.end, steps.length = branch.content, 1
                 return
-            if isinstance(one.content, list):
-                steps.branches.append(one)
-            elif one.content not in seen:
-                seen.add(one.content)
+            if isinstance(branch.content, list):
+                steps.branches.append(branch)
+            elif branch.content not in seen:
+                seen.add(branch.content)
                 yield from self._charge(1)
-                branches = yield from self._branches(one.content)
+                branches = yield from self._branches(branch.content)
                 waiting += reversed(branches)
 
     def _branches(self, node: CheckNode) -> Generator[None, Any, list[_PathBranch]]:
@@ -183,7 +183,7 @@ class PathSearch:
         plan = node.plan
         if isinstance(plan, Operation):
             return (yield from self._list_operation_branches(node, plan))
-        found = [_PathBranch((plan.positions[direct.relation], False), direct)] if (direct := node.reason[0]) else []
+        branches = [_PathBranch((plan.positions[direct.relation], False), direct)] if (direct := node.reason[0]) else []
         usersets: dict[int, list[PathStep]] = {}
         arrows: dict[int, list[PathStep]] = {}
         for number, edge in enumerate(node.edges, 1):
@@ -192,17 +192,17 @@ class PathSearch:
             if edge.child.value is not TRUE or edge.limit is not TRUE:
                 continue
             if edge.warrant is None:
-                found.append(_PathBranch((self._positions.of_branch(plan, edge.child.plan), False), edge.child))
+                branches.append(_PathBranch((self._positions.of_branch(plan, edge.child.plan), False), edge.child))
                 continue
             position, is_arrow = self._positions.of_warrant(plan, edge, edge.warrant)
             (arrows if is_arrow else usersets).setdefault(position, []).append(PathStep(edge.warrant, edge.child))
         for position, steps in usersets.items():
             ordered = yield from self._sort(steps, _userset_order)
-            found.append(_PathBranch((position, True), ordered))
+            branches.append(_PathBranch((position, True), ordered))
         for position, steps in arrows.items():
             ordered = yield from self._sort(steps, _link_order)
-            found.append(_PathBranch((position, True), ordered, is_arrow=True))
-        return sorted(found, key=lambda one: one.order)
+            branches.append(_PathBranch((position, True), ordered, is_arrow=True))
+        return sorted(branches, key=lambda branch: branch.order)
 
     def _list_operation_branches(self, node: CheckNode, plan: Operation) -> Generator[None, Any, list[_PathBranch]]:
         values = yield from self._gather(edge.child.value for edge in node.edges)
@@ -248,13 +248,13 @@ class PathSearch:
 
     def _gather(self, items: Iterable[T]) -> Generator[None, Any, list[T]]:
         """Returns the items as a list, with a look at the time after every EDGES_AT_ONCE."""
-        found: list[T] = []
-        left = iter(items)
-        while some := [*islice(left, EDGES_AT_ONCE)]:
-            found += some
+        chosen: list[T] = []
+        remaining = iter(items)
+        while some := [*islice(remaining, EDGES_AT_ONCE)]:
+            chosen += some
             if len(some) == EDGES_AT_ONCE:
                 yield from self._hasten(EDGES_AT_ONCE)
-        return found
+        return chosen
 
     def _sort(self, steps: list[PathStep], key: Callable[[PathStep], Any]) -> Generator[None, Any, list[PathStep]]:
         sorting = sort_in_steps(steps, key)
@@ -268,13 +268,13 @@ class PathSearch:
 
     def _hasten(self, edges: int) -> Generator[None, Any, None]:
         """Yields when the time slice is over, for edges that are charged to the budget elsewhere."""
-        self._work.hasten_checkpoint(edges // EDGES_FOR_A_NODE)
-        if self._work.needs_checkpoint:
+        self.work.hasten_checkpoint(edges // EDGES_FOR_A_NODE)
+        if self.work.needs_checkpoint:
             yield None
 
     def _charge(self, nodes: int) -> Generator[None, Any, None]:
-        self._work.spend(nodes)
-        if self._work.needs_checkpoint:
+        self.work.spend(nodes)
+        if self.work.needs_checkpoint:
             yield None
 
 

@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Pieces, Work, dismantle
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Pieces, Work, free_containers
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.warrants.reader import AnyRead
@@ -46,7 +46,7 @@ def take_pieces(pieces: Pieces[T], work: Work) -> Checkpoints[T]:
 
 def discard(containers: Sequence[Container], work: Work) -> Checkpoints[None]:
     """Frees what these hold."""
-    yield from take_pieces(dismantle(containers), work)
+    yield from take_pieces(free_containers(containers), work)
 
 
 def empty_list(items: list[Any], work: Work) -> Checkpoints[None]:
@@ -119,7 +119,7 @@ class Run(Generic[T]):
         """Ends the steps if they are not at their end, and frees what remains of them, in steps. It must not be used
         afterwards."""
         self._steps.close()
-        yield from dismantle(self._remains)
+        yield from free_containers(self._remains)
 
 
 def answer_reads(run: Run[T], answer: Callable[[AnyRead], Sequence[Warrant]]) -> Checkpoints[T]:
@@ -132,13 +132,3 @@ def answer_reads(run: Run[T], answer: Callable[[AnyRead], Sequence[Warrant]]) ->
         if reads:
             run.take([answer(read) for read in reads])
         yield None
-
-
-def complete(steps: Checkpoints[T]) -> T:
-    """Returns what the steps return, after taking all of them without a pause. Raises what they raise."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            returned: T = stop.value
-            return returned

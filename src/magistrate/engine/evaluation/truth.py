@@ -11,9 +11,10 @@ from typing import Final
 class Truth(IntEnum):
     """Represents whether a subject has a relation; there are no other values.
 
-    UNKNOWN is the value of a policy with a run-time error, and of a relation that rests on its own negation: it neither
-    grants access nor proves its absence (docs/compatibility.md#object-types and docs/compatibility.md#policies).
-    UNDEFINED is likewise undecided, because an object type that matters is not defined.
+    UNKNOWN is the value of a policy with a run-time error, and of a relation that depends on its own negation: it
+    neither grants access nor proves its absence (docs/compatibility.md#object-types and
+    docs/compatibility.md#policies). UNDEFINED is likewise undecided, because an object type that matters is not
+    defined.
     """
 
     FALSE = 0

@@ -27,14 +27,14 @@ class Work:
     slice is over after WORK_BETWEEN_CHECKPOINTS, or before that when `is_time_up` says so.
     """
 
-    __slots__ = ("_aside", "_budget", "_is_time_up", "_left_to_checkpoint", "_left_to_look", "left")
+    __slots__ = ("_budget", "_is_time_up", "_left_to_checkpoint", "_left_to_look", "_offloaded", "left")
 
     def __init__(self, budget: int, is_time_up: Callable[[], bool] = never) -> None:
         self._budget = budget
         self._is_time_up = is_time_up
         self._left_to_checkpoint = WORK_BETWEEN_CHECKPOINTS - WORK_BETWEEN_LOOKS
         self._left_to_look = WORK_BETWEEN_LOOKS
-        self._aside: Callable[[], object] | None = None
+        self._offloaded: Callable[[], object] | None = None
         self.left = budget
 
     def split(self, budget: int) -> "Work":
@@ -56,19 +56,19 @@ class Work:
         """
         self._left_to_look -= amount
 
-    def leave_aside(self, step: Callable[[], object]) -> None:
-        """Ends the time slice because of a step that takes long and touches nothing that is shared. The caller that
-        yields calls it in a thread (`take_aside`); if it does not, the next time slice takes the step."""
-        self._aside = step
+    def offload(self, step: Callable[[], object]) -> None:
+        """Ends the time slice because of a step that takes long and uses nothing that is shared. The caller that
+        yields calls it in a thread (`take_offloaded_step`); if it does not, the next time slice takes the step."""
+        self._offloaded = step
         self._left_to_checkpoint = self._left_to_look = 0
 
     @property
-    def has_left_aside(self) -> bool:
-        return self._aside is not None
+    def has_offloaded_step(self) -> bool:
+        return self._offloaded is not None
 
-    def take_aside(self) -> Callable[[], object] | None:
-        """Returns the step that the last time slice left, if any."""
-        step, self._aside = self._aside, None
+    def take_offloaded_step(self) -> Callable[[], object] | None:
+        """Returns the step that the last time slice offloaded, if any."""
+        step, self._offloaded = self._offloaded, None
         return step
 
     @property
@@ -85,11 +85,11 @@ class Work:
         self._left_to_look = WORK_BETWEEN_LOOKS
 
     def _look_at_clock(self) -> bool:
-        left = self._left_to_checkpoint + self._left_to_look  # the latter is what was done beyond the last look
-        if left <= 0 or self._is_time_up():
+        work_left = self._left_to_checkpoint + self._left_to_look  # the latter is what was done beyond the last look
+        if work_left <= 0 or self._is_time_up():
             return True
-        self._left_to_look = min(WORK_BETWEEN_LOOKS, left)
-        self._left_to_checkpoint = left - self._left_to_look
+        self._left_to_look = min(WORK_BETWEEN_LOOKS, work_left)
+        self._left_to_checkpoint = work_left - self._left_to_look
         return False
 
 
@@ -103,6 +103,18 @@ ITEMS_FOR_A_NODE = 10
 """Counts the items that are handled in the time of one unit of work."""
 ITEMS_AT_ONCE = 1_000
 """Limits the items that are handled as one piece; about a millisecond."""
+
+
+def complete(steps: Generator[Any, Any, T]) -> T:
+    """Returns what the steps return, after taking all of them without a pause. Raises what they raise."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as stop:
+            returned: T = stop.value
+            return returned
+
+
 ITEMS_SORTED_AT_ONCE = 2_000
 """Limits the items that are sorted at once, which takes a few milliseconds; more are sorted in parts that are then
 merged."""
@@ -112,14 +124,14 @@ MERGING = 2
 
 
 def sort_in_steps(items: Iterable[T], key: Callable[[T], Any]) -> Pieces[list[T]]:
-    """Returns the items in order; equal ones keep theirs. It makes no long list at once, which the next garbage
+    """Returns the items in order; equal ones keep their order. It makes no long list at once, which the next garbage
     collections would traverse.
 
     Yields how many items it has processed since it yielded last; merged ones count MERGING times.
     """
     branches = []
-    left = iter(items)
-    while branch := sorted(islice(left, ITEMS_SORTED_AT_ONCE), key=key):
+    remaining = iter(items)
+    while branch := sorted(islice(remaining, ITEMS_SORTED_AT_ONCE), key=key):
         branches.append(branch)
         if len(branch) > ITEMS_MERGED_AT_ONCE:
             yield len(branch)
@@ -146,7 +158,7 @@ class Linked:
         raise NotImplementedError
 
 
-def dismantle(containers: Sequence[Container]) -> Pieces[None]:
+def free_containers(containers: Sequence[Container]) -> Pieces[None]:
     """Empties the containers, and yields how many items were removed since it yielded last.
 
     Lists, dicts and Linked objects among the items are taken apart, too.

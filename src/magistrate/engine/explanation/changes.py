@@ -13,12 +13,12 @@ from magistrate.engine.warrants.overlay import Overlay, WarrantKey, warrant_key
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
 from magistrate.engine.warrants.warrant import Warrant
 
-MOST_SUGGESTIONS = 10
+MAX_SUGGESTIONS = 10
 """Limits the suggestions that are shown."""
-MOST_CHANGES = 6
+MAX_CHANGES = 6
 """Limits the changes in one set. All smaller sets of them have to be tried, too."""
 
-FIRST_CREATED = FIRST_NUMBER - MOST_CHANGES
+FIRST_CREATED = FIRST_NUMBER - MAX_CHANGES
 """Sets the number of the first warrant that changes create. It comes after the stored warrants, and before those that
 the request brings."""
 
@@ -176,7 +176,7 @@ def order_by_harm(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
             return 2, effects.lost, suggestion.size
         return 0 if effects.is_complete else 1, effects.gained, suggestion.size
 
-    return sorted(suggestions, key=rank)[:MOST_SUGGESTIONS]
+    return sorted(suggestions, key=rank)[:MAX_SUGGESTIONS]
 
 
 def describe_changes(check: Check, changes: Sequence[Change], order: ChangeOrder, now: int) -> str:

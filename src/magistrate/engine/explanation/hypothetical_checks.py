@@ -1,6 +1,7 @@
-"""Evaluates the check of an explanation, also with changes applied."""
+"""Decides the check of an explanation, also as it would be with changes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -11,7 +12,7 @@ from magistrate.engine.evaluation.steps import Steps, WarrantLists, add_check, f
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import NO_CHANGE, ChangeSet, change_context, overlay_changes
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.reader import WarrantRead
@@ -44,21 +45,20 @@ class KnownWarrants:
             for read, stored in zip(unknown, fetched, strict=True):
                 self._keep(read, stored)
                 work.hasten_checkpoint(len(stored) // WARRANTS_FOR_A_NODE)
-        known = [self._find(read) for read in reads]
-        return [stored if stored is not None else _NONE for stored in known]
+        return [self._find(read) or _NONE for read in reads]
 
     def _find(self, read: WarrantRead) -> list[Warrant] | None:
         """Returns the warrants of the read, or None if some of them are not known."""
         request = read.request
-        found: list[Warrant] = []
+        warrants: list[Warrant] = []
         for relation in request.relations:
-            known = self._warrants.get((request.type, relation, request.subjects))
-            for id in (None,) if read.ids is None else read.ids:
-                if known is not None and id in known:
-                    found += known[id]
-                elif self._may_exist((request.type, relation, request.subjects), id):
+            by_object = self._warrants.get((request.type, relation, request.subjects))
+            for object_id in (None,) if read.ids is None else read.ids:
+                if by_object is not None and object_id in by_object:
+                    warrants += by_object[object_id]
+                elif self._may_exist((request.type, relation, request.subjects), object_id):
                     return None
-        return found
+        return warrants
 
     def _keep(self, read: WarrantRead, stored: Sequence[Warrant]) -> None:
         request = read.request
@@ -67,12 +67,12 @@ class KnownWarrants:
             for relation in request.relations
         }
         for by_object in by_relation.values():
-            by_object.update({id: [] for id in ((None,) if read.ids is None else read.ids)})
+            by_object.update({object_id: [] for object_id in ((None,) if read.ids is None else read.ids)})
         for warrant in stored:
             by_relation[warrant.relation][None if read.ids is None else warrant.object_id].append(warrant)
 
-    def _may_exist(self, key: _Key, id: ObjectId | None) -> bool:
-        is_wildcard = None if id is None else id == WILDCARD
+    def _may_exist(self, key: _Key, object_id: ObjectId | None) -> bool:
+        is_wildcard = None if object_id is None else object_id == WILDCARD
         possible = self._possible.get((key, is_wildcard))
         if possible is None:
             of_type, relation, subjects = key
@@ -94,37 +94,64 @@ def _is_possible(pattern: WarrantPattern, subjects: Subject | TypeName | None, i
     return (pattern.subject_type, pattern.subject_relation) == (subjects, "")
 
 
-class Trial:
-    """Represents one evaluation of the check, with these changes to what is stored and then with the warrants that the
-    request brings, `contextual`. The model has the patterns of all these."""
+class HypotheticalCheck(NamedTuple):
+    """Holds the check as it was decided at `now`, perhaps with changes, and the evaluation that decided it."""
 
-    def __init__(
+    check: Check
+    now: int
+    evaluation: Evaluation
+    root: CheckNode
+
+    def names_on(self, node: CheckNode, relation: RelationName) -> WarrantNames:
+        """Returns the names of a warrant of the subject of the check on the object of a node."""
+        return self.check.names._replace(object_type=node.plan.type, object_id=node.id, relation=relation)
+
+
+class HypotheticalChecks:
+    """Decides one check at `now`, also with changes to what is stored. Each warrant is read once, all at the revision
+    of `model`, and those that the request brings, `contextual`, are added."""
+
+    def __init__(self, model: Model, check: Check, now: int, contextual: Overlay) -> None:
+        self.model = model
+        self.check = check
+        self.now = now
+        self.contextual = contextual
+        self._warrants = KnownWarrants(model)
+        self._evaluations: list[Evaluation] = []
+
+    def decide(
         self,
-        model: Model,
-        check: Check,
-        now: int,
         work: Work,
-        contextual: Overlay,
-        changes: ChangeSet = NO_CHANGE,
         scope: EvaluationScope = DECISION_ALONE,
-    ) -> None:
-        self.check = replace(check, context=change_context(check.context, changes)) if changes else check
-        self.evaluation = Evaluation(model, now, work, scope)
-        self._overlays = [overlay_changes(changes, now), contextual] if changes else [contextual]
-        self._work = work
-
-    def run(self, known: KnownWarrants) -> Steps[CheckNode]:
-        """Returns the decided node of the check. Raises BudgetExceeded."""
-        root = yield from add_check(self.evaluation, self.check)
-        while (reads := self.evaluation.advance()) != []:
+        changes: ChangeSet = NO_CHANGE,
+        patterns: Set[WarrantPattern] = frozenset(),
+    ) -> Steps[HypotheticalCheck]:
+        """Returns the check, decided with these changes; `patterns` are those of warrants that they may create. What
+        that takes is kept until it is freed. Raises BudgetExceeded."""
+        check, overlays = self.check, [self.contextual]
+        if changes:
+            check = replace(check, context=change_context(check.context, changes))
+            overlays.insert(0, overlay_changes(changes, self.now))
+        evaluation = Evaluation(self.model.with_patterns(self.contextual.patterns | patterns), self.now, work, scope)
+        self._evaluations.append(evaluation)
+        root = yield from add_check(evaluation, check)
+        while (reads := evaluation.advance()) != []:
             if reads is None:
                 yield None
                 continue
-            warrants = yield from known.read(reads, self._work)
-            for overlay in self._overlays:
-                warrants = [overlay.merge(*one) for one in zip(reads, warrants, strict=True)]
-            self.evaluation.take(warrants)
-        return root
+            warrants = yield from self._warrants.read(reads, work)
+            for overlay in overlays:
+                warrants = [overlay.merge(read, stored) for read, stored in zip(reads, warrants, strict=True)]
+            evaluation.take(warrants)
+        return HypotheticalCheck(check, self.now, evaluation, root)
+
+    def free(self, decided: HypotheticalCheck) -> None:
+        """Frees what one decision took, at once: it must have had a small budget."""
+        self._evaluations.remove(decided.evaluation)
+        for _ in decided.evaluation.release():
+            pass
 
     def release(self) -> Iterator[int]:
-        return self.evaluation.release()
+        """Frees what the decisions took, in steps."""
+        for evaluation in self._evaluations:
+            yield from evaluation.release()

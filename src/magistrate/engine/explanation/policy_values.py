@@ -16,22 +16,22 @@ from magistrate.engine.policy.value_types import READ_AS
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
 
-MOST_VARIABLES = 4
+MAX_VARIABLES = 4
 """Limits the variables of one assignment."""
-MOST_CANDIDATES = 8
+MAX_CANDIDATES = 8
 """Limits the variables that are tried at all, those first that are missing."""
-MOST_LITERALS = 40
+MAX_LITERALS = 40
 """Limits the literals of a policy that are tried."""
-MOST_ASSIGNMENTS = 3
+MAX_ASSIGNMENTS = 3
 """Limits the assignments that are returned, all with as few variables as possible."""
-MOST_TRIES = 150
+MAX_TRIES = 150
 """Limits the assignments of each number of variables that are tried."""
-MOST_VALUES = (12, 6, 4, 3)
+MAX_VALUES = (12, 6, 4, 3)
 """Limits the values tried for each variable when one variable, two and so on are assigned at once."""
 CHARACTERS_FOR_A_NODE = 4
 """Counts the characters of a policy that take as long to examine as one unit of work."""
 
-MOST_TOKENS = 20
+MAX_TOKENS = 20
 """Limits how far behind a variable a comparison of it is looked for: it may have members."""
 
 _OTHER_TEXT = "x"
@@ -60,34 +60,34 @@ def find_assignments(
         return []
     variables = list_variables(policy)
     variables.sort(key=lambda name: name in context)
-    del variables[MOST_CANDIDATES:]
+    del variables[MAX_CANDIDATES:]
     work.spend(1 + len(policy.text) // CHARACTERS_FOR_A_NODE)
     values = _Candidates(policy.text, set(variables), context)
     pools = {name: values.list_for(name) for name in variables}
-    for count in range(1, min(len(variables), MOST_VARIABLES) + 1):
-        found: list[Assignment] = []
+    for count in range(1, min(len(variables), MAX_VARIABLES) + 1):
+        assignments: list[Assignment] = []
         for assignment in _assign(variables, pools, count):
             outcome = policy.outcome({**context, **assignment}, warrant, now)
             work.spend(1 + (policy.weight + outcome.steps) // POLICY_STEPS_FOR_A_NODE)
-            if outcome.value is holds and not any(one.keys() == assignment.keys() for one in found):
-                found.append(assignment)
+            if outcome.value is holds and not any(other.keys() == assignment.keys() for other in assignments):
+                assignments.append(assignment)
             if work.needs_checkpoint:
                 yield None
-            if len(found) == MOST_ASSIGNMENTS:
+            if len(assignments) == MAX_ASSIGNMENTS:
                 break
-        if found:
-            return found
+        if assignments:
+            return assignments
     return []
 
 
 def _assign(variables: Sequence[str], pools: Mapping[str, Sequence[Any]], count: int) -> Iterator[Assignment]:
     """Yields assignments of values to `count` of the variables, the likeliest values first."""
-    left = MOST_TRIES
+    tries_left = MAX_TRIES
     for names in combinations(variables, count):
-        for values in product(*(pools[name][: MOST_VALUES[count - 1]] for name in names)):
-            if not left:
+        for values in product(*(pools[name][: MAX_VALUES[count - 1]] for name in names)):
+            if not tries_left:
                 return
-            left -= 1
+            tries_left -= 1
             yield dict(zip(names, values, strict=True))
 
 
@@ -102,12 +102,12 @@ class _Candidates:
         tokens = [*read_tokens(text)]
         for place, token in enumerate(tokens):
             literal = _literal(token)
-            if literal is not None and len(self._literals) < MOST_LITERALS:
+            if literal is not None and len(self._literals) < MAX_LITERALS:
                 self._literals += [literal, *_neighbours(literal)]
             elif token.text in variables and token.kind == "name":
-                is_typed = [one.text for one in tokens[max(place - 2, 0) : place]] == [READ_AS, "("]
+                is_typed = [previous.text for previous in tokens[max(place - 2, 0) : place]] == [READ_AS, "("]
                 behind = place + 1 + _TOKENS_OF_TYPE * is_typed
-                self._compare(token.text, tokens[behind : behind + MOST_TOKENS])
+                self._compare(token.text, tokens[behind : behind + MAX_TOKENS])
 
     def _compare(self, name: str, tokens: Sequence[Token]) -> None:
         """Notes the members that follow a variable, and what stands behind them if that is a comparison."""
@@ -133,10 +133,10 @@ class _Candidates:
             values = [*(value for _, value in compared), *self._literals, *_GENERAL]
         distinct: list[Any] = []
         for value in values:
-            if not any(_is_same(value, one) for one in distinct):
+            if not any(_is_same(value, other) for other in distinct):
                 distinct.append(value)
         present = [self._context[name]] if name in self._context else []
-        return [value for value in distinct if not any(_is_same(value, one) for one in present)]
+        return [value for value in distinct if not any(_is_same(value, other) for other in present)]
 
     def _nest(self, name: str, compared: Sequence[tuple[tuple[str, ...], Any]]) -> Any:
         """Returns an object with these members, otherwise as in the context."""
@@ -178,5 +178,5 @@ def _satisfy(comparison: str, literal: Any) -> Any:
     return literal - 1 if comparison == "<" else literal + 1 if comparison == ">" else literal
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    return type(one) is type(other) and bool(one == other)
+def _is_same(value: Any, other: Any) -> bool:
+    return type(value) is type(other) and bool(value == other)

@@ -15,15 +15,13 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from magistrate.engine.difference.influences import list_references
-from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
 from magistrate.engine.evaluation.steps import Checkpoints
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import (
     FIRST_CREATED,
-    MOST_CHANGES,
+    MAX_CHANGES,
     NO_CHANGE,
     Change,
     ChangeKind,
@@ -31,24 +29,24 @@ from magistrate.engine.explanation.changes import (
     ChangeSet,
     is_consistent,
 )
+from magistrate.engine.explanation.hypothetical_checks import HypotheticalCheck
 from magistrate.engine.explanation.policy_values import find_assignments
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName, WarrantNames
-from magistrate.engine.policy.named_policies import NO_WARRANT
 from magistrate.engine.rules.rule import Requirement
-from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+from magistrate.engine.warrants.warrant import NO_WARRANT, Warrant, WarrantPattern
 
 LinkKind = tuple[RelationName, TypeName]
-"""Holds the relation of links on objects of one type, and the type of the objects that they lead to."""
+"""Holds the relation of links on objects of one type, and the type of the objects that they reach."""
 LinkTarget = tuple[TypeName, RelationName]
-"""Holds that type, and the relation that a rule asks for there."""
+"""Holds that type, and the relation that a rule requires there."""
 
-MOST_TARGETS = 50
+MAX_TARGETS = 50
 """Limits the targets to which new links are tried."""
 
 Linkable = Mapping[LinkTarget, Sequence[ObjectId]]
-"""Maps targets to the objects that a new link may lead to."""
+"""Maps targets to the objects that a new link may reach."""
 NO_LINKS: Linkable = {}
 
 
@@ -76,13 +74,13 @@ class FollowedLinks:
                 yield None
 
     def prepare_linked(self, of_type: TypeName, work: Work) -> Checkpoints[Set[TypeName]]:
-        """Prepares a type with all that links and usersets lead to from it, and returns those that links lead to."""
+        """Prepares a type with all that links and usersets reach from it, and returns those that links reach."""
         waiting, linked = [of_type], dict[TypeName, None]()
-        for one in waiting:  # grows during the loop
-            yield from self.prepare(one, work)
-            linked.update((target, None) for _, target in self._by_type[one])
-            defined = self._model.types.get(one)
-            patterns = self._model.patterns_on(one, () if defined is None else defined.relations)
+        for name in waiting:  # grows during the loop
+            yield from self.prepare(name, work)
+            linked.update((target, None) for _, target in self._by_type[name])
+            defined = self._model.types.get(name)
+            patterns = self._model.patterns_on(name, () if defined is None else defined.relations)
             work.hasten_checkpoint(len(patterns))
             reached = [pattern.subject_type for pattern in patterns if pattern.subject_relation]
             waiting += dict.fromkeys(name for name in (*linked, *reached) if name not in {*self._by_type, *waiting})
@@ -98,23 +96,27 @@ class FollowedLinks:
             WarrantPattern(names)
             for of_type, kinds in self._by_type.items()
             for relation, target in kinds
-            if self._model.allows(names := WarrantNames(of_type, ObjectId(""), relation, target, ObjectId(""), ""))
+            if self._model.allows(
+                names := WarrantNames(
+                    of_type, ObjectId(""), relation, target, subject_id=ObjectId(""), subject_relation=""
+                )
+            )
         }
 
     def list_targets(self) -> Sequence[LinkTarget]:
-        """Returns the first relations that links from the prepared types lead to, each once."""
+        """Returns the first relations that links from the prepared types reach, each once."""
         targets: dict[LinkTarget, None] = {}
         for kinds in self._by_type.values():
             for (_, target), relations in kinds.items():
                 targets.update(((target, relation), None) for relation in relations)
-        return [*targets][:MOST_TARGETS]
+        return [*targets][:MAX_TARGETS]
 
 
-MOST_SETS = 12
+MAX_SETS = 12
 """Limits the sets that are kept for a node: somewhat more than are shown, because some turn out not to do."""
-MOST_ROUNDS = 10
-"""Limits how often all lists are made, for cycles that do not settle."""
-MOST_GOALS = 500
+MAX_ROUNDS = 10
+"""Limits how often all lists are made, for cycles that do not resolve."""
+MAX_GOALS = 500
 """Limits the nodes that are examined, the nearest to the object first. Changes of others are seldom of use."""
 EDGES_FOR_A_NODE = 4
 """Counts the edges that take as much work as one node."""
@@ -137,9 +139,7 @@ class RepairCollector:
     def __init__(
         self,
         model: Model,
-        check: Check,
-        now: int,
-        evaluation: Evaluation,
+        decided: HypotheticalCheck,
         order: ChangeOrder,
         links: FollowedLinks,
         linkable: Linkable = NO_LINKS,
@@ -147,33 +147,33 @@ class RepairCollector:
         self._links = links
         self._linkable = linkable
         self._model = model
-        self._check = check
-        self._now = now
-        self._evaluation = evaluation
+        self._decided = decided
+        self._now = decided.now
+        self._evaluation = decided.evaluation
         self._order = order
-        self._work = evaluation.work
+        self._work = decided.evaluation.work
         self._sets: dict[_Goal, Sets] = {}
         self._of_policies: dict[tuple[int, bool], Sets] = {}
         self._usersets: set[CheckNode] = set()
         self._numbers: dict[PolicyName, int] = {}
         self.is_cut = False
 
-    def collect(self, root: CheckNode, work: Work) -> Collecting:
+    def collect(self, work: Work) -> Collecting:
         """Returns the smallest sets of changes that could make the root hold. Yields when the time slice is over.
         Raises BudgetExceeded."""
         self._work = work
-        goals = yield from self._list_goals(_Goal(root, True))
+        goals = yield from self._list_goals(_Goal(self._decided.root, True))
         for of_type in {goal.node.plan.type: None for goal in goals}:
             yield from self._links.prepare(of_type, work)
         yield from self._note_changes(goals)
-        for _ in range(MOST_ROUNDS):
-            is_settled = True
+        for _ in range(MAX_ROUNDS):
+            is_stable = True
             for goal in reversed(goals):
                 sets = self._combine(goal)
-                is_settled = is_settled and sets == self._sets[goal]
+                is_stable = is_stable and sets == self._sets[goal]
                 self._sets[goal] = sets
                 yield from self._charge(1 + len(goal.node.edges) // EDGES_FOR_A_NODE)
-            if is_settled:
+            if is_stable:
                 break
         return self._sets[goals[0]]
 
@@ -188,7 +188,7 @@ class RepairCollector:
                 for child in self._child_goals(goal, edge):
                     if child in self._sets:
                         continue
-                    if len(goals) == MOST_GOALS:
+                    if len(goals) == MAX_GOALS:
                         self.is_cut = True
                     else:
                         self._sets[child] = [] if child.holds else [NO_CHANGE]
@@ -205,7 +205,10 @@ class RepairCollector:
             return [_Goal(edge.child, goal.holds)]
         if isinstance(plan, Operation):
             requirements = plan.rule.require(goal.holds, len(goal.node.edges))
-            needed = {True: any(one.holding for one in requirements), False: any(one.failing for one in requirements)}
+            needed = {
+                True: any(requirement.holding for requirement in requirements),
+                False: any(requirement.failing for requirement in requirements),
+            }
             return [_Goal(edge.child, holds) for holds, is_needed in needed.items() if is_needed]
         if not goal.holds and (edge.limit is FALSE or edge.child.value in (FALSE, None)):
             return ()
@@ -220,7 +223,7 @@ class RepairCollector:
                 yield from self._note_values(condition, goal.holds)
             if _is_met(goal) or (isinstance(plan, Operation) and not plan.links):
                 continue
-            wanted = TRUE if goal.holds else FALSE
+            value = TRUE if goal.holds else FALSE
             edges = [(edge.warrant, edge.limit) for edge in goal.node.edges if edge.warrant is not None]
             warrants = [*self._evaluation.find_direct(goal.node), *edges]
             if goal.holds:
@@ -231,7 +234,7 @@ class RepairCollector:
                 if (ends_links or not goal.holds) and limit is not FALSE:
                     kind = ChangeKind.DELETE_LINK if self._links.follows(warrant.names) else ChangeKind.DELETE
                     self._order.note(Change.delete(warrant), kind)
-                if warrant.policy and wanted not in (limit, self._evaluation.policy_value(warrant)):
+                if warrant.policy and value not in (limit, self._evaluation.policy_value(warrant)):
                     yield from self._note_values(warrant, goal.holds)
                 if ends_links and warrant.policy and limit is not (FALSE if goal.holds else TRUE):
                     yield from self._note_values(warrant, not goal.holds)
@@ -260,11 +263,12 @@ class RepairCollector:
         """Finds the values of variables with which the policy of a warrant holds, or does not."""
         key = (warrant.number, holds)
         if key not in self._of_policies:
-            context = self._check.context
-            assignments = yield from find_assignments(warrant, context, self._now, holds, self._work)
+            context = self._decided.check.context
+            assignments = yield from find_assignments(warrant, context, self._now, holds, work=self._work)
             self._of_policies[key] = [
                 frozenset(
-                    self._order.note(Change.set_variable(*one), ChangeKind.SET_VARIABLE) for one in assignment.items()
+                    self._order.note(Change.set_variable(*variable), ChangeKind.SET_VARIABLE)
+                    for variable in assignment.items()
                 )
                 for assignment in assignments
             ]
@@ -274,8 +278,7 @@ class RepairCollector:
         return [relation for relation in plan.relations if self._model.allows(self._names(node, relation))]
 
     def _names(self, node: CheckNode, relation: RelationName) -> WarrantNames:
-        subject = self._check.subject
-        return WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or "")
+        return self._decided.names_on(node, relation)
 
     def _create(self, node: CheckNode, relation: RelationName) -> Change:
         """Returns the change that gives the relation to the subject itself."""
@@ -292,8 +295,10 @@ class RepairCollector:
         """Yields the changes that link the object of a node to another one, so that an arrow or a quantifier leads
         there."""
         for link in node.plan.links if node.id != WILDCARD else ():
-            for id in self._linkable.get((link.of_type, link.relation), ()):
-                names = WarrantNames(node.plan.type, node.id, link.with_relation, link.of_type, id, "")
+            for target_id in self._linkable.get((link.of_type, link.relation), ()):
+                names = WarrantNames(
+                    node.plan.type, node.id, link.with_relation, link.of_type, subject_id=target_id, subject_relation=""
+                )
                 if self._model.allows(names):
                     yield Change(names)
 
@@ -322,7 +327,7 @@ class RepairCollector:
         return replace(NO_WARRANT, policy=named.expression, number=number)
 
     def _quantify(self, node: CheckNode, holds: bool) -> Sets:
-        """Returns the sets for a quantifier: it holds if every link leads to where the relation holds, or ends. It does
+        """Returns the sets for a quantifier: it holds if every link reaches where the relation holds, or ends. It does
         not if one leads elsewhere, or all end."""
         sets, ended, excluded = [NO_CHANGE] if node.edges else [], [NO_CHANGE], Sets()
         for edge in node.edges:
@@ -387,10 +392,10 @@ class RepairCollector:
         deleted = [frozenset((Change.delete(warrant),))] if warrant.number < FIRST_CREATED else []
         return [*deleted, *self._policy_sets(warrant, value, FALSE)]
 
-    def _policy_sets(self, warrant: Warrant, value: Truth, wanted: Truth) -> Sets:
-        if value is wanted:
+    def _policy_sets(self, warrant: Warrant, value: Truth, result: Truth) -> Sets:
+        if value is result:
             return [NO_CHANGE]
-        return self._of_policies.get((warrant.number, wanted is TRUE), [])
+        return self._of_policies.get((warrant.number, result is TRUE), [])
 
     def _meet(self, requirement: Requirement, node: CheckNode) -> Sets:
         """Returns the sets after which as many children hold, and as many others do not, as the requirement says."""
@@ -407,21 +412,21 @@ class RepairCollector:
                 by_count[met] = self._keep_smallest(sets)
         return by_count.get(requirement, [])
 
-    def _both(self, one: Sets, other: Sets) -> Sets:
+    def _both(self, sets: Sets, other: Sets) -> Sets:
         if other == [NO_CHANGE]:
-            return one
-        unions = (first | second for first in one for second in other)
+            return sets
+        unions = (first | second for first in sets for second in other)
         return self._keep_smallest(union for union in unions if is_consistent(union))
 
     def _keep_smallest(self, sets: Iterable[ChangeSet]) -> Sets:
         """Returns the first sets in order, without those that contain another one."""
-        distinct = {one for one in sets if len(one) <= MOST_CHANGES}
+        distinct = {changes for changes in sets if len(changes) <= MAX_CHANGES}
         self._work.spend(len(distinct))
         kept: Sets = []
-        for one in sorted(distinct, key=self._order.key):
-            if not any(smaller <= one for smaller in kept):
-                kept.append(one)
-            if len(kept) == MOST_SETS:
+        for changes in sorted(distinct, key=self._order.key):
+            if not any(smaller <= changes for smaller in kept):
+                kept.append(changes)
+            if len(kept) == MAX_SETS:
                 break
         return kept
 

@@ -1,8 +1,8 @@
 """Builds the tree that shows people why a check is allowed or denied.
 
-Of a node that holds, the tree shows what it rests on; of one that does not, everything it could have rested on. What is
-not shown is counted. A node that stands in the tree already is not expanded again, and one that it hangs on itself is
-marked as a loop. The tree is bounded in size and depth, the nearest nodes to the object first.
+Of a node that holds, the tree shows what it depends on; of one that does not, everything it could have depended on.
+What is not shown is counted. A node that stands in the tree already is not expanded again, and one that it hangs on
+itself is marked as a loop. The tree is bounded in size and depth, the nearest nodes to the object first.
 """
 
 from collections import deque
@@ -13,30 +13,28 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import POLICY_STEPS_FOR_A_NODE, LongStep
-from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
 from magistrate.engine.evaluation.paths import PathSearch, PathStep
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.evaluation.work import Work
+from magistrate.engine.explanation.hypothetical_checks import HypotheticalCheck
 from magistrate.engine.explanation.policy_values import list_variables
 from magistrate.engine.model.plans import Operation
-from magistrate.engine.names import WarrantNames
 from magistrate.engine.policy.policy import LONG_POLICY, Policy, read_policy
 from magistrate.engine.policy.run import STEPS_AT_ONCE
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
 
-SUPPORT_EDGES_FOR_A_NODE = 4
+EDGES_FOR_A_NODE = 4
 """Counts the edges that take as much work as one node."""
 
 Supports = dict[CheckNode, CheckEdge | Warrant]
-"""Maps nodes of relations that hold to what they rest on. Combinations rest on all rules that matter to them."""
+"""Maps nodes of relations that hold to what they depend on. Combinations depend on all rules that matter to them."""
 
 
 def find_supports(root: CheckNode, work: Work) -> Generator[None, Any, Supports]:
-    """Returns what each node that holds, from the root on, rests on. Yields when the time slice is over. Raises
+    """Returns what each node that holds, from the root on, depends on. Yields when the time slice is over. Raises
     BudgetExceeded."""
     parents = yield from _list_parents(root, work)
     supports: Supports = {}
@@ -58,12 +56,12 @@ def find_supports(root: CheckNode, work: Work) -> Generator[None, Any, Supports]
             elif edge.node not in supports and edge.node.reason[0] is None:
                 supports[edge.node] = edge
                 waiting.append(edge.node)
-        yield from _charge(work, 1 + len(parents[node]) // SUPPORT_EDGES_FOR_A_NODE)
+        yield from _charge(work, 1 + len(parents[node]) // EDGES_FOR_A_NODE)
     return supports
 
 
 def list_holding(node: CheckNode) -> Sequence[CheckEdge]:
-    """Returns the edges that a node which holds may rest on; for a combination, those it rests on."""
+    """Returns the edges that a node which holds may depend on; for a combination, those it depends on."""
     if isinstance(node.plan, Operation):
         positions = node.plan.rule.explain([edge.child.value for edge in node.edges])
         return [node.edges[position] for position in positions if node.edges[position].child.value is TRUE]
@@ -71,7 +69,7 @@ def list_holding(node: CheckNode) -> Sequence[CheckEdge]:
 
 
 def _list_parents(root: CheckNode, work: Work) -> Generator[None, Any, dict[CheckNode, list[CheckEdge]]]:
-    """Returns all nodes that hold from the root on, with the edges by which others may rest on them."""
+    """Returns all nodes that hold from the root on, with the edges by which others may depend on them."""
     parents: dict[CheckNode, list[CheckEdge]] = {}
     waiting = [root]
     if root.value is TRUE:
@@ -84,32 +82,31 @@ def _list_parents(root: CheckNode, work: Work) -> Generator[None, Any, dict[Chec
                 waiting.append(edge.child)
             if edge.child in parents and node.value is TRUE:
                 parents[edge.child].append(edge)
-        yield from _charge(work, 1 + len(node.edges) // SUPPORT_EDGES_FOR_A_NODE)
+        yield from _charge(work, 1 + len(node.edges) // EDGES_FOR_A_NODE)
     return {node: edges for node, edges in parents.items() if node.value is TRUE}
 
 
 def follow_path(
-    root: CheckNode, path: Sequence[Warrant], search: PathSearch, supports: Supports, work: Work
+    root: CheckNode, path: Sequence[Warrant], search: PathSearch, supports: Supports
 ) -> Generator[None, Any, None]:
-    """Lets the nodes on the path of the root rest on its warrants. Yields when the time slice is over. Raises
+    """Lets the nodes on the path of the root depend on its warrants. Yields when the time slice is over. Raises
     BudgetExceeded."""
-    node, left = root, len(path)
-    while left:
+    node, work = root, search.work
+    for _ in path:
         step = yield from search.first_step(node)
         reached: dict[CheckNode, CheckEdge | None] = {node: None}
         waiting = [node]
         while waiting:
-            one = waiting.pop()
-            yield from _charge(work, 1 + len(one.edges) // SUPPORT_EDGES_FOR_A_NODE)
-            last = _find_last(one, path[0]) if step is None else _find_step(one, step)
+            inner = waiting.pop()
+            yield from _charge(work, 1 + len(inner.edges) // EDGES_FOR_A_NODE)
+            last = _find_last(inner, path[0]) if step is None else _find_step(inner, step)
             if last is not None:
-                _rest_on(one, last, reached, supports)
+                _set_support(inner, last, reached, supports)
                 break
-            for edge in reversed(list_holding(one)):
+            for edge in reversed(list_holding(inner)):
                 if edge.warrant is None and edge.child not in reached:
                     reached[edge.child] = edge
                     waiting.append(edge.child)
-        left -= 1
         node = step.target if step is not None else node
 
 
@@ -122,13 +119,13 @@ def _find_step(node: CheckNode, step: PathStep) -> CheckEdge | None:
     return next(edges, None)
 
 
-def _rest_on(
+def _set_support(
     node: CheckNode,
     support: CheckEdge | Warrant,
     reached: dict[CheckNode, CheckEdge | None],
     supports: Supports,
 ) -> None:
-    """Lets a node rest on its support, and those through which it was reached each on the next one."""
+    """Lets a node depend on its support, and those through which it was reached each on the next one."""
     supports[node] = support
     while (edge := reached[node]) is not None:
         node = edge.node
@@ -155,11 +152,8 @@ FOR_PEOPLE = TreeLimits()
 WHOLE = TreeLimits(nodes=10_000, levels=2_000, children=10_000)
 """Limits a tree that is only searched, not sent."""
 
-MOST_VALUE_CHARACTERS = 200
+MAX_VALUE_CHARACTERS = 200
 """Limits the JSON of a value that a policy read, because any caller can send long ones."""
-EDGES_FOR_A_NODE = 4
-"""Counts the edges that take as much work as one node."""
-
 
 OutOfForce = Literal["notStarted", "expired"]
 
@@ -180,7 +174,7 @@ class PolicyTrace:
 class ExplanationNode:
     """Represents one step of an explanation: a check, or a rule within a combination.
 
-    `via` is the warrant that its parent rests on together with it, or would; `policy` is that of the warrant.
+    `via` is the warrant that its parent depends on together with it, or would; `policy` is that of the warrant.
     `out_of_force` says why the warrant does not count if it is outside its time limits. `cut` counts the branches that
     are not shown. `is_loop` says that the node hangs on itself and is not expanded again.
     """
@@ -226,26 +220,22 @@ class TreeBuilder:
     """Builds the tree for one evaluation of one check with all rules, made for the time `now`."""
 
     def __init__(
-        self,
-        check: Check,
-        evaluation: Evaluation,
-        supports: Supports,
-        now: int,
-        work: Work,
-        limits: TreeLimits = FOR_PEOPLE,
+        self, decided: HypotheticalCheck, supports: Supports, work: Work, limits: TreeLimits = FOR_PEOPLE
     ) -> None:
-        self._check = check
-        self._evaluation = evaluation
+        self._decided = decided
+        self._check = decided.check
+        self._evaluation = decided.evaluation
+        self._now = decided.now
         self._supports = supports
-        self._now = now
         self._work = work
         self._limits = limits
         self._left = limits.nodes
         self._unknown: list[tuple[PolicyTrace, Policy, Warrant]] = []
         """Holds the traces of policies that are unknown although something is absent."""
 
-    def build(self, root: CheckNode) -> Generator[None, Any, ExplanationNode]:
+    def build(self) -> Generator[None, Any, ExplanationNode]:
         """Returns the tree. Yields when the time slice is over. Raises BudgetExceeded."""
+        root = self._decided.root
         top = self._show(_Branch(root, None, TRUE, ""))
         waiting = deque([_Place(root, top, None, 1)])
         expanded = {root}
@@ -275,12 +265,12 @@ class TreeBuilder:
 
     def _name_missing(self) -> Generator[None, Any, None]:
         """Finds what is missing for the policies that are unknown; equal policies miss the same."""
-        known: dict[tuple[str, int], list[str]] = {}
+        missing: dict[tuple[str, int], list[str]] = {}
         for trace, policy, warrant in self._unknown:
             key = (policy.text, warrant.number if "warrant" in policy.names else 0)
-            if key not in known:
-                known[key] = yield from self._list_absent(policy, warrant)
-            trace.missing.extend(known[key])
+            if key not in missing:
+                missing[key] = yield from self._list_absent(policy, warrant)
+            trace.missing.extend(missing[key])
 
     def _list_absent(self, policy: Policy, warrant: Warrant) -> Generator[None, Any, list[str]]:
         context, now = self._check.context, self._now
@@ -289,7 +279,7 @@ class TreeBuilder:
         absent = policy.list_absent(context, warrant, now, STEPS_AT_ONCE) if is_short else None
         if absent is None:
             long = LongStep(partial(policy.list_absent, context, warrant, now))
-            self._work.leave_aside(long.complete)
+            self._work.offload(long.complete)
             yield None
             absent = long.complete()
         if self._work.needs_checkpoint:
@@ -335,9 +325,7 @@ class TreeBuilder:
         if relation is None:
             named = self._read_named(node, value)
             return ExplanationNode("", _describe(node, branch), value, policy=named)
-        subject = self._check.subject
-        names = WarrantNames(node.plan.type, node.id, relation, subject.type, subject.id, subject.relation or "")
-        return ExplanationNode(names.render(), "", value)
+        return ExplanationNode(self._decided.names_on(node, relation).render(), "", value)
 
     def _read_named(self, node: CheckNode, value: Truth) -> PolicyTrace | None:
         """Returns the trace of the named policy that a rule evaluates."""
@@ -366,9 +354,9 @@ class TreeBuilder:
         context = self._check.context
         self._work.spend(1 + len(variables))
         present = [name for name in variables if name in context]
-        long = [name for name in present if len(msgspec.json.encode(context[name])) > MOST_VALUE_CHARACTERS]
+        long = [name for name in present if len(msgspec.json.encode(context[name])) > MAX_VALUE_CHARACTERS]
         values = {name: context[name] for name in present if name not in long}
-        return PolicyTrace(text, value, values, [], long)
+        return PolicyTrace(text, value, values, missing=[], long=long)
 
 
 def _find_exceeded_limit(warrant: Warrant, now: int) -> OutOfForce | None:

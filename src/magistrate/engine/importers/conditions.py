@@ -23,7 +23,7 @@ from magistrate.engine.policy.run import Fault
 from magistrate.engine.text.document import NameAt, PolicyDeclaration
 from magistrate.errors import InvalidParameter
 
-MOST_POLICIES_CACHED = 10_000
+MAX_POLICIES_CACHED = 10_000
 
 _PARAMETER_TYPES = {
     "string": "string",
@@ -40,7 +40,7 @@ _CHECKED = frozenset({"string", "double", "bool"})
 """Lists the types that named policies check themselves."""
 
 _PLACE = re.compile(r"\x00([^\x00]+)\x00")  # no policy has this character
-_MOST_TEMPLATES_CACHED = 100
+_MAX_TEMPLATES_CACHED = 100
 
 _Read = Callable[[str, str], Piece]
 """Returns what reads a parameter, given its name and its type."""
@@ -87,7 +87,7 @@ class ConditionConverter:
             literals = {name: self._render_value(name, value) for name, value in values.items()}
             policy = self._render(literals)
             read_new_policy(policy)
-            if len(self._policies) < MOST_POLICIES_CACHED:
+            if len(self._policies) < MAX_POLICIES_CACHED:
                 self._policies[key] = policy
         return policy
 
@@ -96,23 +96,23 @@ class ConditionConverter:
         template = self._templates.get(key)
         if template is None:
             template = self._build_template(frozenset(literals))
-            if len(self._templates) < _MOST_TEMPLATES_CACHED:
+            if len(self._templates) < _MAX_TEMPLATES_CACHED:
                 self._templates[key] = template
-        return _PLACE.sub(lambda found: literals[found[1]], template)
+        return _PLACE.sub(lambda match: literals[match[1]], template)
 
-    def _build_template(self, given: frozenset[str]) -> str:
+    def _build_template(self, present: frozenset[str]) -> str:
         """Returns the policy of relationships that give values for these parameters, with places for the values."""
         read: dict[str, str] = {}
-        expression = self._translate(partial(self._read_parameter, given, read))
-        unread = [name for name in self.types if name not in given and name not in read]
+        expression = self._translate(partial(self._read_parameter, present, read))
+        unread = [name for name in self.types if name not in present and name not in read]
         if not unread or not self._condition.requires_all:
             return expression.text
         # Without a value for each of its parameters, the condition is an error there, even for one it never reads.
-        demanded = ", ".join(self._read_parameter(given, read, name, self.types[name]).text for name in unread)
+        demanded = ", ".join(self._read_parameter(present, read, name, self.types[name]).text for name in unread)
         return f"[{demanded}] != nil && {expression.within(COMPARISON)}"
 
-    def _read_parameter(self, given: frozenset[str], read: dict[str, str], name: str, of_type: str) -> Piece:
-        if name in given:
+    def _read_parameter(self, present: frozenset[str], read: dict[str, str], name: str, of_type: str) -> Piece:
+        if name in present:
             return Piece(f"\0{name}\0", of_type, 0)
         suffix = "" if self._condition.requires_all else "?"
         read[name] = f'as({self._names[name]}, "{of_type}{suffix}")'

@@ -51,12 +51,12 @@ def find_dependents(model: ForeignModel, left_out: Iterable[RelationKey]) -> Ite
             for used in _list_used(model, declared, relation):
                 dependents.setdefault(used, []).append((declared.name.text, relation.name.text))
     waiting = deque(left_out)
-    known = set(waiting)
+    seen = set(waiting)
     while waiting:
         cause = waiting.popleft()
         for dependent in dependents.get(cause, ()):
-            if dependent not in known:
-                known.add(dependent)
+            if dependent not in seen:
+                seen.add(dependent)
                 waiting.append(dependent)
                 yield dependent, cause
 
@@ -66,11 +66,11 @@ def _list_used(model: ForeignModel, declared: ForeignType, relation: ForeignRela
         if rewrite.kind == "computed":
             yield declared.name.text, rewrite.names[0].text
         elif rewrite.kind in ("arrow", "for_all"):
-            wanted, link = rewrite.names
+            linked_relation, link = rewrite.names
             yield declared.name.text, link.text
             linked = declared.relations.get(link.text)
             for restriction in linked.allowed if linked is not None else ():
-                yield restriction.type.text, wanted.text
+                yield restriction.type.text, linked_relation.text
 
 
 MAX_LINKED_TYPES = 100_000
@@ -90,16 +90,16 @@ class RuleBuilder:
 
     def check(self, declared: ForeignType, relation: ForeignRelation) -> bool:
         """Returns whether a relation can be expressed, and reports what cannot, and what is wrong with its names."""
-        known = self._faults.not_expressible
+        faults_before = self._faults.not_expressible
         for rewrite in relation.rewrite.walk():
             if rewrite.kind == "computed" and rewrite.names[0].text not in declared.relations:
                 self._report_unknown(rewrite.names[0], declared.relations)
             elif rewrite.kind in ("arrow", "for_all"):
                 self._check_link(declared, rewrite)
-        return self._faults.not_expressible == known
+        return self._faults.not_expressible == faults_before
 
     def _check_link(self, declared: ForeignType, rewrite: Rewrite) -> None:
-        wanted, link = rewrite.names
+        linked, link = rewrite.names
         relation = declared.relations.get(link.text)
         if relation is None:
             self._report_unknown(link, declared.relations)
@@ -110,22 +110,27 @@ class RuleBuilder:
             return
         self._linked_types += len(relation.allowed)
         if self._linked_types > MAX_LINKED_TYPES:
-            message = f"the arrows of the model lead to more than {MAX_LINKED_TYPES} types"
+            message = f"the arrows of the model reach more than {MAX_LINKED_TYPES} types"
             self._faults.report(link, "model_too_large", message)
             return
         if any(restriction.is_wildcard for restriction in relation.allowed):
             message = f"{show_name(link.text)} may be every object of a type, which cannot be followed"
             self._faults.report(link, NOT_EXPRESSIBLE, message)
         types = self._list_linked_types(relation)
-        if not self._find_types(relation, wanted.text):
-            names = [name for one in types if one in self._model.types for name in self._model.types[one].relations]
-            self._report_unknown(wanted, names)
+        if not self._find_types(relation, linked.text):
+            names = [
+                name
+                for of_type in types
+                if of_type in self._model.types
+                for name in self._model.types[of_type].relations
+            ]
+            self._report_unknown(linked, names)
         elif rewrite.kind == "for_all" and len(types) > 1:
-            message = f"all({show_name(wanted.text)}) over {link.text}, which has {len(types)} types"
+            message = f"all({show_name(linked.text)}) over {link.text}, which has {len(types)} types"
             self._faults.report(link, NOT_EXPRESSIBLE, message)
 
-    def _report_unknown(self, name: ForeignName, known: Iterable[str]) -> None:
-        hint = self._faults.suggest(name.text, known)
+    def _report_unknown(self, name: ForeignName, names: Iterable[str]) -> None:
+        hint = self._faults.suggest(name.text, names)
         self._faults.report(name, "unknown_relation", f"relation {show_name(name.text)} is not defined{hint}")
 
     @staticmethod
@@ -133,9 +138,9 @@ class RuleBuilder:
         return [*dict.fromkeys(restriction.type.text for restriction in link.allowed)]
 
     def _find_types(self, link: ForeignRelation, relation: str) -> list[str]:
-        """Returns the types that a link leads to and that have the relation."""
-        known = self._model.types
-        return [one for one in self._list_linked_types(link) if one in known and relation in known[one].relations]
+        """Returns the types that a link reaches and that have the relation."""
+        types = self._model.types
+        return [name for name in self._list_linked_types(link) if name in types and relation in types[name].relations]
 
     def build(self, declared: ForeignType, operands: Sequence[Rewrite], direct: str) -> RuleClause:
         """Returns the rule that holds if one of the operands does; `direct` is the relation for direct subjects."""
@@ -157,14 +162,14 @@ class RuleBuilder:
                 case _:
                     return RuleClause(_GROUPS[rewrite.kind], rules=_flatten(_GROUPS[rewrite.kind], rules))
 
-        built = [fold(operand, lambda one: one.operands, build_rule) for operand in operands]
+        built = [fold(operand, lambda inner: inner.operands, build_rule) for operand in operands]
         return built[0] if len(built) == 1 else RuleClause("any_of", rules=_flatten("any_of", built))
 
     def _build_link(self, declared: ForeignType, rewrite: Rewrite) -> RuleClause:
-        wanted, link = rewrite.names
-        types = self._find_types(declared.relations[link.text], wanted.text)
-        relations = (NameAt(convert_name(wanted.text)), NameAt(convert_name(link.text)))
-        names = (*relations, *(NameAt(self._type_names[one]) for one in types))
+        linked, link = rewrite.names
+        types = self._find_types(declared.relations[link.text], linked.text)
+        relations = (NameAt(convert_name(linked.text)), NameAt(convert_name(link.text)))
+        names = (*relations, *(NameAt(self._type_names[of_type]) for of_type in types))
         return RuleClause("for_all" if rewrite.kind == "for_all" else "arrow", names)
 
 
@@ -268,7 +273,7 @@ class _ModelConverter:
 
     def _name_parameters(self) -> None:
         names = self._converted.parameters
-        names.update((name, name) for one in self._model.conditions.values() for name in one.parameters)
+        names.update((name, name) for condition in self._model.conditions.values() for name in condition.parameters)
         for name in [*names]:
             if not can_be_parameter(name):
                 names[name] = here = _choose_name(convert_parameter(name), {*names.values()})
@@ -294,11 +299,11 @@ class _ModelConverter:
             self._converted.left_out.add((declared.name.text, name))
 
     def _check_restriction(self, restriction: Restriction) -> None:
-        known = self._model.types.get(restriction.type.text)
-        if known is None:
+        declared = self._model.types.get(restriction.type.text)
+        if declared is None:
             self._report_unknown("type", restriction.type, self._model.types)
-        elif restriction.relation is not None and restriction.relation.text not in known.relations:
-            self._report_unknown("relation", restriction.relation, known.relations)
+        elif restriction.relation is not None and restriction.relation.text not in declared.relations:
+            self._report_unknown("relation", restriction.relation, declared.relations)
         condition = restriction.condition
         if condition is None or condition.text in self._model.unread:
             return
@@ -308,8 +313,8 @@ class _ModelConverter:
             message = f"{restriction.describe()} needs condition {condition.text}, which cannot be expressed"
             self._report(restriction.type, NOT_EXPRESSIBLE, message)
 
-    def _report_unknown(self, kind: str, name: ForeignName, known: Iterable[str]) -> None:
-        hint = self._faults.suggest(name.text, known)
+    def _report_unknown(self, kind: str, name: ForeignName, names: Iterable[str]) -> None:
+        hint = self._faults.suggest(name.text, names)
         self._report(name, f"unknown_{kind}", f"{kind} {show_name(name.text)} is not defined{hint}")
 
     def _report(self, at: ForeignName, code: str, message: str) -> None:
@@ -330,8 +335,8 @@ class _ModelConverter:
         self._converted.document.types[here] = type_here
         for relation in declared.relations.values():
             if (name.text, relation.name.text) not in self._converted.left_out:
-                for one in self._convert_relation(declared, relation, type_here.relations):
-                    type_here.relations[one.name.text] = one
+                for converted in self._convert_relation(declared, relation, type_here.relations):
+                    type_here.relations[converted.name.text] = converted
 
     def _convert_relation(
         self, declared: ForeignType, relation: ForeignRelation, relations: Mapping[str, RelationDeclaration]
@@ -340,11 +345,11 @@ class _ModelConverter:
         name, key = relation.name.text, (declared.name.text, relation.name.text)
         name_here = self._converted.relation_names[name]
         here = RelationDeclaration(NameAt(name_here), description=_tidy(relation.description))
-        operands = [one for one in _list_union(relation.rewrite) if one.kind != "direct"]
-        is_direct = any(one.kind == "direct" for one in relation.rewrite.walk())
+        operands = [operand for operand in _list_union(relation.rewrite) if operand.kind != "direct"]
+        is_direct = any(inner.kind == "direct" for inner in relation.rewrite.walk())
         if is_direct:
             self._converted.allowed[key] = relation.allowed
-        if not any(one.kind == "direct" for operand in operands for one in operand.walk()):
+        if not any(inner.kind == "direct" for operand in operands for inner in operand.walk()):
             here.allowed = self._allow(relation) if is_direct else []
             here.rule = self._builder.build(declared, operands, "") if operands else None
             self._converted.direct[key] = name_here
@@ -381,19 +386,19 @@ def _list_union(rewrite: Rewrite) -> list[Rewrite]:
     operands: list[Rewrite] = []
     waiting = [rewrite]
     while waiting:
-        one = waiting.pop()
-        if one.kind == "union":
-            waiting += reversed(one.operands)
+        inner = waiting.pop()
+        if inner.kind == "union":
+            waiting += reversed(inner.operands)
         else:
-            operands.append(one)
+            operands.append(inner)
     return operands
 
 
-def _choose_name(wanted: str, taken: set[str]) -> str:
-    name, number = wanted[:64], 1
+def _choose_name(preferred: str, taken: set[str]) -> str:
+    name, number = preferred[:64], 1
     while name in taken:
         number += 1
-        name = f"{wanted[:60]}_{number}"
+        name = f"{preferred[:60]}_{number}"
     return name
 
 

@@ -54,16 +54,16 @@ class Faults:
     def report(self, at: ForeignName, code: str, message: str) -> None:
         """Adds a fault at a place."""
         if code == NOT_EXPRESSIBLE or self.errors < MAX_FAULTS:
-            self.kept.append(ForeignFault(at.file, at.line, at.column, code, message))
+            self.kept.append(ForeignFault(at.file, at.line, at.column, code, message=message))
         if code == NOT_EXPRESSIBLE:
             self.not_expressible += 1
         else:
             self.errors += 1
 
-    def suggest(self, wrong: str, known: Iterable[str]) -> str:
+    def suggest(self, wrong: str, names: Iterable[str]) -> str:
         """Returns `; did you mean X?`, or nothing for a fault that is not kept: finding a similar name takes
         milliseconds."""
-        return suggest_name(wrong[:64], known) if self.errors < MAX_FAULTS else ""
+        return suggest_name(wrong[:64], names) if self.errors < MAX_FAULTS else ""
 
 
 class ForeignRefusal(Exception):
@@ -104,8 +104,8 @@ def convert_parameter(name: str) -> str:
     return f"{here}_" if here[:1].isalpha() else f"_{here}_"
 
 
-def _replace_character(found: re.Match[str]) -> str:
-    return _REPLACEMENTS.get(found[0]) or f"-u{ord(found[0]):04x}-"
+def _replace_character(character: re.Match[str]) -> str:
+    return _REPLACEMENTS.get(character[0]) or f"-u{ord(character[0]):04x}-"
 
 
 def show_name(text: str) -> str:

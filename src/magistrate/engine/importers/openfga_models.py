@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from magistrate.engine.importers.cel.tokens import find_cel_end
 from magistrate.engine.importers.names import Faults, ForeignName, ForeignRefusal, show_name
 from magistrate.engine.importers.schema import (
     ForeignCondition,
@@ -15,13 +14,10 @@ from magistrate.engine.importers.schema import (
     Restriction,
     Rewrite,
     RewriteKind,
-    add_parameter,
     report_repeated_parameter,
 )
-from magistrate.engine.importers.tokens import ForeignTokens, read_parameter_type
+from magistrate.engine.importers.tokens import ForeignTokens, StatementReader, is_short_enough
 from magistrate.engine.nesting import fold
-from magistrate.engine.text.faults import MAX_FAULTS
-from magistrate.engine.text.parser import MAX_MODEL_CHARACTERS
 from magistrate.engine.text.positions import JsonPositions
 
 _OPERATORS: dict[str, RewriteKind] = {"or": "union", "and": "intersection", "but": "exclusion"}
@@ -130,12 +126,9 @@ class OpenFgaModelReader:
 
     def read_text(self, text: str, file: str, line: int = 1, column: int = 1) -> None:
         """Adds what a text declares, which begins in its file at this line and column."""
-        if len(text) > MAX_MODEL_CHARACTERS:
-            message = f"a model has at most {MAX_MODEL_CHARACTERS} characters; this one has {len(text)}"
-            self._faults.report(ForeignName("", file, line, column), "model_too_large", message)
-            return
-        tokens = ForeignTokens(text, file, _TOKENS, line, column)
-        _StatementReader(self.model, self._extensions, self._faults, tokens).read_all()
+        if is_short_enough(text, "a model", ForeignName("", file, line, column), self._faults):
+            tokens = ForeignTokens(text, file, _TOKENS, line=line, column=column)
+            _OpenFgaStatementReader(self.model, self._extensions, self._faults, tokens).read_all()
 
     def finish(self) -> ForeignModel:
         """Returns the model, once all files are read."""
@@ -159,29 +152,15 @@ def _add_relation(relations: dict[str, ForeignRelation], relation: ForeignRelati
         relations[name.text] = relation
 
 
-class _StatementReader:
+class _OpenFgaStatementReader(StatementReader):
+    keywords = _STATEMENTS
+
     def __init__(
         self, model: ForeignModel, extensions: list[_Extension], faults: Faults, tokens: ForeignTokens
     ) -> None:
-        self._model = model
+        super().__init__(model, faults, tokens)
         self._extensions = extensions
-        self._faults = faults
-        self._tokens = tokens
         self._relations: dict[str, ForeignRelation] | None = None
-
-    def read_all(self) -> None:
-        while self._tokens.token and self._faults.errors < MAX_FAULTS:
-            try:
-                self._read_statement()
-            except ForeignRefusal as refusal:
-                self._faults.report(refusal.at, refusal.code, refusal.message)
-                self._skip()
-
-    def _skip(self) -> None:
-        """Goes to the next line that begins like a statement."""
-        tokens = self._tokens
-        while tokens.token and not (tokens.starts_line and tokens.token in _STATEMENTS):
-            tokens.advance()
 
     def _read_statement(self) -> None:
         tokens = self._tokens
@@ -208,7 +187,8 @@ class _StatementReader:
             case "define":
                 self._read_relation()
             case _:
-                self._read_condition()
+                self._relations = None
+                self._read_condition("condition", ":", requires_all=True)
 
     def _read_schema(self) -> None:
         tokens = self._tokens
@@ -238,43 +218,13 @@ class _StatementReader:
             raise tokens.refuse("unexpected_token", f"expected the end of the line, found {tokens.show_next()}")
         _add_relation(self._relations, ForeignRelation(name, rewrite, allowed), self._faults)
 
-    def _read_condition(self) -> None:
-        tokens = self._tokens
-        self._relations = None
-        name = tokens.take_name("the name of a condition")
-        self._model.unread.add(name.text)
-        tokens.demand("(", "behind the name of the condition")
-        parameters: dict[str, str] = {}
-        places: dict[str, ForeignName] = {}
-        while not tokens.accept(")"):
-            parameter = tokens.take_name("the name of a parameter")
-            tokens.demand(":", "behind the name of the parameter")
-            add_parameter(parameters, places, parameter, read_parameter_type(tokens), self._faults)
-            if tokens.token != ")":
-                tokens.demand(",", "between parameters")
-        begin, end = tokens.offset + 1, find_cel_end(tokens.text, tokens.offset + 1)
-        if tokens.token != "{" or end is None:
-            raise tokens.refuse("unexpected_token", "expected the expression of the condition in { }")
-        written = tokens.text[begin:end]
-        expression = written.strip()
-        at = tokens.locate(begin + len(written) - len(written.lstrip()))
-        tokens.skip_to(end + 1)
-        if name.text in self._model.conditions:
-            raise ForeignRefusal(name, "repeated_declaration", f"condition {show_name(name.text)} is declared twice")
-        condition = ForeignCondition(name, parameters, expression, at, "", tokens.margin, places, requires_all=True)
-        self._model.conditions[name.text] = condition
-        self._model.unread.discard(name.text)
-
 
 _GROUPS: Mapping[str, RewriteKind] = {"union": "union", "intersection": "intersection"}
-_JSON_SCHEMAS = ("1.1", "1.2")
 
 
 def read_openfga_json(value: Any, text: str, file: str, faults: Faults) -> ForeignModel:
     """Returns the model that parsed JSON describes, which was written as this text."""
-    if len(text) > MAX_MODEL_CHARACTERS:
-        message = f"a model has at most {MAX_MODEL_CHARACTERS} characters; this one has {len(text)}"
-        faults.report(ForeignName("", file, 1, 1), "model_too_large", message)
+    if not is_short_enough(text, "a model", ForeignName("", file, 1, 1), faults):
         return ForeignModel()
     return _JsonReader(JsonPositions(text), file, faults).read(value)
 
@@ -333,7 +283,7 @@ class _JsonReader:
             self._faults.report(refusal.at, refusal.code, refusal.message)
 
     def _check_schema(self, value: Any) -> None:
-        if value.get("schema_version") not in _JSON_SCHEMAS:
+        if value.get("schema_version") not in _SCHEMAS:
             raise self._refuse("schema_version", "must be 1.1 or 1.2")
 
     def _read_types(self, model: ForeignModel, definitions: Any) -> None:
@@ -352,9 +302,9 @@ class _JsonReader:
             at = f"{path}.relations.{key}"
             relation = ForeignRelation(self._name(key, at), self._read_rewrite(rewrite, at))
             limit = self._mapping(limits.get(key), at)
-            if any(one.kind == "direct" for one in relation.rewrite.walk()):
+            if any(operand.kind == "direct" for operand in relation.rewrite.walk()):
                 types = self._sequence(limit.get("directly_related_user_types"), at)
-                relation.allowed = [self._read_restriction(one, at) for one in types]
+                relation.allowed = [self._read_restriction(written, at) for written in types]
             declared.relations[key] = relation
 
     def _read_restriction(self, value: Any, path: str) -> Restriction:
@@ -365,8 +315,8 @@ class _JsonReader:
         return Restriction(of_type, relation, value.get("wildcard") is not None, condition)
 
     def _read_rewrite(self, value: Any, path: str) -> Rewrite:
-        def list_operands(one: Any) -> Sequence[Any]:
-            kind, body = self._read_kind(one, path)
+        def list_operands(userset: Any) -> Sequence[Any]:
+            kind, body = self._read_kind(userset, path)
             if kind in _GROUPS:
                 operands = self._sequence(body.get("child"), path)
                 if not operands:
@@ -374,8 +324,8 @@ class _JsonReader:
                 return operands
             return (body.get("base"), body.get("subtract")) if kind == "difference" else ()
 
-        def build(one: Any, operands: Sequence[Rewrite]) -> Rewrite:
-            kind, body = self._read_kind(one, path)
+        def build(userset: Any, operands: Sequence[Rewrite]) -> Rewrite:
+            kind, body = self._read_kind(userset, path)
             at = self._name("rewrite", path)
             if kind in _GROUPS:
                 return Rewrite(_GROUPS[kind], at, (), [*operands]) if len(operands) > 1 else operands[0]
@@ -398,9 +348,9 @@ class _JsonReader:
         if kind == "computedUserset":
             return Rewrite("computed", at, (self._name(body.get("relation"), path),))
         if kind == "tupleToUserset":
-            wanted = self._mapping(body.get("computedUserset"), path)
+            computed = self._mapping(body.get("computedUserset"), path)
             link = self._mapping(body.get("tupleset"), path)
-            names = (self._name(wanted.get("relation"), path), self._name(link.get("relation"), path))
+            names = (self._name(computed.get("relation"), path), self._name(link.get("relation"), path))
             return Rewrite("arrow", at, names)
         raise self._refuse(path, f"has the unknown rewrite {show_name(kind)}")
 
@@ -409,7 +359,7 @@ class _JsonReader:
             path = f"conditions.{key}"
             condition = self._mapping(condition, path)
             parameters = self._mapping(condition.get("parameters"), path)
-            types = {name: self._read_parameter_type(one, path) for name, one in parameters.items()}
+            types = {name: self._read_parameter_type(of_type, path) for name, of_type in parameters.items()}
             name, expression = self._name(key, path), self._name(condition.get("expression"), path)
             places = {name: self._name(name, f"{path}.parameters.{name}") for name in parameters}
             for parameter in parameters:

@@ -11,7 +11,13 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.importers.names import ForeignName, ForeignRefusal, show_name
-from magistrate.engine.importers.relationships import ForeignRelationship, Placed, RelationshipRefusal
+from magistrate.engine.importers.relationships import (
+    UNREADABLE,
+    ForeignRelationship,
+    Placed,
+    RelationshipRefusal,
+    read_context,
+)
 from magistrate.engine.importers.yaml_nodes import YamlNode
 from magistrate.engine.names import WILDCARD
 from magistrate.engine.text.positions import JsonPositions
@@ -20,7 +26,6 @@ _ID = re.compile(r"[^\s:#\x00-\x1f\x7f-\x9f]+")
 """Matches every id that OpenFGA has."""
 _COLUMNS = ("user_type", "user_id", "relation", "object_type", "object_id")
 _FURTHER_COLUMNS = ("user_relation", "condition_name", "condition_context")
-_UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 class WrittenConditionBody(msgspec.Struct, gc=False):
@@ -43,29 +48,36 @@ class RelationshipBody(msgspec.Struct, gc=False):
 _DECODER = msgspec.json.Decoder(RelationshipBody)
 
 
-def read_written(user: str, relation: str, object: str, condition: str, context: Any) -> ForeignRelationship:
+def read_written(user: str, relation: str, object_name: str, condition: str, context: Any) -> ForeignRelationship:
     """Returns the relationship of a tuple such as `group:eng#member`, `viewer`, `document:plan`. Raises
     RelationshipRefusal."""
-    object_type, colon, object_id = object.partition(":")
+    object_type, colon, object_id = object_name.partition(":")
     subject, _, subject_relation = user.partition("#")
     subject_type, subject_colon, subject_id = subject.partition(":")
     if not (colon and subject_colon and relation):
-        given = f"user '{show_name(user)}', relation '{show_name(relation)}', object '{show_name(object)}'"
-        raise RelationshipRefusal("invalid_tuple", f"{given}: expected user:ann, viewer and document:plan")
+        described = f"user '{show_name(user)}', relation '{show_name(relation)}', object '{show_name(object_name)}'"
+        raise RelationshipRefusal("invalid_tuple", f"{described}: expected user:ann, viewer and document:plan")
     if context is not None and not isinstance(context, Mapping):
         raise RelationshipRefusal("invalid_tuple", "the context of a condition must be an object")
     return _build(
         ForeignRelationship(
-            object_type, object_id, relation, subject_type, subject_id, subject_relation, condition, context or {}
+            object_type,
+            object_id,
+            relation,
+            subject_type,
+            subject_id=subject_id,
+            subject_relation=subject_relation,
+            condition=condition,
+            context=context or {},
         )
     )
 
 
 def _build(written: ForeignRelationship) -> ForeignRelationship:
     """Returns a relationship whose ids OpenFGA can have. Raises RelationshipRefusal."""
-    for id in (written.object_id, written.subject_id):
-        if not _ID.fullmatch(id):
-            message = f"id {show_name(id)}: OpenFGA has ids without white space, : and #"
+    for written_id in (written.object_id, written.subject_id):
+        if not _ID.fullmatch(written_id):
+            message = f"id {show_name(written_id)}: OpenFGA has ids without white space, : and #"
             raise RelationshipRefusal("invalid_id", message)
     if written.object_id == WILDCARD:
         raise RelationshipRefusal("invalid_id", "id *: OpenFGA has no wildcard for objects")
@@ -113,18 +125,19 @@ def _read_values(values: list[str], columns: Mapping[str, int]) -> ForeignRelati
         raise RelationshipRefusal("invalid_tuple", "a value is empty that must not be")
     further = [values[columns[name]] if name in columns else "" for name in _FURTHER_COLUMNS]
     user_relation, condition, written = further
-    context = _read_context(written) if written else {}
+    context = read_context(written, "invalid_tuple")
     return _build(
-        ForeignRelationship(object_type, object_id, relation, user_type, user_id, user_relation, condition, context)
+        ForeignRelationship(
+            object_type,
+            object_id,
+            relation,
+            user_type,
+            subject_id=user_id,
+            subject_relation=user_relation,
+            condition=condition,
+            context=context,
+        )
     )
-
-
-def _read_context(text: str) -> Mapping[str, Any]:
-    try:
-        context: Mapping[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
-    except _UNREADABLE:
-        raise RelationshipRefusal("invalid_tuple", f"the context '{show_name(text)}' is no JSON object") from None
-    return context
 
 
 def read_json_lines(lines: Iterable[bytes], file: str) -> Iterator[Placed]:
@@ -138,12 +151,12 @@ def read_body(text: bytes | msgspec.Raw) -> ForeignRelationship | RelationshipRe
     """Returns the relationship of a tuple in JSON, or what is wrong with it."""
     try:
         body = _DECODER.decode(text)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         return RelationshipRefusal("invalid_tuple", f"is no tuple: {error}")
     body = body.key or body
     condition = body.condition or WrittenConditionBody()
     try:
-        return read_written(body.user, body.relation, body.object, condition.name, condition.context)
+        return read_written(body.user, body.relation, body.object, condition.name, context=condition.context)
     except RelationshipRefusal as refusal:
         return refusal
 
@@ -184,8 +197,10 @@ def _read_node(node: YamlNode) -> ForeignRelationship:
     members = node.members
     if "key" in members:
         members = members["key"].members
-    user, relation, object = (members[name].text if name in members else "" for name in ("user", "relation", "object"))
+    user, relation, object_name = (
+        members[name].text if name in members else "" for name in ("user", "relation", "object")
+    )
     condition = members["condition"].members if "condition" in members else {}
     context = condition["context"].to_plain() if "context" in condition else None
     name = condition["name"].text if "name" in condition else ""
-    return read_written(user, relation, object, name, context)
+    return read_written(user, relation, object_name, name, context=context)

@@ -44,6 +44,19 @@ class RelationshipRefusal(Exception):
         self.message = message
 
 
+UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
+"""Lists what decoding of JSON raises."""
+
+
+def read_context(text: str, code: str) -> Mapping[str, Any]:
+    """Returns the values for a condition from their JSON, which may be empty. Raises RelationshipRefusal."""
+    try:
+        context: Mapping[str, Any] = msgspec.json.decode(text, type=dict[str, Any]) if text else {}
+    except UNREADABLE:
+        raise RelationshipRefusal(code, f"the context '{show_name(text)}' is no JSON object") from None
+    return context
+
+
 Placed = tuple[Callable[[], ForeignName], ForeignRelationship | RelationshipRefusal]
 """Holds a relationship, or what is wrong with it, and a function that returns its place."""
 
@@ -84,71 +97,85 @@ class RelationshipConverter:
         self._names: dict[tuple[str, ...], _ResolvedNames] = {}
         self._suggestions = MAX_FAULTS  # finding a similar name takes milliseconds
 
-    def convert(self, given: ForeignRelationship) -> bytes:
+    def convert(self, relationship: ForeignRelationship) -> bytes:
         """Returns the line, with a line feed. Raises RelationshipRefusal."""
-        wildcard = WILDCARD if given.subject_id == WILDCARD else ""
-        limit = "expires" if given.expires_at else ""
-        kind = (given.object_type, given.relation, given.subject_type, given.subject_relation)
-        key = (*kind, wildcard, given.condition, limit)
+        wildcard = WILDCARD if relationship.subject_id == WILDCARD else ""
+        limit = "expires" if relationship.expires_at else ""
+        kind = (
+            relationship.object_type,
+            relationship.relation,
+            relationship.subject_type,
+            relationship.subject_relation,
+        )
+        key = (*kind, wildcard, relationship.condition, limit)
         names = self._names.get(key)
         if names is None:
-            names = self._names[key] = self._resolve(given)
-        if not _PLAIN_ID.fullmatch(given.object_id):
-            _check_id(given.object_id)
-        if not wildcard and not _PLAIN_ID.fullmatch(given.subject_id):
-            _check_id(given.subject_id)
-        subject = _SubjectLine(names.subject_type, given.subject_id, names.subject_relation)
-        line = _WarrantLine(names.object_type, given.object_id, names.relation, subject)
-        if given.condition:
-            line.policy = self._render_policy(given)
-        if given.expires_at:
-            line.expires_at = _check_time(given.expires_at)
+            names = self._names[key] = self._resolve(relationship)
+        if not _PLAIN_ID.fullmatch(relationship.object_id):
+            _check_id(relationship.object_id)
+        if not wildcard and not _PLAIN_ID.fullmatch(relationship.subject_id):
+            _check_id(relationship.subject_id)
+        subject = _SubjectLine(names.subject_type, relationship.subject_id, names.subject_relation)
+        line = _WarrantLine(names.object_type, relationship.object_id, names.relation, subject)
+        if relationship.condition:
+            line.policy = self._render_policy(relationship)
+        if relationship.expires_at:
+            line.expires_at = _check_time(relationship.expires_at)
         return _ENCODER.encode(line) + b"\n"
 
-    def _resolve(self, given: ForeignRelationship) -> _ResolvedNames:
+    def _resolve(self, relationship: ForeignRelationship) -> _ResolvedNames:
         """Returns the names here. They are the same for all relationships of the same types and relations."""
-        declared = self._model.types.get(given.object_type)
+        declared = self._model.types.get(relationship.object_type)
         if declared is None:
-            raise self._refuse_unknown("type", given.object_type, self._model.types)
-        if given.relation not in declared.relations:
-            raise self._refuse_unknown("relation", given.relation, declared.relations)
-        key, described = (given.object_type, given.relation), f"{given.object_type}#{given.relation}"
+            raise self._refuse_unknown("type", relationship.object_type, self._model.types)
+        if relationship.relation not in declared.relations:
+            raise self._refuse_unknown("relation", relationship.relation, declared.relations)
+        key, described = (
+            (relationship.object_type, relationship.relation),
+            f"{relationship.object_type}#{relationship.relation}",
+        )
         if key in self._converted.left_out:
             raise RelationshipRefusal(NOT_EXPRESSIBLE, f"{described} cannot be expressed")
         if key not in self._converted.allowed:
             raise RelationshipRefusal("not_allowed", f"{described} is computed; no relationship can give it")
-        self._check_restrictions(given, described)
-        if given.condition and given.condition not in self._converted.conditions:
-            raise RelationshipRefusal(NOT_EXPRESSIBLE, f"condition {given.condition} cannot be expressed")
+        self._check_restrictions(relationship, described)
+        if relationship.condition and relationship.condition not in self._converted.conditions:
+            raise RelationshipRefusal(NOT_EXPRESSIBLE, f"condition {relationship.condition} cannot be expressed")
         type_names = self._converted.type_names
-        subject = (given.subject_type, given.subject_relation)
+        subject = (relationship.subject_type, relationship.subject_relation)
         if subject in self._converted.left_out:
             raise RelationshipRefusal(NOT_EXPRESSIBLE, f"{'#'.join(subject)} cannot be expressed")
-        object_type, subject_type = type_names[given.object_type], type_names[given.subject_type]
-        subject_relation = convert_name(given.subject_relation) or None
+        object_type, subject_type = type_names[relationship.object_type], type_names[relationship.subject_type]
+        subject_relation = convert_name(relationship.subject_relation) or None
         return _ResolvedNames(object_type, self._converted.direct[key], subject_type, subject_relation)
 
-    def _check_restrictions(self, given: ForeignRelationship, described: str) -> None:
+    def _check_restrictions(self, relationship: ForeignRelationship, described: str) -> None:
         """Raises RelationshipRefusal unless one of the restrictions of the relation fits exactly."""
-        restrictions = self._converted.allowed[given.object_type, given.relation]
-        is_wildcard, expires = given.subject_id == WILDCARD, bool(given.expires_at)
-        for one in restrictions:
-            relation = one.relation.text if one.relation is not None else ""
-            condition = one.condition.text if one.condition is not None else ""
-            wanted = (one.type.text, relation, one.is_wildcard, condition, one.expires)
-            if wanted == (given.subject_type, given.subject_relation, is_wildcard, given.condition, expires):
+        restrictions = self._converted.allowed[relationship.object_type, relationship.relation]
+        is_wildcard, expires = relationship.subject_id == WILDCARD, bool(relationship.expires_at)
+        for restriction in restrictions:
+            relation = restriction.relation.text if restriction.relation is not None else ""
+            condition = restriction.condition.text if restriction.condition is not None else ""
+            permitted = (restriction.type.text, relation, restriction.is_wildcard, condition, restriction.expires)
+            if permitted == (
+                relationship.subject_type,
+                relationship.subject_relation,
+                is_wildcard,
+                relationship.condition,
+                expires,
+            ):
                 return
-        allowed = ", ".join(_describe_restriction(one) for one in restrictions)
+        allowed = ", ".join(_describe_restriction(restriction) for restriction in restrictions)
         raise RelationshipRefusal("not_allowed", f"{described} allows {allowed}")
 
-    def _refuse_unknown(self, kind: str, name: str, known: Mapping[str, object]) -> RelationshipRefusal:
+    def _refuse_unknown(self, kind: str, name: str, names: Mapping[str, object]) -> RelationshipRefusal:
         self._suggestions -= 1
-        hint = suggest_name(name[:64], known) if self._suggestions >= 0 else ""
+        hint = suggest_name(name[:64], names) if self._suggestions >= 0 else ""
         return RelationshipRefusal(f"unknown_{kind}", f"{kind} {show_name(name)} is not defined{hint}")
 
-    def _render_policy(self, given: ForeignRelationship) -> str:
+    def _render_policy(self, relationship: ForeignRelationship) -> str:
         try:
-            return self._converted.conditions[given.condition].render_policy(given.context)
+            return self._converted.conditions[relationship.condition].render_policy(relationship.context)
         except InvalidParameter as fault:
             message = fault.message.partition("\n")[0]
             raise RelationshipRefusal(NOT_EXPRESSIBLE, message) from None
@@ -160,11 +187,11 @@ def _describe_restriction(restriction: Restriction) -> str:
     return restriction.describe() + (f" with {' and '.join(limits)}" if limits else "")
 
 
-def _check_id(id: str) -> None:
+def _check_id(written_id: str) -> None:
     try:
-        object_id(id, "id")
+        object_id(written_id, "id")
     except InvalidParameter as fault:
-        raise RelationshipRefusal("invalid_id", f"id {show_name(id)}: {fault.message}") from None
+        raise RelationshipRefusal("invalid_id", f"id {show_name(written_id)}: {fault.message}") from None
 
 
 def _check_time(text: str) -> str:

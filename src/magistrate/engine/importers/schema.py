@@ -28,9 +28,9 @@ class Rewrite:
         """Yields this and all that is nested in it."""
         waiting = [self]
         while waiting:
-            one = waiting.pop()
-            yield one
-            waiting += reversed(one.operands)
+            rewrite = waiting.pop()
+            yield rewrite
+            waiting += reversed(rewrite.operands)
 
 
 class Restriction(NamedTuple):
@@ -102,16 +102,6 @@ class ForeignModel:
     types: dict[str, ForeignType] = field(default_factory=dict)
     conditions: dict[str, ForeignCondition] = field(default_factory=dict)
     unread: set[str] = field(default_factory=set)
-
-
-def add_parameter(
-    parameters: dict[str, str], places: dict[str, ForeignName], name: ForeignName, of_type: str, faults: Faults
-) -> None:
-    """Adds a parameter of a condition, and reports one that is declared already."""
-    if name.text in parameters:
-        report_repeated_parameter(name, faults)
-    parameters[name.text] = of_type
-    places[name.text] = name
 
 
 def report_repeated_parameter(name: ForeignName, faults: Faults) -> None:

@@ -1,29 +1,21 @@
 """Reads the schemas of SpiceDB: definitions with relations and permissions, and caveats."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
 
-import msgspec
-
-from magistrate.engine.importers.cel.tokens import find_cel_end
 from magistrate.engine.importers.names import Faults, ForeignName, ForeignRefusal, show_name
-from magistrate.engine.importers.relationships import ForeignRelationship, Placed, RelationshipRefusal
+from magistrate.engine.importers.relationships import ForeignRelationship, Placed, RelationshipRefusal, read_context
 from magistrate.engine.importers.schema import (
-    ForeignCondition,
     ForeignModel,
     ForeignRelation,
     ForeignType,
     Restriction,
     Rewrite,
     RewriteKind,
-    add_parameter,
 )
-from magistrate.engine.importers.tokens import ForeignTokens, read_parameter_type
+from magistrate.engine.importers.tokens import ForeignTokens, StatementReader, is_short_enough
 from magistrate.engine.names import WILDCARD
-from magistrate.engine.text.faults import MAX_FAULTS
-from magistrate.engine.text.parser import MAX_MODEL_CHARACTERS
 
 _OPERATORS: dict[str, RewriteKind] = {"+": "union", "&": "intersection", "-": "exclusion"}
 _TIGHTNESS: dict[str, int] = {"+": 3, "&": 2, "-": 1}
@@ -93,9 +85,9 @@ def _read_operand(tokens: ForeignTokens) -> Rewrite:
     if function.text not in _FUNCTIONS:
         raise tokens.refuse("unexpected_token", f"expected any or all behind '.', found '{function.text}'")
     tokens.demand("(", f"behind {function.text}")
-    wanted = tokens.take_name("the name of a relation or permission")
+    relation = tokens.take_name("the name of a relation or permission")
     tokens.demand(")", "behind the name")
-    return Rewrite(_FUNCTIONS[function.text], name, (wanted, name))
+    return Rewrite(_FUNCTIONS[function.text], name, (relation, name))
 
 
 _TOKENS = re.compile(
@@ -112,31 +104,16 @@ def read_spicedb_schema(text: str, file: str, faults: Faults, line: int = 1, col
     """Returns the model of a schema, and reports what is wrong. `line` and `column` are where the text begins in its
     file, each line of it in the same column."""
     model = ForeignModel()
-    if len(text) > MAX_MODEL_CHARACTERS:
-        message = f"a schema has at most {MAX_MODEL_CHARACTERS} characters; this one has {len(text)}"
-        faults.report(ForeignName("", file, line, column), "model_too_large", message)
-        return model
-    _SchemaReader(model, faults, ForeignTokens(text, file, _TOKENS, line, column)).read_all()
-    if not model.types and not faults.total:
-        faults.report(ForeignName("", file, line, column), "empty_model", "the schema has no definition")
+    at = ForeignName("", file, line, column)
+    if is_short_enough(text, "a schema", at, faults):
+        _SchemaReader(model, faults, ForeignTokens(text, file, _TOKENS, line=line, column=column)).read_all()
+        if not model.types and not faults.total:
+            faults.report(at, "empty_model", "the schema has no definition")
     return model
 
 
-class _SchemaReader:
-    def __init__(self, model: ForeignModel, faults: Faults, tokens: ForeignTokens) -> None:
-        self._model = model
-        self._faults = faults
-        self._tokens = tokens
-
-    def read_all(self) -> None:
-        tokens = self._tokens
-        while tokens.token and self._faults.errors < MAX_FAULTS:
-            try:
-                self._read_statement()
-            except ForeignRefusal as refusal:
-                self._faults.report(refusal.at, refusal.code, refusal.message)
-                while tokens.token and not (tokens.starts_line and tokens.token in _STATEMENTS):
-                    tokens.advance()
+class _SchemaReader(StatementReader):
+    keywords = _STATEMENTS
 
     def _read_statement(self) -> None:
         tokens = self._tokens
@@ -146,7 +123,7 @@ class _SchemaReader:
             case "definition":
                 self._read_definition(description)
             case "caveat":
-                self._read_caveat(description)
+                self._read_condition("caveat", "", description, requires_all=False)
             case "use":
                 feature = tokens.take_name("the name of a feature")
                 if feature.text not in _FEATURES:
@@ -213,39 +190,15 @@ class _SchemaReader:
             if condition is not None and tokens.accept("and"):
                 tokens.demand("expiration", "behind and")
                 expires = True
-        return Restriction(name, relation, is_wildcard, condition, expires)
-
-    def _read_caveat(self, description: str) -> None:
-        tokens = self._tokens
-        name = tokens.take_name("the name of a caveat")
-        self._model.unread.add(name.text)
-        tokens.demand("(", "behind the name of the caveat")
-        parameters: dict[str, str] = {}
-        places: dict[str, ForeignName] = {}
-        while not tokens.accept(")"):
-            parameter = tokens.take_name("the name of a parameter")
-            add_parameter(parameters, places, parameter, read_parameter_type(tokens), self._faults)
-            if tokens.token != ")":
-                tokens.demand(",", "between parameters")
-        begin, end = tokens.offset + 1, find_cel_end(tokens.text, tokens.offset + 1)
-        if tokens.token != "{" or end is None:
-            raise tokens.refuse("unexpected_token", "expected the expression of the caveat in { }")
-        written = tokens.text[begin:end]
-        at = tokens.locate(begin + len(written) - len(written.lstrip()))
-        tokens.skip_to(end + 1)
-        if name.text in self._model.conditions:
-            raise ForeignRefusal(name, "repeated_declaration", f"caveat {show_name(name.text)} is declared twice")
-        condition = ForeignCondition(name, parameters, written.strip(), at, description, tokens.margin, places)
-        self._model.conditions[name.text] = condition
-        self._model.unread.discard(name.text)
+        return Restriction(name, relation, is_wildcard, condition, expires=expires)
 
 
 def _name_self(declared: ForeignType, rewrite: Rewrite) -> None:
     """Makes `self` the object itself, unless the definition has a relation of this name."""
     if "self" not in declared.relations:
-        for one in rewrite.walk():
-            if one.kind == "computed" and one.names[0].text == "self":
-                one.kind, one.names = "self", ()
+        for operand in rewrite.walk():
+            if operand.kind == "computed" and operand.names[0].text == "self":
+                operand.kind, operand.names = "self", ()
 
 
 def _read_remark(remark: str) -> str:
@@ -261,7 +214,6 @@ _RELATIONSHIP = re.compile(
 _ID = re.compile(r"[A-Za-z0-9/_|=+-]{1,1024}")
 """Matches every id that SpiceDB has, apart from the wildcard."""
 _ITSELF = "..."
-_UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 
 
 def is_relationship(line: str) -> bool:
@@ -279,28 +231,28 @@ def read_relationships(lines: Iterable[str], file: str, line: int = 1, column: i
 
 
 def _read_relationship(text: str) -> ForeignRelationship | RelationshipRefusal:
-    found = _RELATIONSHIP.fullmatch(text)
-    if found is None:
+    match = _RELATIONSHIP.fullmatch(text)
+    if match is None:
         message = f"'{show_name(text)}' is no relationship; expected document:plan#viewer@user:ann"
         return RelationshipRefusal("invalid_relationship", message)
-    object_type, object_id, relation, subject_type, subject_id, userset, caveat, context, expires_at = found.groups("")
+    object_type, object_id, relation, subject_type, subject_id, userset, caveat, context, expires_at = match.groups("")
     userset = "" if userset == _ITSELF else userset
-    for id in (object_id, subject_id):
-        if not _ID.fullmatch(id) and not (id == WILDCARD and id is subject_id):
-            message = f"id {show_name(id)}: SpiceDB has ids of 1 to 1,024 letters, digits, and / _ | - = +"
+    for written_id in (object_id, subject_id):
+        if not _ID.fullmatch(written_id) and not (written_id == WILDCARD and written_id is subject_id):
+            message = f"id {show_name(written_id)}: SpiceDB has ids of 1 to 1,024 letters, digits, and / _ | - = +"
             return RelationshipRefusal("invalid_id", message)
     try:
-        values = _read_context(context) if context else {}
+        values = read_context(context, "invalid_relationship")
     except RelationshipRefusal as refusal:
         return refusal
     return ForeignRelationship(
-        object_type, object_id, relation, subject_type, subject_id, userset, caveat, values, expires_at
+        object_type,
+        object_id,
+        relation,
+        subject_type,
+        subject_id=subject_id,
+        subject_relation=userset,
+        condition=caveat,
+        context=values,
+        expires_at=expires_at,
     )
-
-
-def _read_context(text: str) -> Mapping[str, Any]:
-    try:
-        context: Mapping[str, Any] = msgspec.json.decode(text, type=dict[str, Any])
-    except _UNREADABLE:
-        raise RelationshipRefusal("invalid_relationship", f"'{show_name(text)}' is no JSON object") from None
-    return context

@@ -62,7 +62,7 @@ class AssertionReader:
         """Yields the assertions of the member `tests`. Raises InvalidRequest."""
         for number, value in enumerate(read_list(tests, "tests")):
             place = f"tests[{number}]"
-            test = {name: one for name, one in read_object(value, place).items() if one is not None}
+            test = {name: member for name, member in read_object(value, place).items() if member is not None}
             unknown = [name for name in test if name not in _OPENFGA_TEST]
             if unknown or "tuple_file" in test or "tuple_files" in test:
                 raise InvalidRequest(f"{place}: {unknown[0] if unknown else 'tuple_file'} is not supported in a test")
@@ -73,19 +73,19 @@ class AssertionReader:
                 ("list_objects", self._read_objects),
                 ("list_users", self._read_users),
             ):
-                for index, one in enumerate(read_list(test.get(kind), f"{place}.{kind}")):
+                for index, element in enumerate(read_list(test.get(kind), f"{place}.{kind}")):
                     where = f"{place}.{kind}[{index}]"
-                    yield from read(read_object(one, where), title, where, added)
+                    yield from read(read_object(element, where), title, where, added)
 
     def _read_checks(
         self, members: Members, title: str, place: str, added: Sequence[Warrant]
     ) -> Iterator[CheckAssertion]:
         users = read_list(members.get("users", [members.get("user")]), f"{place}.users")
         objects = read_list(members.get("objects", [members.get("object")]), f"{place}.objects")
-        for user, object in ((user, object) for user in users for object in objects):
+        for user, object_name in ((user, object_name) for user in users for object_name in objects):
             for relation, holds in read_object(members.get("assertions"), f"{place}.assertions").items():
-                text = f"{object}#{relation}@{user}"
-                check = self._build_check(object, relation, user, self._read_context(members, place), place)
+                text = f"{object_name}#{relation}@{user}"
+                check = self._build_check(object_name, relation, user, self._read_context(members, place), place=place)
                 yield CheckAssertion(_name(title, text), check, _read_answer(holds, place), added)
 
     def _read_objects(
@@ -98,22 +98,24 @@ class AssertionReader:
             relations = (_read_relation(relation, place),)
             query = ObjectsQuery(user.ref, relations, (of_type,), is_explicit=False, subject_relation=user.relation)
             expected = self._read_expected(objects, f"{place}.assertions")
-            yield QueryAssertion(_name(title, text), query, expected, self._read_context(members, place), added)
+            yield QueryAssertion(_name(title, text), query, expected, self._read_context(members, place), added=added)
 
     def _read_users(
         self, members: Members, title: str, place: str, added: Sequence[Warrant]
     ) -> Iterator[QueryAssertion]:
-        object = self._read_end(members.get("object"), f"{place}.object")
-        filters = [read_object(one, place) for one in read_list(members.get("user_filter"), f"{place}.user_filter")]
+        object_name = self._read_end(members.get("object"), f"{place}.object")
+        filters = [
+            read_object(element, place) for element in read_list(members.get("user_filter"), f"{place}.user_filter")
+        ]
         if not filters:
             raise InvalidRequest(f"{place}.user_filter: must name types")
-        types = tuple(self._read_filter(one, f"{place}.user_filter") for one in filters)
+        types = tuple(self._read_filter(user_filter, f"{place}.user_filter") for user_filter in filters)
         for relation, answer in read_object(members.get("assertions"), f"{place}.assertions").items():
             users = read_object(answer, f"{place}.assertions").get("users")
-            query = SubjectsQuery(object.ref, (_read_relation(relation, place),), types, is_explicit=False)
+            query = SubjectsQuery(object_name.ref, (_read_relation(relation, place),), types, is_explicit=False)
             expected = self._read_expected(users, f"{place}.assertions")
             text = f"users that are {relation} of {members['object']}"
-            yield QueryAssertion(_name(title, text), query, expected, self._read_context(members, place), added)
+            yield QueryAssertion(_name(title, text), query, expected, self._read_context(members, place), added=added)
 
     def _read_filter(self, members: Members, place: str) -> TypeName:
         """Returns a subject type, that of usersets if the filter names a relation."""
@@ -130,52 +132,54 @@ class AssertionReader:
             for index, text in enumerate(read_list(checks, f"assertions.{kind}")):
                 place = f"assertions.{kind}[{index}]"
                 written, _, context = str(text).partition(" with ")
-                object, relation, user = _split_check(written.strip(), place)
+                object_name, relation, user = _split_check(written.strip(), place)
                 check = self._build_check(
-                    object, relation, user, self._rename_context(_decode_context(context, place)), place
+                    object_name, relation, user, self._rename_context(_decode_context(context, place)), place=place
                 )
                 yield CheckAssertion(str(text), check, kind == "assertTrue")
         for written, subjects in read_object(file.get("validation") or {}, "validation").items():
             yield from self._read_validation(str(written), subjects, f"validation.{written}")
 
     def _read_validation(self, written: str, subjects: object, place: str) -> Iterator[Assertion]:
-        object, _, relation = written.partition("#")
+        object_name, _, relation = written.partition("#")
         expected: list[str] = []
         has_wildcard = False
         for text in read_list(subjects, place):
-            found = _EXPECTED.fullmatch(str(text).strip())
-            if found is None:
+            match = _EXPECTED.fullmatch(str(text).strip())
+            if match is None:
                 raise InvalidRequest(f"{place}: {text}: expected [user:ann] is <document:plan#viewer>")
-            user, caveat, excluded = found.groups()
-            others = [one.strip() for one in (excluded or "").split(",") if one.strip()]
-            for one, holds in ((user, not caveat), *((other, False) for other in others)):
-                check = self._build_check(object, relation, one, {}, place)
-                yield CheckAssertion(f"{written}@{one}", check, holds)
+            user, caveat, excluded = match.groups()
+            others = [name.strip() for name in (excluded or "").split(",") if name.strip()]
+            for name, holds in ((user, not caveat), *((other, False) for other in others)):
+                check = self._build_check(object_name, relation, name, {}, place=place)
+                yield CheckAssertion(f"{written}@{name}", check, holds)
             end = self._read_end(user, place)
             has_wildcard |= end.ref.id == WILDCARD
             expected += [_render(end.ref)] if end.relation is None and not caveat else []
         if not has_wildcard:
-            query = SubjectsQuery(self._read_end(object, place).ref, (_read_relation(relation, place),), None, False)
+            query = SubjectsQuery(
+                self._read_end(object_name, place).ref, (_read_relation(relation, place),), None, False
+            )
             yield QueryAssertion(f"subjects of {written}", query, expected)
 
-    def _build_check(self, object: object, relation: object, user: object, context: Members, place: str) -> Check:
-        of, by = self._read_end(object, place), self._read_end(user, place)
+    def _build_check(self, object_name: object, relation: object, user: object, context: Members, place: str) -> Check:
+        of, by = self._read_end(object_name, place), self._read_end(user, place)
         return Check(of.ref, _read_relation(relation, place), Subject(by.ref.type, by.ref.id, by.relation), context)
 
     def _read_context(self, members: Members, place: str) -> Members:
         return self._rename_context(read_object(members.get("context") or {}, f"{place}.context"))
 
     def _read_expected(self, values: object, place: str) -> list[str]:
-        ends = [self._read_end(one, place) for one in read_list(values, place)]
+        ends = [self._read_end(value, place) for value in read_list(values, place)]
         return [_render(end.ref) + (f"#{end.relation}" if end.relation else "") for end in ends]
 
     def _read_end(self, text: object, place: str) -> _End:
         """Reads `acme/team:eng#member`."""
         name, _, relation = str(text).partition("#")
-        of_type, colon, id = name.partition(":")
+        of_type, colon, object_id = name.partition(":")
         if not isinstance(text, str) or not colon:
             raise InvalidRequest(f"{place}: {text!r} is not the name of an object, such as document:plan")
-        ref = ObjectRef(self._convert_type(of_type, place), object_id_or_wildcard(id, place))
+        ref = ObjectRef(self._convert_type(of_type, place), object_id_or_wildcard(object_id, place))
         return _End(ref, _read_relation(relation, place) if relation not in ("", _ITSELF) else None)
 
     def _convert_type(self, name: str, place: str) -> TypeName:
@@ -192,13 +196,22 @@ def build_relationship(value: object, place: str) -> ForeignRelationship:
     condition = read_object(members.get("condition") or {}, f"{place}.condition")
     if not all(isinstance(name, str) and name for name in names):
         raise InvalidRequest(f"{place}: must have user, relation and object")
-    user, relation, object = map(str, names)
-    object_type, _, object_id = object.partition(":")
+    user, relation, object_name = map(str, names)
+    object_type, _, object_id = object_name.partition(":")
     subject, _, userset = user.partition("#")
     subject_type, _, subject_id = subject.partition(":")
     context = read_object(condition.get("context") or {}, f"{place}.condition.context")
     name = str(condition.get("name") or "")
-    return ForeignRelationship(object_type, object_id, relation, subject_type, subject_id, userset, name, context)
+    return ForeignRelationship(
+        object_type,
+        object_id,
+        relation,
+        subject_type,
+        subject_id=subject_id,
+        subject_relation=userset,
+        condition=name,
+        context=context,
+    )
 
 
 def _decode_context(text: str, place: str) -> Members:
@@ -224,10 +237,10 @@ def _read_relation(name: object, place: str) -> RelationName:
 
 def _split_check(text: str, place: str) -> tuple[str, str, str]:
     written, at, user = text.partition("@")
-    object, hash, relation = written.partition("#")
-    if not (at and hash):
+    object_name, sign, relation = written.partition("#")
+    if not (at and sign):
         raise InvalidRequest(f"{place}: {text}: expected document:plan#viewer@user:ann")
-    return object, relation, user
+    return object_name, relation, user
 
 
 def _name(title: str, text: str) -> str:
@@ -255,9 +268,9 @@ def restore_names_of(converted: ConvertedModel) -> RestoreNames:
         rf"|(?<![\w:@-])(?P<relation>{_any_of(relations)})(?![\w:-])"
     )
 
-    def restore(found: re.Match[str]) -> str:
-        name = found[0]
-        return relations[name] if found["relation"] is not None else types[name]
+    def restore(match: re.Match[str]) -> str:
+        name = match[0]
+        return relations[name] if match["relation"] is not None else types[name]
 
     return lambda text: pattern.sub(restore, text)
 
@@ -293,19 +306,21 @@ class SuiteReader:
             assertions = [*reader.read_spicedb(value)]
         content = build_content(self._converted.document)
         restore = restore_names_of(self._converted)
-        return ModelSuite(content.types, content.policies, warrants, assertions, self._now, restore)
+        return ModelSuite(content.types, content.policies, warrants, assertions, now=self._now, restore_names=restore)
 
-    def _read_warrant(self, place: Callable[[], Any], found: ForeignRelationship | RelationshipRefusal) -> Warrant:
+    def _read_warrant(
+        self, place: Callable[[], Any], relationship: ForeignRelationship | RelationshipRefusal
+    ) -> Warrant:
         try:
-            if isinstance(found, RelationshipRefusal):
-                raise found
-            return self._build(found)
+            if isinstance(relationship, RelationshipRefusal):
+                raise relationship
+            return self._build(relationship)
         except RelationshipRefusal as refusal:
             raise ForeignRefusal(place(), refusal.code, refusal.message) from None
 
     def _add_warrants(self, values: Sequence[Any], place: str) -> list[Warrant]:
         try:
-            return [self._build(build_relationship(one, f"{place}[{number}]")) for number, one in enumerate(values)]
+            return [self._build(build_relationship(value, f"{place}[{number}]")) for number, value in enumerate(values)]
         except RelationshipRefusal as refusal:
             raise InvalidRequest(f"{place}: {refusal.message}") from None
 
@@ -318,11 +333,13 @@ class SuiteReader:
             ObjectId(line["objectId"]),
             RelationName(line["relation"]),
             TypeName(subject["objectType"]),
-            ObjectId(subject["objectId"]),
-            subject.get("relation", ""),
-            line.get("policy", ""),
-            self._now,
-            self._count,
-            None,
-            (datetime.fromisoformat(expires_at) - _EPOCH) // timedelta(microseconds=1) if expires_at else None,
+            subject_id=ObjectId(subject["objectId"]),
+            subject_relation=subject.get("relation", ""),
+            policy=line.get("policy", ""),
+            created_at=self._now,
+            number=self._count,
+            starts_at=None,
+            expires_at=(datetime.fromisoformat(expires_at) - _EPOCH) // timedelta(microseconds=1)
+            if expires_at
+            else None,
         )

@@ -1,16 +1,21 @@
-"""Reads the words and signs of a text, with their places."""
+"""Reads the words, signs and statements of the text of a model, with their places."""
 
 import re
 from bisect import bisect_right
+from collections.abc import Collection
 
-from magistrate.engine.importers.names import ForeignName, ForeignRefusal, show_name
+from magistrate.engine.importers.cel.tokens import find_cel_end
+from magistrate.engine.importers.names import Faults, ForeignName, ForeignRefusal, show_name
+from magistrate.engine.importers.schema import ForeignCondition, ForeignModel, report_repeated_parameter
+from magistrate.engine.text.faults import MAX_FAULTS
+from magistrate.engine.text.parser import MAX_MODEL_CHARACTERS
 
 _LINE_END = re.compile("\n")
 
 
 class ForeignTokens:
     """Reads a text from the beginning to the end. `token` is the next word or sign, empty at the end, and `kind` is its
-    kind; `starts_line` tells whether only blanks are before it in its line.
+    kind; `starts_line` says whether only blanks are before it in its line.
 
     The pattern has a group for each kind; it matches at every place. Blanks and comments are skipped; `remark` is the
     text of the last one of the kind `remark` directly before the token, or empty."""
@@ -22,7 +27,7 @@ class ForeignTokens:
         self._first_line = line
         self.margin = column - 1
         self._pattern = pattern
-        self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+        self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
         self._end = 0
         self.offset = 0
         self.token = self.kind = self.remark = ""
@@ -40,15 +45,15 @@ class ForeignTokens:
         if not is_jump:
             self.remark = ""
         self.starts_line = self._end == 0
-        while found := self._pattern.match(self.text, self._end):
-            self._end = found.end()
-            kind = found.lastgroup or ""
+        while match := self._pattern.match(self.text, self._end):
+            self._end = match.end()
+            kind = match.lastgroup or ""
             if kind == "remark":
-                self.remark = found[0]
+                self.remark = match[0]
             elif kind == "blank":
-                self.starts_line = self.starts_line or "\n" in found[0]
+                self.starts_line = self.starts_line or "\n" in match[0]
             elif kind != "comment":
-                self.token, self.kind, self.offset = found[0], kind, found.start()
+                self.token, self.kind, self.offset = match[0], kind, match.start()
                 return
         self.token = self.kind = ""
         self.offset = len(self.text)
@@ -104,3 +109,76 @@ def read_parameter_type(tokens: ForeignTokens) -> str:
     for _ in containers:
         tokens.demand(">", "behind the type of the elements")
     return "<".join([*containers, of_type]) + ">" * len(containers)
+
+
+def is_short_enough(text: str, noun: str, at: ForeignName, faults: Faults) -> bool:
+    """Returns whether a model (`a model`) has no more characters than a model of ours may have, and reports it if it
+    has more."""
+    if len(text) <= MAX_MODEL_CHARACTERS:
+        return True
+    message = f"{noun} has at most {MAX_MODEL_CHARACTERS} characters; this one has {len(text)}"
+    faults.report(at, "model_too_large", message)
+    return False
+
+
+class StatementReader:
+    """Reads the statements of the text of a model. After a fault, it goes on at the next line that begins like one."""
+
+    keywords: Collection[str] = ()
+
+    def __init__(self, model: ForeignModel, faults: Faults, tokens: ForeignTokens) -> None:
+        self._model = model
+        self._faults = faults
+        self._tokens = tokens
+
+    def read_all(self) -> None:
+        tokens = self._tokens
+        while tokens.token and self._faults.errors < MAX_FAULTS:
+            try:
+                self._read_statement()
+            except ForeignRefusal as refusal:
+                self._faults.report(refusal.at, refusal.code, refusal.message)
+                while tokens.token and not (tokens.starts_line and tokens.token in self.keywords):
+                    tokens.advance()
+
+    def _read_statement(self) -> None:
+        raise NotImplementedError
+
+    def _read_condition(self, noun: str, colon: str, description: str = "", *, requires_all: bool) -> None:
+        """Reads a condition or caveat behind its keyword; `colon` is what stands behind the name of a parameter."""
+        tokens = self._tokens
+        name = tokens.take_name(f"the name of a {noun}")
+        self._model.unread.add(name.text)
+        tokens.demand("(", f"behind the name of the {noun}")
+        parameters: dict[str, str] = {}
+        places: dict[str, ForeignName] = {}
+        while not tokens.accept(")"):
+            parameter = tokens.take_name("the name of a parameter")
+            if colon:
+                tokens.demand(colon, "behind the name of the parameter")
+            of_type = read_parameter_type(tokens)
+            if parameter.text in parameters:
+                report_repeated_parameter(parameter, self._faults)
+            parameters[parameter.text] = of_type
+            places[parameter.text] = parameter
+            if tokens.token != ")":
+                tokens.demand(",", "between parameters")
+        begin, end = tokens.offset + 1, find_cel_end(tokens.text, tokens.offset + 1)
+        if tokens.token != "{" or end is None:
+            raise tokens.refuse("unexpected_token", f"expected the expression of the {noun} in {{ }}")
+        written = tokens.text[begin:end]
+        at = tokens.locate(begin + len(written) - len(written.lstrip()))
+        tokens.skip_to(end + 1)
+        if name.text in self._model.conditions:
+            raise ForeignRefusal(name, "repeated_declaration", f"{noun} {show_name(name.text)} is declared twice")
+        self._model.conditions[name.text] = ForeignCondition(
+            name=name,
+            parameters=parameters,
+            expression=written.strip(),
+            at=at,
+            description=description,
+            margin=tokens.margin,
+            places=places,
+            requires_all=requires_all,
+        )
+        self._model.unread.discard(name.text)

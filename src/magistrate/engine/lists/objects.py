@@ -206,7 +206,7 @@ class _ObjectSearch:
                     yield from self._gain_default(node, UNDEFINED)
             elif node.plan is not None and node.plan.rule.leaf is not None:
                 leaf = node.plan.rule.leaf
-                yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(leaf.policy))
+                yield from self._conditions.evaluate_each(self._conditions.list_placeholders(leaf.policy))
                 yield from self._gain_leaf(node, node.plan.type, leaf)
 
     def _gain_leaf(self, node: ReverseNode, of_type: TypeName, leaf: Leaf) -> Checkpoints[None]:

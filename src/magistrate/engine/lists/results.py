@@ -267,7 +267,7 @@ class QueryRow(NamedTuple):
 
 class Reports(NamedTuple):
     """Holds how to look up the warrants of rows: `find` returns one by the id of its row, in at most `steps` steps.
-    `remains` has the values and warrants that are held for that, which are to be dismantled afterwards."""
+    `remains` has the values and warrants that are held for that, which are to be freed afterwards."""
 
     find: Callable[[ObjectId], Warrant | None]
     steps: int = 1

@@ -235,7 +235,7 @@ class ReverseGraph:
 
     After connecting, `negations` are the stages that wait, being quantifiers or not monotone: first those that rest on
     no other, then those that rest on these only, and so on; None if one rests on itself, so that there is no order in
-    which to compute the stages. `remains` has what is to be dismantled afterwards. With `is_exact` values short of TRUE
+    which to compute the stages. `remains` has what is to be freed afterwards. With `is_exact` values short of TRUE
     matter in all stages."""
 
     def __init__(self, model: Model, subject_type: TypeName, work: Work, is_exact: bool = False) -> None:

@@ -96,7 +96,7 @@ class SubjectSearch:
     """Finds every subject of these types, one RelationResult for each type and relation. With `others` there is also
     one for all other types, which no warrant pattern of the model may have.
 
-    `remains` has what is to be dismantled afterwards."""
+    `remains` has what is to be freed afterwards."""
 
     def __init__(
         self, model: Model, types: Sequence[TypeName], others: bool, conditions: PolicyEvaluator, work: Work
@@ -377,7 +377,7 @@ class SubjectSearch:
 
     def _combine(self, place: PlanOnObject, rule: Combined, of_type: TypeName | None) -> Checkpoints[ResultSet]:
         if rule.leaf is not None:
-            yield from self._conditions.evaluate_each(self._conditions.list_stand_ins(rule.leaf.policy))
+            yield from self._conditions.evaluate_each(self._conditions.list_placeholders(rule.leaf.policy))
             default, exceptions = rule.leaf.list_subjects(place.plan.type, place.id, of_type, self._conditions)
             return ResultSet(default, {**exceptions})
         result_sets = [target.place.result_set for target in place.targets]

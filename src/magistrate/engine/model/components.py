@@ -23,16 +23,16 @@ def find_components(
 ) -> Generator[None, Any, list[list[Node]]]:
     """Returns the components in the order of `components`; their nodes are charged. Yields when the time slice is over,
     also within a component or on a long way to the first one. Raises BudgetExceeded."""
-    found: list[list[Node]] = []
+    components_found: list[list[Node]] = []
     for component in _search(nodes, children):
         if component is None:
             work.hasten_checkpoint(STEPS_AT_ONCE // STEPS_FOR_A_NODE)
         else:
-            found.append(component)
+            components_found.append(component)
             work.spend(len(component))
         if work.needs_checkpoint:
             yield None
-    return found
+    return components_found
 
 
 def _search(nodes: Iterable[Node], children: Callable[[Node], Iterable[Node]]) -> Iterator[list[Node] | None]:

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.work import Work, complete
 from magistrate.engine.model.object_types import ObjectType, allows_subject
 from magistrate.engine.model.plans import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
 from magistrate.engine.names import PolicyName, RelationName, Revision, TypeName, WarrantNames
@@ -30,7 +30,7 @@ from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 
 T = TypeVar("T")
 
-MOST_WRITTEN_OUT = 32
+MAX_WRITTEN_OUT = 32
 """Limits the inlined rules of other relations, nested ones included. Models written by people stay below it."""
 
 Compiling = Generator[int, None, T]
@@ -42,7 +42,7 @@ FlatBranch = RelationName | LinkNames | Combined
 
 
 class FlatBranches(NamedTuple):
-    """Holds the ways to a relation in written order, each once.
+    """Holds the branches of a relation in written order, each once.
 
     `whole` has those relations among them whose rules are not inlined although they have some.
     """
@@ -88,11 +88,11 @@ class _Flattening:
 
     def steps(self) -> Compiling[None]:
         while self.waiting:
-            one = self.waiting.pop()
-            if not isinstance(one, str):
-                self._add_rule(one)
-            elif one not in self.flat_branches:
-                self._add_name(one)
+            name_or_rule = self.waiting.pop()
+            if not isinstance(name_or_rule, str):
+                self._add_rule(name_or_rule)
+            elif name_or_rule not in self.flat_branches:
+                self._add_name(name_or_rule)
             yield 1
 
     def _add_name(self, name: RelationName) -> None:
@@ -107,22 +107,22 @@ class _Flattening:
             self.waiting.append(rule)
 
     def _add_rule(self, rule: Rule) -> None:
-        found = _CollectedBranches()
-        rule.join(found)
-        for flat_branch in found.flat_branches:
+        collected = _CollectedBranches()
+        rule.join(collected)
+        for flat_branch in collected.flat_branches:
             if isinstance(flat_branch, str):
                 self.waiting.append(flat_branch)
             else:
                 self.flat_branches[flat_branch] = None
-        self.waiting += reversed(found.rules)
+        self.waiting += reversed(collected.rules)
 
 
 def flatten_relation(relation: RelationName, rules: Mapping[RelationName, Rule]) -> Compiling[FlatBranches]:
-    """Returns the ways to a relation of a type with these rules.
+    """Returns the branches of a relation of a type with these rules.
 
     The relation itself comes first; its own rule is inlined whatever its length.
     """
-    flattening = _Flattening(rules, MOST_WRITTEN_OUT)
+    flattening = _Flattening(rules, MAX_WRITTEN_OUT)
     flattening.flat_branches[relation] = None
     if relation in rules:
         flattening.waiting.append(rules[relation])
@@ -143,9 +143,9 @@ STEPS_FOR_A_NODE = 2
 STEPS_FOR_A_PLAN = 12
 """Counts the steps that creating a plan or an operation takes once its contents are known."""
 
-MOST_STRANGE_PLANS = 1_000
+MAX_UNUSED_PLANS = 1_000
 """Limits the cached plans of relations that are neither defined nor used by any warrant."""
-MOST_EXTENDED_MODELS = 16
+MAX_EXTENDED_MODELS = 16
 """Limits the models with further patterns that are kept for one model."""
 
 
@@ -153,7 +153,7 @@ class Model:
     """Holds all object types as of one revision, and every warrant pattern that occurred; immutable.
 
     `revision` is the last one that changed any of these. `patterns` are those that the types allow; warrants of the
-    others, `stranded`, do not count. With `has_all_arrows`, plans keep the links that another link includes.
+    others, `orphaned`, do not count. With `has_all_arrows`, plans keep the links that another link includes.
     """
 
     def __init__(
@@ -168,17 +168,17 @@ class Model:
         self.policies = policies
         self.has_all_arrows = has_all_arrows
         self.revision = revision
-        self.stranded = frozenset(pattern for pattern in patterns if not allows_subject(types, pattern))
-        self.patterns = patterns - self.stranded if self.stranded else patterns
+        self.orphaned = frozenset(pattern for pattern in patterns if not allows_subject(types, pattern))
+        self.patterns = patterns - self.orphaned if self.orphaned else patterns
         self._patterns: dict[tuple[str, str], list[WarrantPattern]] = defaultdict(list)
         for pattern in sorted(self.patterns):
             self._patterns[pattern.object_type, pattern.relation].append(pattern)
         self.plans: dict[tuple[str, str], Plan] = {}
-        self._strange_plans: OrderedDict[tuple[str, str], Plan] = OrderedDict()
+        self._unused_plans: OrderedDict[tuple[str, str], Plan] = OrderedDict()
         self._compiling: dict[tuple[str, str], Compiling[Plan]] = {}
         """Holds compilations that were interrupted at the end of a time slice; only of relations that are known."""
         self._followed: set[Plan | Operation] = set()
-        """Holds the plans and operations that are compiled with all they lead to, except by groups."""
+        """Holds the plans and operations that are compiled with all they reach, except by groups."""
         self._included: dict[tuple[str, str], Set[str]] = {}
         self._without_rules: Model | None = None
         self._with_all_arrows: Model | None = None
@@ -191,16 +191,16 @@ class Model:
         lead nowhere and are cached up to a limit only, because callers may name any number of them.
         """
         key = (of_type, relation)
-        plan = self.plans.get(key) or self._find_strange_plan(key)
+        plan = self.plans.get(key) or self._find_unused_plan(key)
         if plan is None:
-            plan = _last(self._compiling.get(key) or self._compile(of_type, relation))
+            plan = complete(self._compiling.get(key) or self._compile(of_type, relation))
             self._compiling.pop(key, None)
         return plan
 
-    def _find_strange_plan(self, key: tuple[TypeName, RelationName]) -> Plan | None:
-        plan = self._strange_plans.get(key)
+    def _find_unused_plan(self, key: tuple[TypeName, RelationName]) -> Plan | None:
+        plan = self._unused_plans.get(key)
         if plan is not None:
-            self._strange_plans.move_to_end(key)
+            self._unused_plans.move_to_end(key)
         return plan
 
     def prepare(self, of_type: TypeName, relation: RelationName, work: Work) -> bool:
@@ -222,7 +222,7 @@ class Model:
         return True
 
     def prepare_following(self, plan: Plan | Operation, work: Work) -> bool:
-        """Compiles all plans that this one leads to without a group, like `prepare`. Raises BudgetExceeded."""
+        """Compiles all plans that this one reaches without a group, like `prepare`. Raises BudgetExceeded."""
         if plan in self._followed:
             return True
         named = [(plan.type, branch) for branch in plan.branches if isinstance(branch, str)]
@@ -234,7 +234,7 @@ class Model:
         return True
 
     def prepare_expansion(self, plan: Plan, warrants: Sequence[Sequence[Warrant]], work: Work) -> Iterator[None]:
-        """Compiles all plans that this one and `warrants`, the warrants of its shapes, lead to; yields when the time
+        """Compiles all plans that this one and `warrants`, the warrants of its patterns, reach; yields when the time
         slice is over. Raises BudgetExceeded."""
         while not self.prepare_following(plan, work):
             yield None
@@ -271,7 +271,7 @@ class Model:
     def without_rules(self) -> "Model":
         """Returns a model with the same types and relations, in which only warrants grant a relation."""
         if self._without_rules is None:
-            self._without_rules = self._derive({name: one.without_rules() for name, one in self.types.items()})
+            self._without_rules = self._derive({name: of_type.without_rules() for name, of_type in self.types.items()})
         return self._without_rules
 
     def with_all_arrows(self) -> "Model":
@@ -284,8 +284,8 @@ class Model:
     def _derive(self, types: Mapping[TypeName, ObjectType], has_all_arrows: bool = False) -> "Model":
         """Returns a model with the same patterns, without sorting them again. The types must allow the same
         subjects."""
-        derived = Model(types, self.revision, frozenset(), has_all_arrows, self.policies)
-        derived.stranded, derived.patterns, derived._patterns = self.stranded, self.patterns, self._patterns
+        derived = Model(types, self.revision, frozenset(), has_all_arrows, policies=self.policies)
+        derived.orphaned, derived.patterns, derived._patterns = self.orphaned, self.patterns, self._patterns
         return derived
 
     def with_patterns(self, patterns: Set[WarrantPattern]) -> "Model":
@@ -296,7 +296,7 @@ class Model:
             return self
         extended = self._extended.pop(new, None) or self._extend(new)
         self._extended[new] = extended
-        if len(self._extended) > MOST_EXTENDED_MODELS:
+        if len(self._extended) > MAX_EXTENDED_MODELS:
             del self._extended[next(iter(self._extended))]
         return extended
 
@@ -311,10 +311,10 @@ class Model:
 
     def counts(self, warrant: Warrant) -> bool:
         """Returns whether the types allow a stored warrant, so that it grants what it says."""
-        return not self.stranded or warrant.pattern() not in self.stranded
+        return not self.orphaned or warrant.pattern() not in self.orphaned
 
     def select_counting(self, warrants: Sequence[Warrant]) -> Sequence[Warrant]:
-        return [warrant for warrant in warrants if self.counts(warrant)] if self.stranded else warrants
+        return [warrant for warrant in warrants if self.counts(warrant)] if self.orphaned else warrants
 
     def allows(self, names: WarrantNames) -> bool:
         """Returns whether a warrant with these names could be written."""
@@ -337,9 +337,9 @@ class Model:
         if self.knows(of_type, relation):
             self.plans[key] = plan
         else:
-            if len(self._strange_plans) >= MOST_STRANGE_PLANS:
-                self._strange_plans.popitem(last=False)
-            self._strange_plans[key] = plan
+            if len(self._unused_plans) >= MAX_UNUSED_PLANS:
+                self._unused_plans.popitem(last=False)
+            self._unused_plans[key] = plan
         return plan
 
     def relations_within(self, of_type: TypeName, relation: RelationName) -> Compiling[Set[str]]:
@@ -399,7 +399,9 @@ class _Compilation:
         if defined is None:
             positions: Mapping[RelationName | ArrowBranch | Branch, int] = {relation: 0}
             nothing = UsersetBranch(frozenset(), ())
-            return Plan(self._type, relation, (relation,), nothing, (), (), positions, is_defined=False)
+            return Plan(
+                self._type, relation, (relation,), nothing, links=(), branches=(), positions=positions, is_defined=False
+            )
         flat_branches, whole = yield from flatten_relation(relation, defined.relations)
         relations = tuple(
             flat_branch for flat_branch in flat_branches if isinstance(flat_branch, str) and flat_branch not in whole
@@ -434,7 +436,7 @@ class _Compilation:
         return [branch for branch in draft.branches if not isinstance(branch, str)]
 
     def _find_operation_links(self, rule: Combined) -> tuple[ArrowBranch, ...]:
-        """Returns the arrow to the objects that a quantifier asks about; nothing for another rule."""
+        """Returns the arrow to the objects that a quantifier examines; nothing for another rule."""
         if rule.quantifier is None:
             return ()
         link = rule.quantifier.link
@@ -458,11 +460,13 @@ class _Compilation:
             elif flat_branch in links:
                 written.append(links[flat_branch])
         among = {*draft.relations}
-        branches = tuple(one for one in written if not isinstance(one, ArrowBranch) and one not in among)
-        positions = {one: position for position, one in enumerate(written)}
+        branches = tuple(branch for branch in written if not isinstance(branch, ArrowBranch) and branch not in among)
+        positions = {branch: position for position, branch in enumerate(written)}
         usersets = UsersetBranch(frozenset(draft.group_relations), _without_none(groups))
-        arrows = tuple(one for one in written if isinstance(one, ArrowBranch))
-        return Plan(self._type, draft.relation, draft.relations, usersets, arrows, branches, positions)
+        arrows = tuple(branch for branch in written if isinstance(branch, ArrowBranch))
+        return Plan(
+            self._type, draft.relation, draft.relations, usersets, links=arrows, branches=branches, positions=positions
+        )
 
     def _links(self, named: Sequence[LinkNames]) -> Compiling[Mapping[LinkNames, WarrantsByObject | None]]:
         """Returns the links, without those that match no warrant and those that another one includes. With each comes
@@ -500,13 +504,3 @@ def _draft_branch(flat_branches: Sequence[FlatBranch]) -> RelationName | _Draft:
     if len(flat_branches) != 1 or isinstance(flat_branches[0], LinkNames):
         return _PlanDraft(None, flat_branches)
     return flat_branches[0] if isinstance(flat_branches[0], str) else _OperationDraft(flat_branches[0])
-
-
-def _last(compiling: Compiling[Plan]) -> Plan:
-    """Returns the result of a compilation, after running all of its steps at once."""
-    while True:
-        try:
-            next(compiling)
-        except StopIteration as done:
-            plan: Plan = done.value
-            return plan

@@ -36,31 +36,33 @@ def render_subject_type(subject_type: str, subject_id: str, subject_relation: st
     return AllowedType(f"{subject_type}{wildcard}#{subject_relation}" if subject_relation else subject_type + wildcard)
 
 
-def read_allowed_types(given: Mapping[str, Sequence[str]] | None, relations: Container[str]) -> AllowedTypes:
+def read_allowed_types(
+    texts_by_relation: Mapping[str, Sequence[str]] | None, relations: Container[str]
+) -> AllowedTypes:
     """Returns the allowed types of an object type with these relations. Raises InvalidParameter for the first fault."""
-    found: dict[RelationName, Sequence[AllowedType]] = {}
-    for relation, texts in (given or {}).items():
+    allowed_types: dict[RelationName, Sequence[AllowedType]] = {}
+    for relation, texts in (texts_by_relation or {}).items():
         if relation not in relations:
             raise InvalidParameter(ALLOWED_TYPES, f"'{relation}' is not a relation of the object type")
         allowed: dict[AllowedType, None] = {}
-        for one in map(_read_allowed_type, texts):
-            if one in allowed:
-                raise InvalidParameter(ALLOWED_TYPES, f"'{one}' is there twice for {relation}")
-            allowed[one] = None
-        found[RelationName(relation)] = tuple(allowed)
-    return found
+        for allowed_type in map(_read_allowed_type, texts):
+            if allowed_type in allowed:
+                raise InvalidParameter(ALLOWED_TYPES, f"'{allowed_type}' is there twice for {relation}")
+            allowed[allowed_type] = None
+        allowed_types[RelationName(relation)] = tuple(allowed)
+    return allowed_types
 
 
 def _read_allowed_type(text: str) -> AllowedType:
     subject, hash_sign, relation = text.partition("#")
-    of_type, colon, id = subject.partition(":")
+    of_type, colon, object_id = subject.partition(":")
     try:
         type_name(of_type, ALLOWED_TYPES)
         if hash_sign:
             relation_name(relation, ALLOWED_TYPES)
     except InvalidParameter:
         of_type = ""
-    if not of_type or (colon and id != WILDCARD):
+    if not of_type or (colon and object_id != WILDCARD):
         raise InvalidParameter(ALLOWED_TYPES, f"'{text}' is not of the form {EXAMPLES}") from None
     return AllowedType(text)
 
@@ -187,8 +189,8 @@ def read_object_type(
         rules,
         source,
         read_allowed_types(additions.allowed_types, rules),
-        read_description(additions.description, "description"),
-        read_descriptions(additions.descriptions, rules),
+        description=read_description(additions.description, "description"),
+        descriptions=read_descriptions(additions.descriptions, rules),
     )
 
 

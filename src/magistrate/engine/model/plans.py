@@ -2,7 +2,7 @@
 
 This is the one place that knows it. Checks, both lists and the graph cache expand a plan alike: they read the
 warrants of its `relations` and `requests`, expand each by the branches that `expand` or `expand_warrants` returns,
-and continue with its `branches` on the same object. With a pattern in place of a warrant, this tells what a plan can
+and continue with its `branches` on the same object. With a pattern in place of a warrant, this says what a plan can
 reach at all.
 """
 
@@ -30,7 +30,7 @@ class UsersetBranch:
     """
 
     is_explicit: ClassVar[bool] = True
-    """Tells whether the warrant itself grants the relation, instead of linking to an object where it is granted."""
+    """Returns whether the warrant itself grants the relation, instead of linking to an object where it is granted."""
 
     relations: frozenset[RelationName]
     requests: tuple[WarrantsByObject, ...]
@@ -88,7 +88,7 @@ class ArrowBranch:
 
 
 Expansion = UsersetBranch | ArrowBranch
-"""Represents a branch that leads to the subjects of warrants."""
+"""Represents a branch that reaches the subjects of warrants."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -152,7 +152,7 @@ class Plan:
                         yield warrant, branch
 
     def outline(self) -> object:
-        """Returns the names that tell which warrants it has and expands to what; equal in all models."""
+        """Returns the names that say which warrants it has and expands to what; equal in all models."""
         links = tuple((link.with_relation, link.of_type, link.relation) for link in self.links)
         return self.relations, self.usersets.relations, links
 
@@ -161,7 +161,7 @@ class Plan:
 class Operation:
     """Represents a combination on an object of `type`, decided from its parts on the same object.
 
-    A quantifier has no parts; its one link leads to the objects that it asks about.
+    A quantifier has no parts; its one link reaches the objects that it examines.
     """
 
     type: TypeName

@@ -1,4 +1,4 @@
-"""Determines which plans can lead to subjects of a type, and which are given by warrants alone, from the warrant
+"""Determines which plans can reach subjects of a type, and which are given by warrants alone, from the warrant
 patterns."""
 
 from collections import defaultdict
@@ -56,16 +56,16 @@ PlanKey = PlanNames | Plan
 
 
 class ReachabilitySearch:
-    """Determines whether plans, and each that they lead to, may grant something to a subject of a type.
+    """Determines whether plans, and each that they reach, may grant something to a subject of a type.
 
     A plan that leaves this open counts as one that does. Plans are compiled as they are reached. The result is added to
-    `known` when it is complete.
+    `reachable` when it is complete.
     """
 
-    def __init__(self, model: Model, subject_type: TypeName, known: dict[PlanKey, bool]) -> None:
+    def __init__(self, model: Model, subject_type: TypeName, reachable: dict[PlanKey, bool]) -> None:
         self._model = model
         self._subject_type = subject_type
-        self._known = known
+        self._known = reachable
         self._wanted: set[PlanKey] = set()
         self._waiting: list[PlanKey] = []
         self._seen: dict[PlanKey, bool] = {}
@@ -124,7 +124,7 @@ def _gives(model: Model, plan: Plan, subject_type: TypeName) -> bool:
 
 
 def _targets(model: Model, plan: Plan) -> Iterator[PlanKey]:
-    """Yields what a plan leads to: plans without a name of their own, and the names of others."""
+    """Yields what a plan reaches: plans without a name of their own, and the names of others."""
     yield from {branch.target(pattern): None for pattern, branch in model.expand_patterns(plan)}
     waiting = [*plan.branches]
     while waiting:

@@ -38,7 +38,7 @@ def find_negation_loop(
     """Returns a cycle of edges through relations of the changed types, or None when there is none.
 
     The first edge is negated, and each starts where the one before ends. `lookup` returns the type of a name, or None
-    when it is not defined. Only types that the changed ones lead to are looked up: every cycle that a change can close
+    when it is not defined. Only types that the changed ones reach are looked up: every cycle that a change can close
     goes through them. The cost is linear in the number of their edges, plus one search for the cycle that is reported.
     """
     edges = _edges_by_source(lookup, changed)
@@ -80,8 +80,8 @@ def _edges_by_source(
         of_type = types[source.type]
         rule = of_type.relations.get(source.relation) if of_type else None
         edges[source] = [
-            RelationEdge(source, RelationNode(wanted.type or source.type, wanted.relation), wanted.negated)
-            for wanted in (dependencies(rule) if rule else ())
+            RelationEdge(source, RelationNode(dependency.type or source.type, dependency.relation), dependency.negated)
+            for dependency in (dependencies(rule) if rule else ())
         ]
         waiting.extend(edge.target for edge in edges[source])
     return edges
@@ -89,8 +89,8 @@ def _edges_by_source(
 
 def _component_numbers(edges: Mapping[RelationNode, list[RelationEdge]]) -> dict[RelationNode, int]:
     """Returns the number of each node's strongly connected component."""
-    found = components(edges, lambda node: [edge.target for edge in edges[node]])
-    return {node: number for number, component in enumerate(found) for node in component}
+    groups = components(edges, lambda node: [edge.target for edge in edges[node]])
+    return {node: number for number, component in enumerate(groups) for node in component}
 
 
 def _path(

@@ -32,14 +32,14 @@ def find_undefined_names(
         for relation, rule in model[of_type].items():
             waiting = [rule]
             while waiting:
-                one = waiting.pop()
-                if one is not None and one.inherit_if in RULE_OPERATORS:
-                    waiting += reversed(one.rules or ())
-                elif one is not None and one.policy is not None:
-                    if policies is not None and one.policy not in policies:
-                        yield f"{of_type}#{relation}: policy {one.policy} is not defined"
-                elif one is not None:
-                    for fault in _faults_of_rule(model, of_type, one, visible):
+                definition = waiting.pop()
+                if definition is not None and definition.inherit_if in RULE_OPERATORS:
+                    waiting += reversed(definition.rules or ())
+                elif definition is not None and definition.policy is not None:
+                    if policies is not None and definition.policy not in policies:
+                        yield f"{of_type}#{relation}: policy {definition.policy} is not defined"
+                elif definition is not None:
+                    for fault in _faults_of_rule(model, of_type, definition, visible):
                         yield f"{of_type}#{relation}: {fault}"
 
 
@@ -89,13 +89,13 @@ def _describe_relation(of_type: str, relation: str, relations: Relations) -> str
 
 def find_names_fault(names: WarrantNames, defined: Mapping[TypeName, DefinedType]) -> InvalidParameter | None:
     """Returns why a warrant with these names is not valid with these object types, or None."""
-    found = defined.get(names.object_type)
-    if found is None:
+    object_type = defined.get(names.object_type)
+    if object_type is None:
         return InvalidParameter("objectType", "the object type does not exist.")
-    if names.relation not in found.relations:
+    if names.relation not in object_type.relations:
         return InvalidParameter("relation", "the relation does not exist on the specified object type.")
     subject_type = render_subject_type(names.subject_type, names.subject_id, names.subject_relation)
-    allowed = find_allowed(found, names.relation, subject_type)
+    allowed = find_allowed(object_type, names.relation, subject_type)
     if allowed is None:
         return None
     return NotAllowed("subject", describe_allowed(names.object_type, names.relation, subject_type, allowed), allowed)

@@ -93,7 +93,7 @@ def _walk(start: Evaluate, steps: list[Step]) -> Evaluate:
 
 def member(name: str, offset: int, is_optional: bool = False) -> Step:
     """Returns the step of `.name`; a missing member of a map is nil."""
-    return Step(f'".{name}"', _take_member(name), _resolve_member(name), offset, is_optional, key=name)
+    return Step(f'".{name}"', _take_member(name), _resolve_member(name), offset, is_optional=is_optional, key=name)
 
 
 @lru_cache(maxsize=1_024)
@@ -102,8 +102,8 @@ def _take_member(name: str) -> Take:
 
     def take(run: PolicyRun, value: Any, name: str = name) -> Any:
         if type(value) is dict:
-            found = value.get(name)
-            return float(found) if type(found) is int else found
+            inner = value.get(name)
+            return float(inner) if type(inner) is int else inner
         return element_of(run, value, name)
 
     return take
@@ -151,15 +151,15 @@ def element_of(run: PolicyRun, value: Any, index: Any) -> Any:
     kind = type(value)
     if kind in TEXT_MAPS and (type(index) is str or index is None):
         run.charge_text(len(index or ""))
-        found = value.get(index or "")
-        return json_value(found) if kind is dict else found
+        inner = value.get(index or "")
+        return json_value(inner) if kind is dict else inner
     if isinstance(value, GroupMap):
         return value.get((type(index), hashable(index)))
     if kind in FIELDS and type(index) is str and index in FIELDS[kind]:
         return FIELDS[kind][index].take(value.warrant)
     if kind in LISTS:
-        found = _at(value, to_integer(index))
-        return json_value(found) if kind is list else found
+        inner = _at(value, to_integer(index))
+        return json_value(inner) if kind is list else inner
     if kind is str:
         run.charge_text(len(value))
         return Byte(_at(value.encode(errors="surrogatepass"), to_integer(index)))
@@ -173,7 +173,7 @@ def _at(elements: Any, at: int) -> Any:
 
 
 def demand_element(run: PolicyRun, value: Any, *keys: Any) -> Any:
-    """Returns the element or member that the keys lead to, one after the other. Raises Fault if there is none, and for
+    """Returns the element or member that the keys reach, one after the other. Raises Fault if there is none, and for
     an index below 0."""
     for key in keys:
         kind = type(value)
@@ -182,12 +182,12 @@ def demand_element(run: PolicyRun, value: Any, *keys: Any) -> Any:
             run.charge_text(len(key))
             if key not in value:
                 raise Fault("the map has no such member")
-            found = value[key]
+            inner = value[key]
         elif kind in LISTS and is_index and 0 <= key < len(value):
-            found = value[int(key)]
+            inner = value[int(key)]
         else:
             raise Fault("there is no such element")
-        value = json_value(found) if kind is dict or kind is list else found
+        value = json_value(inner) if kind is dict or kind is list else inner
     return value
 
 
@@ -246,21 +246,21 @@ def method(name: str, offset: int, arguments: list[PolicyNode], is_optional: boo
     def take(run: PolicyRun, value: Any) -> Any:
         return call_method(run, name, value, [argument(run) for argument in evaluates])
 
-    return Step(f'"{name}"', take, resolve, offset, is_optional, children=tuple(arguments))
+    return Step(f'"{name}"', take, resolve, offset, is_optional=is_optional, children=tuple(arguments))
 
 
 def _resolve_method(static: StaticType, name: str, offset: int, arguments: list[PolicyNode]) -> StaticType | None:
     if is_any(static) or is_map(static):
         return ANY
     kind = KINDS_WITH_METHODS.get(static)
-    found = None if kind is None else METHODS[kind].get(name)
-    if found is None:
+    signature = None if kind is None else METHODS[kind].get(name)
+    if signature is None:
         return None
-    if len(arguments) != len(found.parameters):
-        raise Refusal(f"{name} takes {len(found.parameters)} arguments, got {len(arguments)}", offset)
-    for argument, parameter in zip(arguments, found.parameters, strict=True):
+    if len(arguments) != len(signature.parameters):
+        raise Refusal(f"{name} takes {len(signature.parameters)} arguments, got {len(arguments)}", offset)
+    for argument, parameter in zip(arguments, signature.parameters, strict=True):
         require_parameter(argument, parameter, name)
-    return found.result
+    return signature.result
 
 
 def require_parameter(argument: PolicyNode, parameter: StaticType, name: str) -> None:

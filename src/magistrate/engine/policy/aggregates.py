@@ -42,8 +42,8 @@ def _numbers_in(run: PolicyRun, elements: Any) -> Any:
 
 
 def total(run: PolicyRun, elements: Any) -> Any:
-    found = sum(_numbers_in(run, elements))
-    return whole(int(found)) if type(found) is not float else finite(found)
+    result = sum(_numbers_in(run, elements))
+    return whole(int(result)) if type(result) is not float else finite(result)
 
 
 def mean(run: PolicyRun, elements: Any) -> float:
@@ -65,11 +65,11 @@ def _extreme(sign: str) -> Callable[..., Any]:
     is_passed = OPERATORS[sign]
 
     def apply(run: PolicyRun, *values: Any) -> Any:
-        found = None
+        extreme = None
         for value in values:
-            if found is None or is_passed(run, found, value):
-                found = value
-        return found
+            if extreme is None or is_passed(run, extreme, value):
+                extreme = value
+        return extreme
 
     return apply
 

@@ -74,11 +74,11 @@ def member_of_context(name: str, offset: int, environment: Environment) -> Polic
         return PolicyNode(_view_warrant, static, offset, weight=4)  # the view is created anew each time
     if name == "now" and not environment.has_member(name):
         return PolicyNode(_now, ANY if environment.types is None else TIME, offset, read_name=name)
-    known = name if environment.has_member(name) else None
-    if environment.notes_absent and known is None:
+    member = name if environment.has_member(name) else None
+    if environment.notes_absent and member is None:
         return PolicyNode(_note_absent(name), static, offset, read_name=name)
     evaluate = _find(name, static, environment.types is None)
-    return PolicyNode(evaluate, static, offset, variable=known, read_name=name)
+    return PolicyNode(evaluate, static, offset, variable=member, read_name=name)
 
 
 def constant(token: Token) -> PolicyNode:
@@ -142,8 +142,8 @@ def compile_steps(base: PolicyNode, steps: list[Step], environment: Environment)
     if not base.is_environment or name is None:
         return access.compile_access(base, steps)
     environment.names[name] = None
-    found = member_of_context(name, steps[0].offset, environment)
-    return access.compile_access(found, steps[1:]) if len(steps) > 1 else found
+    node = member_of_context(name, steps[0].offset, environment)
+    return access.compile_access(node, steps[1:]) if len(steps) > 1 else node
 
 
 def call(name: Token, arguments: list[PolicyNode], environment: Environment) -> PolicyNode:
@@ -168,10 +168,10 @@ def _get(arguments: list[PolicyNode], offset: int, environment: Environment) -> 
     source, index = arguments
     if source.is_environment and type(index.literal) is str:
         environment.names[index.literal] = None
-        found = member_of_context(index.literal, offset, environment)
+        node = member_of_context(index.literal, offset, environment)
         if not environment.has_member(index.literal):
-            found.type = NIL
-        return found
+            node.type = NIL
+        return node
     if source.is_environment:
         return failing_node("get needs the name of a variable", ANY, offset, *arguments)
     static = None if index.type is NIL and not is_any(source.type) else access.resolve_element(source.type, index.type)

@@ -214,7 +214,7 @@ def compile_call(name: str, arguments: list[PolicyNode], offset: int) -> PolicyN
     if not isinstance(static, StaticType):
         static = static([argument.type for argument in arguments])
     if function.reads:
-        return _compile_reader(function, function.reads, arguments, static, offset)
+        return _compile_reader(function, function.reads, arguments, static, offset=offset)
     evaluates = [argument.evaluate for argument in arguments]
     kinds = [parameter.kinds for parameter in parameters]
     return compose_of_all(_call(name, function, kinds, evaluates), static, offset, *arguments)
@@ -228,12 +228,12 @@ def _check_argument(name: str, function: Function, parameter: FunctionParameter,
         raise Refusal(f"{name} does not take {static.name}", argument.offset)
 
 
-def _check_number(name: str, function: Function, given: int, offset: int) -> None:
+def _check_number(name: str, function: Function, count: int, offset: int) -> None:
     most = len(function.parameters)
     least = most - function.optional
-    if given < least or (given > most and not function.repeats):
-        wanted = f"{least} or more" if function.repeats else str(most) if least == most else f"{least} to {most}"
-        raise Refusal(f"wrong number of arguments for {name}: expected {wanted}, got {given}", offset)
+    if count < least or (count > most and not function.repeats):
+        expected = f"{least} or more" if function.repeats else str(most) if least == most else f"{least} to {most}"
+        raise Refusal(f"wrong number of arguments for {name}: expected {expected}, got {count}", offset)
 
 
 def _call(name: str, function: Function, kinds: list[frozenset[type] | None], evaluates: list[Evaluate]) -> Evaluate:

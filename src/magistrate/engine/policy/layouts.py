@@ -182,10 +182,10 @@ def _moment(read: dict[str, str], zone: Any) -> datetime:
 
 
 def _of_yearday(moment: datetime, day: int) -> datetime:
-    found = moment.replace(month=1, day=1) + timedelta(days=day - 1)
-    if day < 1 or found.year != moment.year:
+    day_of_year = moment.replace(month=1, day=1) + timedelta(days=day - 1)
+    if day < 1 or day_of_year.year != moment.year:
         raise ValueError("a day of the year")
-    return found
+    return day_of_year
 
 
 def _read_year(read: dict[str, str]) -> int:

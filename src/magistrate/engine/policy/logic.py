@@ -80,10 +80,10 @@ def attempt(run: PolicyRun, operand: Evaluate) -> object:
 
 def _lifetime(lifetimes: list[int | None], needs_all: bool) -> int | None:
     """Returns how long all of the parts may be true together, or one of them at least."""
-    known = [lifetime for lifetime in lifetimes if lifetime is not None]
+    limited = [lifetime for lifetime in lifetimes if lifetime is not None]
     if needs_all:
-        return min(known, default=None)
-    return max(known) if len(known) == len(lifetimes) else None
+        return min(limited, default=None)
+    return max(limited) if len(limited) == len(lifetimes) else None
 
 
 def compile_negation(child: PolicyNode, sign: str, offset: int) -> PolicyNode:

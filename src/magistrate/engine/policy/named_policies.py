@@ -10,14 +10,13 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import Any
 
-from magistrate.engine.names import ObjectId, PolicyName, RelationName, TypeName
+from magistrate.engine.names import PolicyName
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import Refusal
 from magistrate.engine.policy.policy import Policy, compile_text, describe_refusal, read_policy
 from magistrate.engine.policy.tokens import Token, is_variable, read_tokens
 from magistrate.engine.policy.types import TYPES_OF_VALUES
 from magistrate.engine.terms import policy_name, read_description
-from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter, MissingParameter
 
 _NOW = "now"
@@ -71,9 +70,6 @@ def _check_undeclared(name: Token, policy: Policy) -> None:
 
 MAX_PARAMETERS = 50
 
-NO_WARRANT = Warrant(TypeName(""), ObjectId(""), RelationName(""), TypeName(""), ObjectId(""), "", "", 0, 0)
-"""Stands for the warrant where an expression is evaluated that belongs to none."""
-
 _RESERVED = frozenset({"warrant", "now"})
 """Lists the variables that the language defines itself."""
 
@@ -126,10 +122,10 @@ def read_named_policy(
     """Returns the named policy that a request describes. Raises InvalidParameter or MissingParameter for the first
     fault, in the order of the arguments."""
     checked_name = policy_name(name, "name")
-    given = parameters or {}
-    if len(given) > MAX_PARAMETERS:
+    types_by_name = parameters or {}
+    if len(types_by_name) > MAX_PARAMETERS:
         raise InvalidParameter("parameters", f"must be at most {MAX_PARAMETERS}")
-    types = {parameter: _read_parameter(parameter, of_type) for parameter, of_type in given.items()}
+    types = {parameter: _read_parameter(parameter, of_type) for parameter, of_type in types_by_name.items()}
     if not expression:
         raise MissingParameter("expression")
     read_expression(expression, {name: of_type.kinds[0] for name, of_type in types.items()}, "expression")

@@ -87,7 +87,16 @@ def compose_node(evaluate: Evaluate, static: StaticType, offset: int, *children:
             depth = child.depth
     if depth >= MAX_DEPTH:
         raise Refusal(f"nested more than {MAX_DEPTH} deep", offset)
-    return PolicyNode(evaluate, static, offset, NOT_LITERAL, weight, depth + 1, patterns, is_backwards=is_backwards)
+    return PolicyNode(
+        evaluate,
+        static,
+        offset,
+        NOT_LITERAL,
+        weight=weight,
+        depth=depth + 1,
+        patterns=patterns,
+        is_backwards=is_backwards,
+    )
 
 
 def require(child: PolicyNode, type_rules: tuple[TypeRule, ...], name: str, offset: int) -> None:

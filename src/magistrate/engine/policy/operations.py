@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.policy.equality import equal, plain_number
 from magistrate.engine.policy.node import (
     NOT_LITERAL,
@@ -31,7 +30,7 @@ from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
 from magistrate.engine.policy.texts import literal_pattern, matches_literal
 from magistrate.engine.policy.types import FLOAT, INT, NOT_BOOL, STRING, StaticType, is_any, is_comparable, is_number
 from magistrate.engine.policy.values import Byte, finite, whole
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import NO_WARRANT
 
 _SHORT_TEXT = 256
 """Limits the characters up to which looking for a text is not charged."""
@@ -86,7 +85,6 @@ def _find_among(name: str, literals: frozenset[Any]) -> Evaluate:
     return evaluate
 
 
-_NO_WARRANT = Warrant(TypeName(""), ObjectId(""), RelationName(""), TypeName(""), ObjectId(""), "", "", 0, 0)
 _FOLDED = frozenset({"+", "-", "*", "/", "%", "**", "^", "=="})
 """Lists the operators whose result is known before evaluation if both operands are literals."""
 
@@ -177,7 +175,7 @@ def _fold(left: Any, sign: Sign, right: Any) -> Any:
 
 
 _FOLDED_KINDS = frozenset({(int, int), (int, float), (float, int), (float, float), (str, str), (bool, bool)})
-_FOLDING = PolicyRun({}, _NO_WARRANT, 0)
+_FOLDING = PolicyRun({}, NO_WARRANT, 0)
 
 
 def compile_sign(sign: str, child: PolicyNode, offset: int) -> PolicyNode:

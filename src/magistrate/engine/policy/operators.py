@@ -40,7 +40,7 @@ from magistrate.engine.policy.values import Duration, Time, duration_of, finite,
 Table = Mapping[tuple[type, type], Apply]
 """Maps the kinds of both operands to the implementation."""
 
-MOST_ELEMENTS = 1_000_000
+MAX_ELEMENTS = 1_000_000
 """Limits the length of a range; that of Go `expr` is the same."""
 
 
@@ -90,7 +90,7 @@ def _remainder(run: PolicyRun, left: int, right: int) -> int:
 def _interval(run: PolicyRun, first: Any, last: Any) -> range:
     """Computes the range, with both ends included; it is empty if the last is below the first."""
     start, end = to_integer(first), to_integer(last)
-    if end - start >= MOST_ELEMENTS - 1:
+    if end - start >= MAX_ELEMENTS - 1:
         raise Fault("the range is too long")
     return range(start, end + 1)
 

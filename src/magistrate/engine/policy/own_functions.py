@@ -136,10 +136,10 @@ def is_subtree(run: PolicyRun, inner: Any, outer: Any) -> bool:
             run.charge(2 + len(key) // 16)
             if key not in other:
                 return False
-            found = other[key]
-            if type(value) in TEXT_MAPS and type(found) in TEXT_MAPS:
-                pairs.append((value, found))
-            elif not equal_values(run, json_value(value), json_value(found)):
+            other_value = other[key]
+            if type(value) in TEXT_MAPS and type(other_value) in TEXT_MAPS:
+                pairs.append((value, other_value))
+            elif not equal_values(run, json_value(value), json_value(other_value)):
                 return False
     return True
 
@@ -208,8 +208,8 @@ def is_in_network(run: PolicyRun, address: Any, network: str) -> bool:
     run.charge(_STEPS_OF_PARSING)
     if len(network) > 50 or not _NETWORK.fullmatch(network):
         raise Fault("the text is no network in CIDR notation")
-    found = read_address(run, address)
-    return found in _load_network(network) and getattr(found, "scope_id", None) is None
+    ip_address = read_address(run, address)
+    return ip_address in _load_network(network) and getattr(ip_address, "scope_id", None) is None
 
 
 @lru_cache(maxsize=256)
@@ -251,7 +251,7 @@ def _to_string(run: PolicyRun, value: Any) -> str:
         return "true" if value else "false"
     if kind is float:
         run.charge(_STEPS_OF_RENDERING)
-        return render_float(value, -4, "e+", "e-", 2, most=6)
+        return render_float(value, -4, "e+", "e-", digits_of_exponent=2, most=6)
     if kind in NUMBERS:
         return str(int(value))
     if kind is Time:

@@ -26,7 +26,7 @@ from magistrate.errors import InvalidParameter
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
-MOST_BYTES = 16_777_216
+MAX_BYTES = 16_777_216
 """Limits the bytes of each cache (16 MiB). Usual policies take one or two kilobytes."""
 
 
@@ -42,18 +42,18 @@ class TextCache(Generic[Key, Value]):
         self._random = 1
 
     def find(self, key: Key) -> Value | None:
-        found = self._values.get(key)
-        return None if found is None else found[0]
+        kept = self._values.get(key)
+        return None if kept is None else kept[0]
 
     def measure(self, cache: str) -> CacheBytes:
         return CacheBytes(cache, self.bytes, self._most_bytes)
 
-    def keep(self, key: Key, value: Value, bytes: int) -> None:
+    def keep(self, key: Key, value: Value, size: int) -> None:
         """Keeps the value of a key that is not cached, which takes these bytes."""
-        self.bytes += bytes
+        self.bytes += size
         while self._keys and self.bytes > self._most_bytes:
             self._evict()
-        self._values[key] = (value, bytes)
+        self._values[key] = (value, size)
         self._keys.append(key)
 
     def _evict(self) -> None:
@@ -61,8 +61,8 @@ class TextCache(Generic[Key, Value]):
         self._random = (self._random * 6_364_136_223_846_793_005 + 1_442_695_040_888_963_407) % 2**64
         place = (self._random >> 33) % len(self._keys)
         self._keys[place], self._keys[-1] = self._keys[-1], self._keys[place]
-        _, bytes = self._values.pop(self._keys.pop())
-        self.bytes -= bytes
+        _, size = self._values.pop(self._keys.pop())
+        self.bytes -= size
 
 
 MAX_POLICY_LENGTH = 4_096
@@ -153,14 +153,14 @@ class Policy:
         if program is None:
             program, compiling = _compile_program(self, self.list_kinds(context)), self.steps_of_compiling
             self.keep_program(program)
-        return _run(program, compiling, context, warrant, now, most_steps)
+        return _run(program, compiling, context, warrant, now=now, most_steps=most_steps)
 
     def list_absent(
         self, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int = MAX_STEPS
     ) -> list[str] | None:
         """Returns the variables whose absence keeps the policy from being true or false, in the order in which they are
         read; None if that takes more steps. There are none if the policy is one of both, or is neither for another
-        reason, such as the type of a value that is there. It touches nothing that is shared, so that it may run in a
+        reason, such as the type of a value that is there. It uses nothing that is shared, so that it may run in a
         thread."""
         evaluate = _compile_program(self, self.list_kinds(context), notes_absent=True).evaluate
         if evaluate is None or _RESERVED_NAME in context:
@@ -181,7 +181,7 @@ class Policy:
     def prepare(
         self, context: Mapping[str, Any], warrant: Warrant, now: int
     ) -> Callable[[], tuple[PolicyOutcome, PolicyProgram]]:
-        """Returns a function that returns `outcome` and the program, which `keep_program` takes. It touches nothing
+        """Returns a function that returns `outcome` and the program, which `keep_program` takes. It uses nothing
         that is shared, so that it may run in a thread."""
         return partial(_compile_and_run, self, self._choose_program(context), context, warrant, now)
 
@@ -213,7 +213,7 @@ def _compile_and_run(
 ) -> tuple[PolicyOutcome, PolicyProgram]:
     compiling = 0 if program else policy.steps_of_compiling
     program = program or _compile_program(policy, policy.list_kinds(context))
-    return _run(program, compiling, context, warrant, now, MAX_STEPS), program
+    return _run(program, compiling, context, warrant, now=now, most_steps=MAX_STEPS), program
 
 
 def _run(
@@ -232,8 +232,8 @@ def _run(
     return PolicyOutcome(value if type(value) is bool else None, steps, run.read_clock)
 
 
-_POLICIES: TextCache[str, Policy] = TextCache(MOST_BYTES)
-_PROGRAMS: TextCache[tuple[str, tuple[tuple[str, type], ...]], PolicyProgram] = TextCache(MOST_BYTES)
+_POLICIES: TextCache[str, Policy] = TextCache(MAX_BYTES)
+_PROGRAMS: TextCache[tuple[str, tuple[tuple[str, type], ...]], PolicyProgram] = TextCache(MAX_BYTES)
 
 
 def measure_policies() -> Sequence[CacheBytes]:
@@ -245,7 +245,7 @@ def read_new_policy(text: str) -> Policy:
     """Returns the policy of a warrant that is to be written.
 
     Raises InvalidParameter as `read_policy` does, and for an operator that follows a `??` without brackets around it:
-    Go `expr` refuses that, too, because few can tell what `a ?? 1 == b` compares. Policies that were stored while it
+    Go `expr` refuses that, too, because it is not clear what `a ?? 1 == b` compares. Policies that were stored while it
     was accepted keep their meaning."""
     policy = read_policy(text)
     if policy.fault:
@@ -266,7 +266,7 @@ def read_policy(text: str) -> Policy:
 
 
 def parse_policy(text: str) -> Policy | InvalidParameter:
-    """Returns the policy of a text, or the error that `read_policy` raises. It touches nothing that is shared, so that
+    """Returns the policy of a text, or the error that `read_policy` raises. It uses nothing that is shared, so that
     it may run in a thread; `keep_policy` takes the result."""
     try:
         return compile_policy(text)
@@ -304,7 +304,7 @@ def compile_policy(text: str) -> Policy:
     if environment.mixed_at is not None:
         mix = Refusal('put brackets around the "??" before this operator', environment.mixed_at)
         fault = describe_refusal(text, mix)
-    return Policy(text, tuple(environment.names), root.weight, root.type is BOOL, root.lifetime, fault)
+    return Policy(text, tuple(environment.names), root.weight, root.type is BOOL, lifetime=root.lifetime, fault=fault)
 
 
 def _compile_program(policy: Policy, kinds: tuple[tuple[str, type], ...], notes_absent: bool = False) -> PolicyProgram:

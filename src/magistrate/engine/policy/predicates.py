@@ -113,7 +113,7 @@ def _compile_loop(name: str, source: PolicyNode, body: PolicyNode, initial: Poli
         return _absorbing(_ABSORBING[name], source.evaluate, body.evaluate, cost)
     if name in _QUANTIFIERS:
         return _quantifying(*_QUANTIFIERS[name], source.evaluate, body.evaluate, cost)
-    return _deciding(_DECIDE[name], source.evaluate, body.evaluate, cost, -1 if name in _BACKWARDS else 1)
+    return _deciding(_DECIDE[name], source.evaluate, body.evaluate, cost, step=-1 if name in _BACKWARDS else 1)
 
 
 def _quantifying(ending: bool, result: bool, source: Evaluate, body: Evaluate, cost: int) -> Evaluate:
@@ -168,14 +168,14 @@ def _absorbing(ending: bool, source: Evaluate, body: Evaluate, cost: int) -> Eva
 
 
 def _elements(run: PolicyRun, source: Evaluate) -> Sequence[Any]:
-    found = source(run)
-    if type(found) in LISTS:
-        elements: Sequence[Any] = found
+    container = source(run)
+    if type(container) in LISTS:
+        elements: Sequence[Any] = container
         return elements
-    if type(found) is str:
-        run.charge(len(found))
-        return [Byte(byte) for byte in found.encode(errors="surrogatepass")]
-    if not found and type(found) in MAPS:
+    if type(container) is str:
+        run.charge(len(container))
+        return [Byte(byte) for byte in container.encode(errors="surrogatepass")]
+    if not container and type(container) in MAPS:
         return []
     raise Fault("a closure needs a list")
 

@@ -4,8 +4,9 @@
 as deep as JSON allows, hence no recursion here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -32,47 +33,57 @@ _NAMED = frozenset({Month, Weekday})
 _CHARACTERS_FOR_A_STEP = 4
 
 
-class _Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """Holds text that is rendered already."""
 
     text: str
 
 
-def render_value(run: PolicyRun, value: Any) -> str:
-    """Returns the value in text form: `2.5`, `[1 2]`, `map[a:1]`."""
-    if type(value) is str:
-        return value
-    pieces: list[str] = []
+def join_pieces(
+    value: Any, open_container: Callable[[Any, int], Iterator[Any]], render_scalar: Callable[[Any], str]
+) -> str:
+    """Returns the text of a value, without recursion. Of a list or map, `open_container` yields pieces and values,
+    given how deep it stands, from 1."""
+    texts: list[str] = []
     stack: list[Iterator[Any]] = [iter((value,))]
     while stack:
         child = next(stack[-1], stack)
         if child is stack:
             stack.pop()
-        elif isinstance(child, _Piece):
-            pieces.append(child.text)
+        elif isinstance(child, TextPiece):
+            texts.append(child.text)
         elif type(child) in LISTS or type(child) in TEXT_MAPS:
-            run.charge(1 + len(child))
-            stack.append(_list_pieces(child) if type(child) not in TEXT_MAPS else _map_pieces(child))
+            stack.append(open_container(child, len(stack)))
         else:
-            pieces.append(_render_scalar(run, child))
-    return "".join(pieces)
+            texts.append(render_scalar(child))
+    return "".join(texts)
+
+
+def render_value(run: PolicyRun, value: Any) -> str:
+    """Returns the value in text form: `2.5`, `[1 2]`, `map[a:1]`."""
+
+    def open_container(container: Any, depth: int) -> Iterator[Any]:
+        run.charge(1 + len(container))
+        return _map_pieces(container) if type(container) in TEXT_MAPS else _list_pieces(container)
+
+    return value if type(value) is str else join_pieces(value, open_container, partial(_render_scalar, run))
 
 
 def _list_pieces(elements: Any) -> Iterator[Any]:
-    yield _Piece("[")
+    yield TextPiece("[")
     for index, element in enumerate(values_of(elements)):
         if index:
-            yield _Piece(" ")
+            yield TextPiece(" ")
         yield element
-    yield _Piece("]")
+    yield TextPiece("]")
 
 
 def _map_pieces(members: Any) -> Iterator[Any]:
-    yield _Piece("map[")
+    yield TextPiece("map[")
     for index, key in enumerate(sorted(members)):
-        yield _Piece(f"{' ' if index else ''}{key}:")
+        yield TextPiece(f"{' ' if index else ''}{key}:")
         yield _member(members, key)
-    yield _Piece("]")
+    yield TextPiece("]")
 
 
 def _member(members: Any, key: str) -> Any:
@@ -96,7 +107,7 @@ def _render_scalar(run: PolicyRun, value: Any) -> str:
         return render_time(value, _TEXT_FORMAT)
     if kind not in NUMBERS:
         raise Fault("the value has no text form")
-    return render_float(value, -4, "e+", "e-", 2) if kind is float else str(int(value))
+    return render_float(value, -4, "e+", "e-", digits_of_exponent=2) if kind is float else str(int(value))
 
 
 def render_float(value: float, least: int, plus: str, minus: str, digits_of_exponent: int, most: int = 21) -> str:
@@ -119,14 +130,16 @@ def render_float(value: float, least: int, plus: str, minus: str, digits_of_expo
 
 def render_duration(duration: Duration) -> str:
     """Returns the duration as Go writes it: `1h30m0s`, `1.5s`, `20ms`."""
-    left = abs(duration.nanoseconds)
+    nanoseconds = abs(duration.nanoseconds)
     sign = "-" if duration.nanoseconds < 0 else ""
-    if left < 1_000_000_000:
-        unit, size = next(pair for pair in (("ms", 1_000_000), ("µs", 1_000), ("ns", 1)) if left >= pair[1] or not left)
-        return sign + in_unit(left, size) + unit if left else "0s"
-    hours, left = divmod(left, 3_600_000_000_000)
-    minutes, left = divmod(left, 60_000_000_000)
-    seconds = in_unit(left, 1_000_000_000) + "s"
+    if nanoseconds < 1_000_000_000:
+        unit, size = next(
+            pair for pair in (("ms", 1_000_000), ("µs", 1_000), ("ns", 1)) if nanoseconds >= pair[1] or not nanoseconds
+        )
+        return sign + in_unit(nanoseconds, size) + unit if nanoseconds else "0s"
+    hours, nanoseconds = divmod(nanoseconds, 3_600_000_000_000)
+    minutes, nanoseconds = divmod(nanoseconds, 60_000_000_000)
+    seconds = in_unit(nanoseconds, 1_000_000_000) + "s"
     return sign + (f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else "") + seconds
 
 
@@ -146,43 +159,35 @@ def read_json(run: PolicyRun, text: str) -> Any:
 
 def render_json(run: PolicyRun, value: Any) -> str:
     """Returns the value as indented JSON. Raises Fault for a value that has none."""
-    pieces: list[str] = []
-    stack: list[Iterator[Any]] = [iter((value,))]
-    while stack:
-        child = next(stack[-1], stack)
-        if child is stack:
-            stack.pop()
-        elif isinstance(child, _Piece):
-            pieces.append(child.text)
-        elif type(child) in LISTS or type(child) in TEXT_MAPS:
-            run.charge(1 + len(child) * (1 + len(stack) // 8))
-            stack.append(_json_pieces(child, len(stack)))
-        else:
-            pieces.append(_json_scalar(run, child))
-    return "".join(pieces)
+
+    def open_container(container: Any, depth: int) -> Iterator[Any]:
+        run.charge(1 + len(container) * (1 + depth // 8))
+        return _json_pieces(container, depth)
+
+    return join_pieces(value, open_container, partial(_json_scalar, run))
 
 
 def _json_pieces(container: Any, depth: int) -> Iterator[Any]:
     is_map = type(container) in TEXT_MAPS
     opening, closing = "{}" if is_map else "[]"
     if not len(container):
-        yield _Piece(opening + closing)
+        yield TextPiece(opening + closing)
         return
     indentation = "\n" + "  " * depth
-    yield _Piece(opening)
+    yield TextPiece(opening)
     for index, element in enumerate(sorted(container) if is_map else values_of(container)):
-        yield _Piece(("," if index else "") + indentation)
+        yield TextPiece(("," if index else "") + indentation)
         if is_map:
-            yield from (element, _Piece(": "), _member(container, element))
+            yield from (element, TextPiece(": "), _member(container, element))
         else:
             yield element
-    yield _Piece(indentation[:-2] + closing)
+    yield TextPiece(indentation[:-2] + closing)
 
 
 def _json_scalar(run: PolicyRun, value: Any) -> str:
     kind = type(value)
     if kind is float:
-        return render_float(value, -6, "e+", "e-", 1)
+        return render_float(value, -6, "e+", "e-", digits_of_exponent=1)
     if kind in NUMBERS or kind in _NAMED:
         return str(int(value))
     if kind is Duration:

@@ -2,7 +2,7 @@
 
 Work is counted in steps, and charged before it is done. A part that is written once in a policy and runs once is free,
 because a policy is short. Work that grows with the context is charged: each iteration of a closure costs the parts of
-its body, lists cost their length, texts a sixteenth of theirs.
+its body, lists cost their length, texts a sixteenth of their length.
 """
 
 from collections.abc import Mapping

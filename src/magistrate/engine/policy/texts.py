@@ -15,7 +15,7 @@ from magistrate.engine.policy.run import TEXT_STEP, Fault, PolicyRun
 from magistrate.engine.policy.values import Strings, to_integer
 
 _BLANKS = "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"  # noqa: E501
-_MOST_REPEATS = 1_000_000
+_MAX_REPEATS = 1_000_000
 
 
 def length(run: PolicyRun, text: str) -> int:
@@ -113,9 +113,9 @@ def split(run: PolicyRun, text: str, separator: str, pieces: Any = -1) -> String
 
 def split_after(run: PolicyRun, text: str, separator: str, pieces: Any = -1) -> Strings:
     """Splits the text as `split` does, and leaves the separators at the ends of the pieces."""
-    found = split(run, text, separator, pieces)
+    texts = split(run, text, separator, pieces)
     run.charge_text(len(text))
-    return Strings([*(piece + separator for piece in found[:-1]), *found[-1:]])
+    return Strings([*(piece + separator for piece in texts[:-1]), *texts[-1:]])
 
 
 def _limit_pieces(pieces: Any) -> int:
@@ -129,8 +129,8 @@ def replace(run: PolicyRun, text: str, sought: str, new: str, times: Any = -1) -
     """Replaces the first `times` occurrences; a negative number means all."""
     limit = to_integer(times)
     run.charge_search(len(text), len(sought))
-    found = text.count(sought)
-    replaced = found if limit < 0 else min(found, limit)
+    occurrences = text.count(sought)
+    replaced = occurrences if limit < 0 else min(occurrences, limit)
     run.charge(replaced)
     run.charge_text(len(text) + replaced * len(new))
     return text.replace(sought, new, replaced)
@@ -138,7 +138,7 @@ def replace(run: PolicyRun, text: str, sought: str, new: str, times: Any = -1) -
 
 def repeat(run: PolicyRun, text: str, times: Any) -> str:
     count = to_integer(times)
-    if not 0 <= count < _MOST_REPEATS:
+    if not 0 <= count < _MAX_REPEATS:
         raise Fault("a text cannot be repeated so often")
     run.charge_text(len(text) * count)
     return text * count
@@ -179,7 +179,7 @@ MAX_PATTERNS = 32
 """Limits the literal regular expressions in one policy to fewer than are cached compiled, so that no policy can force
 all of its own to be compiled again in each iteration of a loop."""
 
-_MAX_MEMORY = 524_288  # (512 KiB) for one expression; room for about ten classes such as \pL
+_MAX_MEMORY = 524_288  # (512 KiB) for one expression; enough for about ten classes such as \pL
 _COMPILE_STEPS = 190  # per character of an expression: 25 microseconds for the worst, `\pL` many times
 _COMPILE_BASE_STEPS = 1_000  # for an expression, however short: `\pL{9}` is compiled to as much as a longer one
 _SEARCH_STEPS = 10  # for a call of RE2, however little there is to read

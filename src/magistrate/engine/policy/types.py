@@ -121,8 +121,8 @@ def is_struct(static: StaticType) -> bool:
     return static.kind in ("struct", "ptr")
 
 
-def is_assignable(given: StaticType, wanted: StaticType) -> bool:
-    return given is wanted or wanted.kind == "interface"
+def is_assignable(static: StaticType, target: StaticType) -> bool:
+    return static is target or target.kind == "interface"
 
 
 def is_comparable(left: StaticType, right: StaticType | None) -> bool:

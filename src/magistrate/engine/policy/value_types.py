@@ -210,16 +210,16 @@ def read_value(run: PolicyRun, value: Any, chain: tuple[str, ...]) -> Any:
     waiting: list[tuple[Any, Any, int]] = [(holder, 0, 0)]
     while waiting:
         container, key, depth = waiting.pop()
-        word, found = chain[depth], container[key]
+        word, value = chain[depth], container[key]
         if word not in ("list", "map"):
-            container[key] = INNERMOST[word].read(run, found)
+            container[key] = INNERMOST[word].read(run, value)
             continue
-        if not (type(found) in LISTS if word == "list" else type(found) in TEXT_MAPS):
+        if not (type(value) in LISTS if word == "list" else type(value) in TEXT_MAPS):
             raise Fault(f"a {word} is needed")
         if chain[depth + 1] == "any":
             continue
-        run.charge(2 * len(found))
-        container[key] = copied = _copy(found)
+        run.charge(2 * len(value))
+        container[key] = copied = _copy(value)
         keys = range(len(copied)) if word == "list" else copied
         waiting += [(copied, inner, depth + 1) for inner in keys]
     return holder[0]
@@ -260,7 +260,7 @@ def read_as(arguments: list[PolicyNode], offset: int, environment: Environment) 
     if value_type is None:
         raise Refusal(f'{READ_AS} needs a type such as "list<string>"', written.offset)
     if source.read_name is not None and environment.types is not None:
-        return _read_variable(source, source.read_name, written.literal, value_type, environment)
+        return _read_variable(source, source.read_name, written.literal, value_type, environment=environment)
     _check_type(source.type, value_type, source)
     evaluate, read = source.evaluate, find_reader(value_type.chain)
     if source.read_name is not None:
@@ -308,8 +308,8 @@ def _read_once(key: tuple[str, str], evaluate: Evaluate, read: Callable[[PolicyR
             run.typed = {}
         elif key in run.typed:
             return run.typed[key]
-        run.typed[key] = found = read(run, evaluate(run))
-        return found
+        run.typed[key] = value = read(run, evaluate(run))
+        return value
 
     return evaluate_once
 

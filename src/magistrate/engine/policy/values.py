@@ -65,7 +65,7 @@ class Time(msgspec.Struct, frozen=True, eq=False):
 
 
 class Duration(msgspec.Struct, frozen=True, order=True):
-    """Represents a duration in nanoseconds, of 64 bits: about 292 years each way."""
+    """Represents a duration in nanoseconds, of 64 bits: about 292 years in each direction."""
 
     nanoseconds: int
 

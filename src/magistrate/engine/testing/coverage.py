@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.steps import complete
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.evaluation.work import Work, complete
 from magistrate.engine.lists.language import ObjectsQuery
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import RelationName, TypeName
@@ -20,10 +19,10 @@ from magistrate.engine.rules.rule import Rule
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.testing.suite_run import SuiteRun
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite
-from magistrate.engine.testing.warrants_in_memory import MOST_WORK, WarrantsInMemory, is_allowed
+from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory, is_allowed
 from magistrate.errors import BudgetExceeded, NotFound
 
-MOST_CHECKS = 200_000
+MAX_CHECKS = 200_000
 """Limits the checks that one suite is followed to."""
 
 Target = tuple[TypeName, RelationName]
@@ -63,10 +62,10 @@ class _CoverageSearch:
     def __init__(self, suite: ModelSuite) -> None:
         self._rules: dict[Target, list[_WrittenRule]] = {}
         self._coverage = ModelCoverage()
-        types = [self._extend(one) for one in suite.types]
+        types = [self._extend(object_type) for object_type in suite.types]
         self._assertions = suite.assertions
         self._run = SuiteRun(replace(suite, types=types))
-        self._left = MOST_CHECKS
+        self._left = MAX_CHECKS
 
     def _extend(self, of_type: ObjectType) -> ObjectType:
         """Returns the type with a relation for each rule that is no operator."""
@@ -74,19 +73,19 @@ class _CoverageSearch:
         for relation, rule in of_type.relations.items():
             self._coverage.relations[f"{of_type.name}#{relation}"] = False
             written = self._rules[of_type.name, relation] = []
-            for place, one in enumerate(_list_written(rule)):
-                name = f"{of_type.name}#{relation}: {_describe(one)}"
+            for place, inner in enumerate(_list_written(rule)):
+                name = f"{of_type.name}#{relation}: {_describe(inner)}"
                 # No relation that is written has a name with a blank.
                 added = RelationName(f"{relation} {place}")
-                relations[added] = one
-                written.append(_WrittenRule(one, added, name))
+                relations[added] = inner
+                written.append(_WrittenRule(inner, added, name))
                 self._coverage.rules[name] = False
         return replace(of_type, relations=relations)
 
     def search(self) -> ModelCoverage:
         for assertion in self._assertions:
             try:
-                memory = self._run.find_memory(assertion.added, Work(MOST_WORK))
+                memory = self._run.find_memory(assertion.added, Work(MAX_WORK))
                 self._follow(memory, _list_checks(memory, assertion))
             except (BudgetExceeded, NotFound):
                 self._coverage.is_complete = False
@@ -111,21 +110,21 @@ class _CoverageSearch:
             waiting += self._list_next(memory, check, rules)
 
     def _mark_rules(self, memory: WarrantsInMemory, check: Check, rules: Sequence[_WrittenRule]) -> None:
-        checks = [Check(check.object, one.added, check.subject, check.context) for one in rules]
-        values = complete(memory.decide_checks(checks, Work(MOST_WORK)))
+        checks = [Check(check.object, rule.added, check.subject, check.context) for rule in rules]
+        values = complete(memory.decide_checks(checks, Work(MAX_WORK)))
         for _ in memory.release():
             pass
-        for one, value in zip(rules, values, strict=True):
+        for rule, value in zip(rules, values, strict=True):
             if is_allowed(value):
-                self._coverage.rules[one.name] = True
+                self._coverage.rules[rule.name] = True
 
     def _list_next(self, memory: WarrantsInMemory, check: Check, rules: Sequence[_WrittenRule]) -> Iterator[Check]:
         """Yields the checks that a check comes to by its rules, and by the usersets that have its relation."""
         subject, context = check.subject, check.context
-        for one in memory.list_warrants_on(check.object):
-            if one.relation == check.relation and one.subject_relation:
-                userset = ObjectRef(one.subject_type, one.subject_id)
-                yield Check(userset, RelationName(one.subject_relation), subject, context)
+        for warrant in memory.list_warrants_on(check.object):
+            if warrant.relation == check.relation and warrant.subject_relation:
+                userset = ObjectRef(warrant.subject_type, warrant.subject_id)
+                yield Check(userset, RelationName(warrant.subject_relation), subject, context)
         for written in rules:
             dependency = written.rule.dependency()
             if dependency is None:
@@ -134,10 +133,12 @@ class _CoverageSearch:
                 yield Check(check.object, dependency.relation, subject, context)
                 continue
             link = written.rule.render(()).with_relation
-            for one in memory.list_warrants_on(check.object):
-                if (one.relation, one.subject_type) == (link, dependency.type):
+            for warrant in memory.list_warrants_on(check.object):
+                if (warrant.relation, warrant.subject_type) == (link, dependency.type):
                     self._coverage.relations[f"{check.object.type}#{link}"] = True
-                    yield Check(ObjectRef(one.subject_type, one.subject_id), dependency.relation, subject, context)
+                    yield Check(
+                        ObjectRef(warrant.subject_type, warrant.subject_id), dependency.relation, subject, context
+                    )
 
 
 def _describe(rule: Rule) -> str:
@@ -149,11 +150,11 @@ def _list_written(rule: Rule) -> Iterator[Rule]:
     """Yields the rules within a rule that have none themselves, in written order."""
     waiting = [rule]
     while waiting:
-        one = waiting.pop()
-        if one.rules:
-            waiting += reversed(one.rules)
-        elif not isinstance(one, Direct):
-            yield one
+        inner = waiting.pop()
+        if inner.rules:
+            waiting += reversed(inner.rules)
+        elif not isinstance(inner, Direct):
+            yield inner
 
 
 def _list_checks(memory: WarrantsInMemory, assertion: Assertion) -> Iterator[Check]:
@@ -162,7 +163,7 @@ def _list_checks(memory: WarrantsInMemory, assertion: Assertion) -> Iterator[Che
         yield assertion.check
         return
     query, context = assertion.query, assertion.context
-    for row in complete(memory.list_rows(query, context, Work(MOST_WORK))):
+    for row in complete(memory.list_rows(query, context, Work(MAX_WORK))):
         if isinstance(query, ObjectsQuery):
             subject = Subject(query.subject.type, query.subject.id, query.subject_relation)
             yield Check(row.ref, row.relation, subject, context)

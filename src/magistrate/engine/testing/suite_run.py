@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.steps import Checkpoints, complete
+from magistrate.engine.evaluation.steps import Checkpoints
 from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import ITEMS_FOR_A_NODE, Work
+from magistrate.engine.evaluation.work import ITEMS_FOR_A_NODE, Work, complete
 from magistrate.engine.explanation.changes import Suggestion
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.tree import ExplanationNode, PolicyTrace
@@ -18,13 +18,13 @@ from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNam
 from magistrate.engine.nesting import fold
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite, QueryAssertion
-from magistrate.engine.testing.warrants_in_memory import MOST_WORK, WarrantsInMemory, is_allowed
+from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory, is_allowed
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded, InvalidRequest, NotFound
 
-MOST_NAMED = 10
+MAX_NAMED = 10
 """Limits the rows that a message names."""
-MOST_MEMORIES = 8
+MAX_MEMORIES = 8
 """Limits the sets of added warrants whose model is kept: assertions with the same ones mostly follow each other."""
 
 
@@ -41,7 +41,7 @@ class AssertionOutcome:
 
 
 def _limit_one() -> Work:
-    return Work(MOST_WORK)
+    return Work(MAX_WORK)
 
 
 class SuiteRun:
@@ -92,7 +92,7 @@ class SuiteRun:
         key = tuple(added)
         if key not in self._memories:
             work.spend(len(self.memory.warrants) + len(added) + len(self.memory.model.types))
-            if len(self._memories) == MOST_MEMORIES:
+            if len(self._memories) == MAX_MEMORIES:
                 del self._memories[next(iter(self._memories))]
             self._memories[key] = self.memory.add(added)
         return self._memories[key]
@@ -202,8 +202,8 @@ def _split_row(query: Query, text: str) -> tuple[Subject, str]:
 
 
 def _join(texts: Sequence[str]) -> str:
-    more = f" and {len(texts) - MOST_NAMED} more" if len(texts) > MOST_NAMED else ""
-    return ", ".join(texts[:MOST_NAMED]) + more + (" is" if len(texts) == 1 else " are")
+    more = f" and {len(texts) - MAX_NAMED} more" if len(texts) > MAX_NAMED else ""
+    return ", ".join(texts[:MAX_NAMED]) + more + (" is" if len(texts) == 1 else " are")
 
 
 Json = dict[str, Any]
@@ -214,9 +214,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def render_explanation(explanation: Explanation) -> Json:
     """Returns an explanation as JSON: `path` if the check is allowed, otherwise `because` and `wouldAllow`."""
     if explanation.is_allowed:
-        return {"decision": "allowed", "path": [_render_warrant(one) for one in explanation.path]}
+        return {"decision": "allowed", "path": [_render_warrant(warrant) for warrant in explanation.path]}
     tree: Json = fold(explanation.tree, lambda node: node.children, _render_node)
-    suggestions = [_render_suggestion(one) for one in explanation.suggestions]
+    suggestions = [_render_suggestion(suggestion) for suggestion in explanation.suggestions]
     unfinished = {} if explanation.is_complete else {"complete": False}
     return {"decision": "denied", "unknown": [], "because": tree, "wouldAllow": suggestions, **unfinished}
 
@@ -242,12 +242,20 @@ def _render_truth(value: Truth) -> bool | str:
     return value is TRUE if value in (TRUE, FALSE) else "unknown"
 
 
-def _render_suggestion(one: Suggestion) -> Json:
-    context = {"missing": [*one.missing], "different": [*one.different], "example": {**one.example}}
-    created = [_render_names(names, policy) for names, policy in one.create]
-    deleted = [_render_warrant(warrant) for warrant in one.delete]
-    effects = {"gained": one.effects.gained, "lost": one.effects.lost, "complete": one.effects.is_complete}
-    return {"create": created, "delete": deleted, "context": context, "effects": effects, "note": one.note}
+def _render_suggestion(suggestion: Suggestion) -> Json:
+    context = {
+        "missing": [*suggestion.missing],
+        "different": [*suggestion.different],
+        "example": {**suggestion.example},
+    }
+    created = [_render_names(names, policy) for names, policy in suggestion.create]
+    deleted = [_render_warrant(warrant) for warrant in suggestion.delete]
+    effects = {
+        "gained": suggestion.effects.gained,
+        "lost": suggestion.effects.lost,
+        "complete": suggestion.effects.is_complete,
+    }
+    return {"create": created, "delete": deleted, "context": context, "effects": effects, "note": suggestion.note}
 
 
 def _render_warrant(warrant: Warrant) -> Json:

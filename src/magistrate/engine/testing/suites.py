@@ -47,7 +47,7 @@ class CheckAssertion:
     """Asserts that a check is allowed, or that it is not.
 
     `name` is how messages name the assertion. The warrants in `added` count for this assertion alone. A denial must
-    also rest on each reason in `because`."""
+    also depend on each reason in `because`."""
 
     name: str
     check: Check
@@ -125,12 +125,12 @@ class GivenModel(NamedTuple):
     text: str
 
 
-def read_suite(value: object, read_file: ReadFile, now: int, given: GivenModel | None = None) -> ModelSuite:
+def read_suite(value: object, read_file: ReadFile, now: int, given_model: GivenModel | None = None) -> ModelSuite:
     """Returns the suite that a parsed file describes; `now` counts unless the file states the time. Raises
     InvalidRequest, which says where in the file the first fault is."""
     members = _read_members(value, _FILE_MEMBERS, "the file")
-    content = _read_model(members, read_file, given)
-    types = {one.name: one for one in content.types}
+    content = _read_model(members, read_file, given_model)
+    types = {of_type.name: of_type for of_type in content.types}
     at = _read_time(members["now"], "now") if "now" in members else now
     setup = _read_members(members.get("setup", {}), _SETUP_MEMBERS, "setup")
     warrants = _read_warrants(setup.get("warrants"), "setup.warrants", types, at)
@@ -138,17 +138,17 @@ def read_suite(value: object, read_file: ReadFile, now: int, given: GivenModel |
     assertions = [
         assertion
         for place, test in enumerate(tests)
-        for assertion in _read_test(test, f"tests[{place}]", types, at, len(warrants))
+        for assertion in _read_test(test, f"tests[{place}]", types, at, before=len(warrants))
     ]
-    return ModelSuite(content.types, content.policies, warrants, assertions, at)
+    return ModelSuite(content.types, content.policies, warrants, assertions, now=at)
 
 
-def _read_members(value: object, known: Sequence[str], place: str) -> Json:
+def _read_members(value: object, names: Sequence[str], place: str) -> Json:
     if not isinstance(value, Mapping):
-        raise InvalidRequest(f"{place}: must be an object with the members {', '.join(known)}")
+        raise InvalidRequest(f"{place}: must be an object with the members {', '.join(names)}")
     for name in value:
-        if name not in known:
-            raise InvalidRequest(f"{place}: {name!r} is not a member{suggest_name(str(name)[:64], known)}")
+        if name not in names:
+            raise InvalidRequest(f"{place}: {name!r} is not a member{suggest_name(str(name)[:64], names)}")
     return {name: member for name, member in value.items() if member is not None or name in _LISTS_OF_ROWS}
 
 
@@ -158,7 +158,7 @@ def _read_text(value: object, place: str) -> str:
     return value
 
 
-def _read_model(members: Json, read_file: ReadFile, given: GivenModel | None) -> ModelContent:
+def _read_model(members: Json, read_file: ReadFile, given_model: GivenModel | None) -> ModelContent:
     """Returns the model of the file. Raises InvalidRequest with the first fault of a model that is not valid."""
     if "model" in members and "model_file" in members:
         raise InvalidRequest("the file: must not have both model and model_file")
@@ -168,9 +168,9 @@ def _read_model(members: Json, read_file: ReadFile, given: GivenModel | None) ->
         name = _read_text(members["model_file"], "model_file")
         text = read_file(name)
     elif "model" not in members:
-        if given is None:
+        if given_model is None:
             raise InvalidRequest("the file: must have model or model_file, unless --model names a model")
-        name, text = given
+        name, text = given_model
     if not isinstance(text, str):
         report = report_value(text, "")
     elif is_json(text):
@@ -204,9 +204,9 @@ def _read_warrants(
 ) -> list[Warrant]:
     """Returns warrants, which must be such that they could be written with these types."""
     warrants = []
-    for index, one in enumerate(read_list(value, place)):
+    for index, element in enumerate(read_list(value, place)):
         where = f"{place}[{index}]"
-        members = {"warrant": one} if isinstance(one, str) else _read_members(one, _WARRANT_MEMBERS, where)
+        members = {"warrant": element} if isinstance(element, str) else _read_members(element, _WARRANT_MEMBERS, where)
         if "warrant" not in members:
             policy = _read_text(members.get("policy") or "", f"{where}.policy")
             members = {**members, "warrant": _join_check(members, where) + (f"[{policy}]" if policy else "")}
@@ -216,8 +216,8 @@ def _read_warrants(
         ]
         text = _read_text(members.get("warrant"), f"{where}.warrant")
         with_names = _read_within(where, lambda text: _read_names(read_written(text)), text)
-        object, relation, subject, policy = with_names
-        names = (object.type, object.id, relation, subject.type, subject.id, subject.relation or "")
+        object_ref, relation, subject, policy = with_names
+        names = (object_ref.type, object_ref.id, relation, subject.type, subject.id, subject.relation or "")
         warrant = Warrant(*names, policy, now, 1 + before + index, *limits)
         fault = find_names_fault(warrant.names, types)
         if fault is not None:
@@ -261,29 +261,29 @@ def _read_test(
     context = members.get("context") or {}
     if not isinstance(context, Mapping):
         raise InvalidRequest(f"{place}.context: must be an object")
-    added = _read_warrants(members.get("warrants"), f"{place}.warrants", types, now, before)
+    added = _read_warrants(members.get("warrants"), f"{place}.warrants", types, now, before=before)
     name = _read_text(members.get("name", ""), f"{place}.name")
     if "query" in members:
-        yield _read_query(members, name, place, context, added)
+        yield _read_query(members, name, place, context, added=added)
     elif "check" in members:
-        yield _read_check(members, name, place, context, added)
+        yield _read_check(members, name, place, context, added=added)
     else:
         checks = members["checks"]
         if not isinstance(checks, Mapping):
             raise InvalidRequest(f"{place}.checks: must be an object: true or false by check")
         for text, answer in checks.items():
-            given = {**members, "check": text, "expect": answer}
-            yield _read_check(given, f"{name}: {text}" if name else "", place, context, added)
+            check_members = {**members, "check": text, "expect": answer}
+            yield _read_check(check_members, f"{name}: {text}" if name else "", place, context, added=added)
 
 
 def _read_query(members: Json, name: str, place: str, context: Json, added: Sequence[Warrant]) -> QueryAssertion:
     text = _read_text(members["query"], f"{place}.query")
     if "denied_because" in members:
         raise InvalidRequest(f"{place}: denied_because belongs to a check")
-    expected = [_read_text(one, f"{place}.expect") for one in read_list(members.get("expect"), f"{place}.expect")]
+    expected = [_read_text(row, f"{place}.expect") for row in read_list(members.get("expect"), f"{place}.expect")]
     if "expect" not in members:
         raise InvalidRequest(f"{place}: must have expect, the list of rows")
-    return QueryAssertion(name or text, _read_within(place, read_query, text), expected, context, added)
+    return QueryAssertion(name or text, _read_within(place, read_query, text), expected, context, added=added)
 
 
 def _read_check(members: Json, name: str, place: str, context: Json, added: Sequence[Warrant]) -> CheckAssertion:
@@ -291,7 +291,7 @@ def _read_check(members: Json, name: str, place: str, context: Json, added: Sequ
     if isinstance(written, Mapping):
         written = _join_check(_read_members(written, _CHECK_MEMBERS, f"{place}.check"), f"{place}.check")
     text = _read_text(written, f"{place}.check")
-    object, relation, subject, policy = _read_within(place, lambda text: _read_names(read_written(text)), text)
+    object_ref, relation, subject, policy = _read_within(place, lambda text: _read_names(read_written(text)), text)
     if policy:
         raise InvalidRequest(f"{place}: {text}: a check has no policy; its variables belong to context")
     because = [*_read_reasons(members.get("denied_because"), f"{place}.denied_because")]
@@ -300,13 +300,15 @@ def _read_check(members: Json, name: str, place: str, context: Json, added: Sequ
         raise InvalidRequest(f"{place}.expect: must be true or false, allowed or denied")
     if because and _ANSWERS[answer]:
         raise InvalidRequest(f"{place}: denied_because belongs to a check that is denied")
-    return CheckAssertion(name or text, Check(object, relation, subject, context), _ANSWERS[answer], added, because)
+    return CheckAssertion(
+        name or text, Check(object_ref, relation, subject, context), _ANSWERS[answer], added, because=because
+    )
 
 
 def _read_reasons(value: object, place: str) -> Iterator[Reason]:
     """Yields checks that hold; `not` before one says that it does not."""
-    for one in [value] if isinstance(value, str) else read_list(value, place):
-        text = _read_text(one, place)
+    for element in [value] if isinstance(value, str) else read_list(value, place):
+        text = _read_text(element, place)
         written = _read_within(place, read_written, text.removeprefix("not "))
         if written.policy:
             raise InvalidRequest(f"{place}: {text}: a check has no policy; its variables belong to context")
@@ -328,7 +330,7 @@ def list_setup_lines(suite: ModelSuite) -> Iterator[RenderedJson]:
 def render_tests(suite: ModelSuite) -> str:
     """Returns the text of a test file with the warrants and the tests of a suite, but without its model. Every value is
     JSON, which YAML reads alike."""
-    lines = ["setup:", "  warrants:", *(f"    - {_render_json(_write_warrant(one))}" for one in suite.warrants)]
+    lines = ["setup:", "  warrants:", *(f"    - {_render_json(_write_warrant(warrant))}" for warrant in suite.warrants)]
     lines += ["tests:", *map(_write_test, suite.assertions)]
     return "\n".join(lines) + "\n"
 
@@ -407,4 +409,4 @@ def _write_assertion(assertion: Assertion) -> RenderedJson:
 
 
 def _write_added(warrants: Sequence[Warrant]) -> RenderedJson:
-    return {"warrants": [_write_warrant(one) for one in warrants]} if warrants else {}
+    return {"warrants": [_write_warrant(warrant) for warrant in warrants]} if warrants else {}

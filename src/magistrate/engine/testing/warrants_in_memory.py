@@ -39,7 +39,7 @@ from magistrate.engine.warrants.warrant import Warrant
 
 T = TypeVar("T")
 
-MOST_WORK = 1_000_000
+MAX_WORK = 1_000_000
 """Limits the nodes and warrants that one check or query may look at, as the service does by default for queries."""
 COST_OF_ROW = 50
 """Sets what a row of a query is charged as. Rows are sorted and compared in one step, so there must not be many."""
@@ -60,21 +60,21 @@ class WarrantsInMemory:
         self.now = now
         self.overlay = Overlay(warrants)
         patterns = {warrant.pattern() for warrant in warrants}
-        types_by_name = {one.name: one for one in types}
-        self.model = Model(types_by_name, Revision(1), patterns, policies={one.name: one for one in policies})
+        types_by_name = {of_type.name: of_type for of_type in types}
+        self.model = Model(types_by_name, Revision(1), patterns, policies={policy.name: policy for policy in policies})
         self._remains: list[_Releasable] = []
 
     def add(self, warrants: Sequence[Warrant]) -> "WarrantsInMemory":
         """Returns the same with these warrants besides. Where one has the names and the policy of another, it replaces
         that, as if it were written again: it has time limits of its own."""
-        model, replaced = self.model, {warrant_key(one) for one in warrants}
-        joined = (*(one for one in self.warrants if warrant_key(one) not in replaced), *warrants)
+        model, replaced = self.model, {warrant_key(warrant) for warrant in warrants}
+        joined = (*(warrant for warrant in self.warrants if warrant_key(warrant) not in replaced), *warrants)
         return WarrantsInMemory(model.types.values(), model.policies.values(), joined, self.now)
 
-    def list_warrants_on(self, object: ObjectRef) -> Iterator[Warrant]:
+    def list_warrants_on(self, object_ref: ObjectRef) -> Iterator[Warrant]:
         """Yields the warrants on an object, and on every object of its type."""
-        for id in dict.fromkeys((object.id, WILDCARD)):
-            yield from self._by_object.get((object.type, id), ())
+        for object_id in dict.fromkeys((object_ref.id, WILDCARD)):
+            yield from self._by_object.get((object_ref.type, object_id), ())
 
     @cached_property
     def _by_object(self) -> Mapping[tuple[TypeName, ObjectId], Sequence[Warrant]]:
@@ -114,16 +114,18 @@ class WarrantsInMemory:
                 continue
             names = read_written(node.check).names
             relations = yield from take_pieces(self.model.relations_within(names.object_type, names.relation), work)
-            reached |= {names._replace(relation=RelationName(one)).render() for one in (names.relation, *relations)}
+            reached |= {
+                names._replace(relation=RelationName(included)).render() for included in (names.relation, *relations)
+            }
         return reached
 
     def list_rows(self, query: Query, context: Mapping[str, Any], work: Work) -> Checkpoints[list[QueryRow]]:
         """Returns the rows of a query, sorted. Raises NotFound for a type in it that is not defined."""
-        findings = yield from self._complete(find(self.model, query, context, self.now, work))
+        findings = yield from self._complete(find(self.model, query, context, self.now, work=work))
         if findings.relation_results is None:
             candidates = self._list_existing(find_row_types(self.model, query))
             work.spend(sum(map(len, candidates.values())))
-            checking = check_each(self.model, query, candidates, context, self.now, work)
+            checking = check_each(self.model, query, candidates, context, now=self.now, work=work)
             findings = yield from self._complete(checking)
             return (yield from _list_rows(findings, candidates, work))
         itself = findings.itself
@@ -144,8 +146,8 @@ class WarrantsInMemory:
     def _list_existing(self, types: Iterable[TypeName | None]) -> Mapping[TypeName, Sequence[ObjectId]]:
         """Returns the objects that the warrants name by type; None among the types stands for all."""
         named = {*types}
-        wanted = self.overlay.objects if None in named else {name for name in named if name is not None}
-        return {name: self.overlay.merge_objects(split_subject_type(name)[0], ()) for name in wanted}
+        names = self.overlay.objects if None in named else {name for name in named if name is not None}
+        return {name: self.overlay.merge_objects(split_subject_type(name)[0], ()) for name in names}
 
     def _complete(self, run: Run[T]) -> Checkpoints[T]:
         self._remains.append(run)
@@ -165,9 +167,9 @@ def _list_rows(
     rows: list[QueryRow] = []
     for (of_type, _), result in findings.by_name(existing).items():
         work.hasten_checkpoint(1)  # most results may be empty
-        for id in result.ids(existing.get(of_type, ())):
+        for object_id in result.ids(existing.get(of_type, ())):
             work.spend(COST_OF_ROW)
-            rows.append(result.row(of_type, id))
+            rows.append(result.row(of_type, object_id))
             if work.needs_checkpoint:
                 yield None
                 work.pass_checkpoint()

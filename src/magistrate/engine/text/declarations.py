@@ -207,8 +207,8 @@ class Declarations:
             relation.inherit, relation.rule = name, rules[0]
 
     def _check_self(self, of_type: TypeDeclaration, rule: RuleClause) -> None:
-        """Reports a rule that JSON could not tell from another: there, `self` is the relation of this name if the type
-        has one."""
+        """Reports a rule that JSON could not distinguish from another: there, `self` is the relation of this name if
+        the type has one."""
         if rule.kind == "self" and "self" in of_type.relations:
             message = f"type {of_type.name.text} has a relation self; `self` cannot mean the object"
             self.report(StatementRefusal("ambiguous_self", message, rule.column, "relation self"), rule.line)

@@ -58,7 +58,7 @@ class RuleClause:
 
     @property
     def relation(self) -> NameAt:
-        """Returns the relation that a computed rule, an arrow or `for all` asks for."""
+        """Returns the relation that a computed rule, an arrow or `for all` requires."""
         return self.names[0]
 
     @property
@@ -97,7 +97,7 @@ class TypeDeclaration:
 
 
 class ExpressionPosition(NamedTuple):
-    """Tells where an expression was written: its first line, the column at which that line begins, and the column at
+    """Says where an expression was written: its first line, the column at which that line begins, and the column at
     which all others begin."""
 
     line: int

@@ -35,15 +35,16 @@ class WrittenExpression(NamedTuple):
     at: ExpressionPosition
 
 
-def find_end(text: str, start: int) -> int | None:
-    """Returns the offset of the bracket that ends the expression that begins at an offset, or None."""
+def find_end(text: str, start: int, step: re.Pattern[str] = _STEP) -> int | None:
+    """Returns the offset of the bracket that ends the expression that begins at an offset, or None. The step matches a
+    curly bracket, and whatever may contain one that is no bracket, such as a string."""
     depth = 0
-    for found in _STEP.finditer(text, start, start + MAX_WRITTEN_EXPRESSION):
-        if found[0] == "{":
+    for match in step.finditer(text, start, start + MAX_WRITTEN_EXPRESSION):
+        if match[0] == "{":
             depth += 1
-        elif found[0] == "}":
+        elif match[0] == "}":
             if not depth:
-                return found.start()
+                return match.start()
             depth -= 1
     return None
 
@@ -61,8 +62,8 @@ def read_expression(written: str, line: int, column: int) -> WrittenExpression:
     else:
         lines[-1:] = [last.rstrip(_BLANKS) for last in lines[-1:]]
     margin = _margin(lines)
-    kept = [one[margin:] if one.strip(_BLANKS) else "" for one in lines]
-    first = next((place for place, one in enumerate(kept) if one), 0)
+    kept = [line_text[margin:] if line_text.strip(_BLANKS) else "" for line_text in lines]
+    first = next((place for place, line_text in enumerate(kept) if line_text), 0)
     while kept and not kept[-1]:
         kept.pop()
     return WrittenExpression("\n".join(kept[first:]), ExpressionPosition(line + 1 + first, margin + 1, margin + 1))
@@ -74,7 +75,7 @@ def _is_block(written: str) -> bool:
 
 def _margin(lines: list[str]) -> int:
     """Returns how many blanks all lines begin with that have anything else."""
-    indents = [one[: len(one) - len(one.lstrip(" \t"))] for one in lines if one.strip(_BLANKS)]
+    indents = [text[: len(text) - len(text.lstrip(" \t"))] for text in lines if text.strip(_BLANKS)]
     if not indents:
         return 0
     least, greatest = min(indents), max(indents)

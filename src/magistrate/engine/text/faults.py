@@ -1,13 +1,12 @@
 """Defines what is wrong with a model, and how it is shown: the position, the line and a mark below it."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from magistrate.engine.text.positions import Position
 
 MAX_FAULTS = 100
 """Limits the faults that are reported at once."""
-MOST_SHOWN = 120
+MAX_CHARACTERS_SHOWN = 120
 """Limits the characters of a line that a message shows."""
 
 
@@ -49,9 +48,9 @@ def show_line(text: str, line: int, column: int) -> str:
     if not line:
         return ""
     shown = _find_line(text, line).rstrip("\r")
-    start = max(0, column - 1 - MOST_SHOWN // 2) if len(shown) > MOST_SHOWN else 0
-    before, after = "…" if start else "", "…" if len(shown) > start + MOST_SHOWN else ""
-    excerpt = f"{before}{shown[start : start + MOST_SHOWN]}{after}"
+    start = max(0, column - 1 - MAX_CHARACTERS_SHOWN // 2) if len(shown) > MAX_CHARACTERS_SHOWN else 0
+    before, after = "…" if start else "", "…" if len(shown) > start + MAX_CHARACTERS_SHOWN else ""
+    excerpt = f"{before}{shown[start : start + MAX_CHARACTERS_SHOWN]}{after}"
     printable = "".join(sign if sign.isprintable() else " " for sign in excerpt)
     return Position(line, column - start + len(before), printable).mark_in(printable)
 
@@ -62,11 +61,6 @@ def _find_line(text: str, line: int) -> str:
         start = text.find("\n", start) + 1
     end = text.find("\n", start)
     return text[start:] if end < 0 else text[start:end]
-
-
-def describe_faults(text: str, faults: Iterable[ModelFault], name: str = "") -> str:
-    """Returns the faults as text, each with its line and a mark."""
-    return "\n".join(describe_fault(text, fault, name) for fault in faults)
 
 
 def describe_fault(text: str, fault: ModelFault, name: str = "") -> str:

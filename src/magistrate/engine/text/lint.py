@@ -26,7 +26,7 @@ Key = tuple[str, str]
 
 
 class Obtainable:
-    """Tells which relations of a model somebody can get."""
+    """Finds which relations of a model somebody can get."""
 
     def __init__(self, document: ModelDocument) -> None:
         self.document = document
@@ -84,7 +84,7 @@ class Obtainable:
             if operator is None:
                 self._add_leaf_rule(declared, rule, above)
                 continue
-            needs = min(one.holding for one in operator.require(True, len(rule.rules)))
+            needs = min(requirement.holding for requirement in operator.require(True, len(rule.rules)))
             node = self._add_node(above, needs)
             waiting += [(inner, node) for inner in rule.rules] if needs else []
 
@@ -127,20 +127,20 @@ def find_repeated_rules(rule: RuleClause, relation: str) -> Iterator[tuple[RuleC
     waiting: list[tuple[RuleClause, dict[int, RuleClause]]] = [(rule, {})]
     above_all = {id(rule)}
     while waiting:
-        one, seen = waiting.pop()
-        operator = find_operator(one.kind)
+        clause, seen = waiting.pop()
+        operator = find_operator(clause.kind)
         is_union, is_associative = (operator.is_union(), operator.is_associative) if operator else (False, False)
-        if id(one) in above_all and (one.kind, tuple(name.text for name in one.names)) == own:
-            yield one, None
-        for inner in reversed(one.rules):
-            if inner.kind == one.kind and is_associative:
+        if id(clause) in above_all and (clause.kind, tuple(name.text for name in clause.names)) == own:
+            yield clause, None
+        for inner in reversed(clause.rules):
+            if inner.kind == clause.kind and is_associative:
                 waiting.append((inner, seen))
             else:
                 waiting.append((inner, {}))
-            if is_union and id(one) in above_all:
+            if is_union and id(clause) in above_all:
                 above_all.add(id(inner))
-        for inner in one.rules:
-            if inner.kind == one.kind and is_associative:
+        for inner in clause.rules:
+            if inner.kind == clause.kind and is_associative:
                 continue
             first = seen.setdefault(numbers[id(inner)], inner)
             if first is not inner:
@@ -152,13 +152,13 @@ def _number_rules(rule: RuleClause) -> dict[int, int]:
     by_content: dict[Content, int] = {}
     numbers: dict[int, int] = {}
 
-    def number(one: RuleClause, inner: list[int]) -> int:
-        names = tuple(name.text for name in one.names)
-        content: Content = (one.kind, names, tuple(sorted(inner)))
-        numbers[id(one)] = by_content.setdefault(content, len(by_content))
-        return numbers[id(one)]
+    def number(clause: RuleClause, inner: list[int]) -> int:
+        names = tuple(name.text for name in clause.names)
+        content: Content = (clause.kind, names, tuple(sorted(inner)))
+        numbers[id(clause)] = by_content.setdefault(content, len(by_content))
+        return numbers[id(clause)]
 
-    fold(rule, lambda one: one.rules, lambda one, inner: number(one, list(inner)))
+    fold(rule, lambda clause: clause.rules, lambda clause, inner: number(clause, list(inner)))
     return numbers
 
 
@@ -196,37 +196,37 @@ def read_ignores(text: str, lines: Sequence[TextLine]) -> Iterator[IgnoredCode]:
 
 def _read_codes(text: str, line: TextLine) -> Iterator[NameAt]:
     comment = text.find("//", line.start, line.end)
-    found = _IGNORE.match(text, comment, line.end) if comment >= 0 else None
-    if found is not None:
-        for code in _CODE.finditer(text, found.start(1), found.end(1)):
+    comment_match = _IGNORE.match(text, comment, line.end) if comment >= 0 else None
+    if comment_match is not None:
+        for code in _CODE.finditer(text, comment_match.start(1), comment_match.end(1)):
             yield NameAt(code[0], line.number, code.start() - line.offset + 1)
 
 
 def _find_last_lines(lines: Sequence[TextLine]) -> Mapping[int, int]:
     """Returns the last line that is nested below each statement, by the number of its line."""
-    found: dict[int, int] = {}
+    last_lines: dict[int, int] = {}
     open_statements: list[TextLine] = []
     last = 0
     for line in lines:
         if line.kind in ("statement", "policy"):
             while open_statements and open_statements[-1].level >= line.level:
-                found[open_statements.pop().number] = last
+                last_lines[open_statements.pop().number] = last
             open_statements.append(line)
             last = line.last
-    found.update((line.number, last) for line in open_statements)
-    return found
+    last_lines.update((line.number, last) for line in open_statements)
+    return last_lines
 
 
 class IgnoredLines:
-    """Tells which codes are silenced on which lines, in constant time however many comments there are."""
+    """Finds which codes are silenced on which lines, in constant time however many comments there are."""
 
     def __init__(self, ignored: Sequence[IgnoredCode], codes: Sequence[str], last: int) -> None:
         """`codes` are all that exist, `last` is the number of the last line."""
-        changes = {code: [0] * (last + 2) for code in codes if any(one.code.text == code for one in ignored)}
-        for one in ignored:
-            if one.code.text in changes:
-                changes[one.code.text][one.first] += 1
-                changes[one.code.text][one.last + 1] -= 1
+        changes = {code: [0] * (last + 2) for code in codes if any(code_at.code.text == code for code_at in ignored)}
+        for code_at in ignored:
+            if code_at.code.text in changes:
+                changes[code_at.code.text][code_at.first] += 1
+                changes[code_at.code.text][code_at.last + 1] -= 1
         self._counts = {code: [*accumulate(steps)] for code, steps in changes.items()}
 
     def covers(self, code: str, line: int) -> bool:
@@ -260,7 +260,9 @@ def lint_text(parsed: ParsedModel) -> list[ModelFault]:
     findings = [*find_all(parsed.document), *map(_unknown_code, ignored)]
     if parsed.document.version == NEWEST_VERSION:
         findings += map(_stray_description, parsed.strays)
-    return _complete(one for one in findings if one and not silenced.covers(one.fault.code, one.fault.line))
+    return _complete(
+        finding for finding in findings if finding and not silenced.covers(finding.fault.code, finding.fault.line)
+    )
 
 
 def lint_document(document: ModelDocument) -> list[ModelFault]:
@@ -269,8 +271,8 @@ def lint_document(document: ModelDocument) -> list[ModelFault]:
 
 
 def _complete(findings: Iterable[Finding]) -> list[ModelFault]:
-    ordered = sorted(findings, key=lambda one: (one.fault.line, one.fault.column, one.fault.code))
-    return [one.complete() for one in ordered[:MAX_FAULTS]]
+    ordered = sorted(findings, key=lambda finding: (finding.fault.line, finding.fault.column, finding.fault.code))
+    return [finding.complete() for finding in ordered[:MAX_FAULTS]]
 
 
 def find_all(document: ModelDocument) -> Iterator[Finding]:
@@ -280,7 +282,7 @@ def find_all(document: ModelDocument) -> Iterator[Finding]:
 
 
 def _finding(code: str, at: NameAt, message: str, suggestion: str = "") -> Finding:
-    return Finding(ModelFault(code, message, at.line, at.column, suggestion, is_error=False))
+    return Finding(ModelFault(code, message, at.line, at.column, suggestion=suggestion, is_error=False))
 
 
 def _unknown(code: str, at: NameAt, message: str, names: Iterable[str]) -> Finding:
@@ -389,7 +391,12 @@ def _find_unused(document: ModelDocument) -> Iterator[Finding]:
             if has_rules and relation.rule is None and not is_used:
                 message = f"nothing uses relation {relation.name.text}: no rule and no brackets name it"
                 yield _finding("unused_relation", relation.name, message)
-    policies = {rule.names[0].text for _, one in each_relation(document) for rule in each_rule(one) if _is_policy(rule)}
+    policies = {
+        rule.names[0].text
+        for _, relation in each_relation(document)
+        for rule in each_rule(relation)
+        if _is_policy(rule)
+    }
     for policy in document.policies.values():
         if policy.name.text not in policies:
             yield _finding("unused_policy", policy.name, f"no rule uses policy {policy.name.text}")
@@ -412,7 +419,7 @@ def _list_used(document: ModelDocument) -> set[tuple[str, str]]:
                 used.add((of_type, rule.relation.text))
             elif rule.kind in ("arrow", "for_all"):
                 used.add((of_type, rule.link.text))
-                used.update((one.text, rule.relation.text) for one in rule.types)
+                used.update((of_type.text, rule.relation.text) for of_type in rule.types)
     return used
 
 

@@ -70,7 +70,7 @@ class BlockStack:
 
     def level_of(self, width: int) -> int:
         """Returns the level of the innermost open block that is indented by this many blanks or less."""
-        fitting = (one for one in reversed(self._blocks) if one.inner is not None and len(one.inner) <= width)
+        fitting = (block for block in reversed(self._blocks) if block.inner is not None and len(block.inner) <= width)
         return next(fitting).level
 
     def close(self) -> None:
@@ -119,7 +119,9 @@ class BlockStack:
             home: Block | None = self._blocks[0]
         elif kind == "type":
             message = f"{word} must stand directly below a type, indented"
-            home = next((one for one in reversed(self._blocks) if one.kind == "type"), None) or self._reopen_type()
+            home = (
+                next((outer for outer in reversed(self._blocks) if outer.kind == "type"), None) or self._reopen_type()
+            )
         else:
             message = f"the rule {word} must stand below `inherit … if`, indented deeper"
             home = None
@@ -275,7 +277,7 @@ def parse_model(text: str, most_characters: int = MAX_MODEL_CHARACTERS) -> Parse
     """Returns the model of a text. Its faults are those of the language; lint.py finds the others."""
     if len(text) > most_characters:
         message = f"a model has at most {most_characters} characters; this one has {len(text)}"
-        return ParsedModel(ModelDocument(), (ModelFault("model_too_large", message, 1, 1),), "", [], [])
+        return ParsedModel(ModelDocument(), (ModelFault("model_too_large", message, 1, 1),), "", [], strays=[])
     return _ModelParser(_normalize(text)).parse()
 
 
@@ -315,7 +317,7 @@ class _ModelParser:
             self._faults[MAX_FAULTS - 1 :] = [ModelFault("too_many_errors", message, self._number, 1)]
         faults = sorted(self._faults, key=lambda fault: (fault.line, fault.column))
         declared = self._declarations
-        return ParsedModel(declared.document, tuple(faults), self._text, self._lines, declared.strays)
+        return ParsedModel(declared.document, tuple(faults), self._text, self._lines, strays=declared.strays)
 
     def _read_line(self, offset: int, end: int) -> int:
         """Reads a line, and returns the offset at which the next one begins."""
@@ -331,7 +333,7 @@ class _ModelParser:
         return self._read_statement(offset, start, end, indent)
 
     def _add(self, kind: LineKind, offset: int, start: int, end: int) -> TextLine:
-        line = TextLine(kind, self._number, offset, start, end, self._number)
+        line = TextLine(kind, self._number, offset, start, end=end, last=self._number)
         self._lines.append(line)
         return line
 
@@ -345,7 +347,7 @@ class _ModelParser:
         self._comments.append((line, start - offset))
 
     def _read_statement(self, offset: int, start: int, end: int, indent: str) -> int:
-        reader = LineReader(self._text, self._number, offset, start, end)
+        reader = LineReader(self._text, self._number, offset, start, line_end=end)
         line = self._add("statement", offset, start, start + len(self._text[start:end].rstrip(_BLANKS)))
         self._measure_comments()
         try:
@@ -379,15 +381,15 @@ class _ModelParser:
         end = self._text.find("\n", close)
         end = len(self._text) if end < 0 else end
         line.end = close + 1 + len(self._text[close + 1 : end].rstrip(_BLANKS))
-        behind = LineReader(self._text, self._number, begin, close + 1, end)
+        behind = LineReader(self._text, self._number, begin, close + 1, line_end=end)
         if behind.token:
             self._report(behind.refuse("unexpected_token", f"expected the end of the line, found {behind.next_token}"))
         return end + 1
 
     def _skip_policy(self, end: int) -> int:
         """Returns where the next declaration begins, behind a policy whose own end is not known."""
-        found = _DECLARATION.search(self._text, end)
-        start = found.end() if found is not None else len(self._text) + 1
+        declaration = _DECLARATION.search(self._text, end)
+        start = declaration.end() if declaration is not None else len(self._text) + 1
         self._number += self._text.count("\n", end + 1, start)
         return start
 
@@ -404,6 +406,10 @@ class _ModelParser:
 
     def _report(self, refusal: StatementRefusal, line: int | None = None) -> None:
         fault = ModelFault(
-            refusal.code, refusal.message, self._number if line is None else line, refusal.column, refusal.suggestion
+            refusal.code,
+            refusal.message,
+            self._number if line is None else line,
+            refusal.column,
+            suggestion=refusal.suggestion,
         )
         self._faults.append(fault)

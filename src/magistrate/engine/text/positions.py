@@ -17,7 +17,7 @@ class JsonPositions:
     offset of each member that is written again, by its path."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+        self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
         self._offsets: dict[str, int] = {}
         self.repeated: dict[str, int] = {}
         for path, offset in _find_members(text):
@@ -45,10 +45,10 @@ def _find_members(text: str) -> Iterator[tuple[str, int]]:
     paths: list[str] = []
     places: list[int] = []  # of the next element of an array; -1 in an object
     key, key_offset, depth = "", 0, 0
-    for found in _TOKEN.finditer(text):
-        token = found[0]
+    for match in _TOKEN.finditer(text):
+        token = match[0]
         if token[0] == '"':
-            key, key_offset = token[1:-1], found.start()
+            key, key_offset = token[1:-1], match.start()
         elif token == ":" and depth <= MAX_DEPTH:
             yield _join(paths[-1], key), key_offset
         elif token in "[{":
@@ -59,7 +59,7 @@ def _find_members(text: str) -> Iterator[tuple[str, int]]:
             if depth > 1 and places[-1] >= 0:
                 path = f"{paths[-1]}[{places[-1]}]"
                 places[-1] += 1
-                yield path, found.start()
+                yield path, match.start()
             elif depth > 1:
                 path = _join(paths[-1], key)
             paths.append(path)

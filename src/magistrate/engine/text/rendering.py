@@ -72,7 +72,7 @@ def _format_statement(text: str, line: TextLine, indent: str) -> Iterator[str]:
     if text.startswith("source", line.start):
         yield f"{indent}source {text[line.start + len('source') : line.end].lstrip()}"
         return
-    tokens = [found[0] for found in TOKEN.finditer(text, line.start, line.end)]
+    tokens = [match[0] for match in TOKEN.finditer(text, line.start, line.end)]
     if tokens[0] == "inherit" and len(tokens) > 3 and not tokens[3].startswith("//"):
         yield indent + join_tokens(tokens[:3])
         yield indent + INDENT + join_tokens(tokens[3:])
@@ -84,7 +84,7 @@ def _format_policy(text: str, line: TextLine) -> Iterator[str]:
     begin = text.index("{", line.start) + 1
     end = find_end(text, begin)
     assert end is not None  # a model without faults
-    header = join_tokens([found[0] for found in TOKEN.finditer(text, line.start, begin)])
+    header = join_tokens([match[0] for match in TOKEN.finditer(text, line.start, begin)])
     expression = write_expression(tidy_expression(text_of_expression(text, begin, end)))
     comment = text[end + 1 : line.end].strip()
     yield header + expression + "}" + (f" {comment}" if comment else "")
@@ -150,9 +150,9 @@ def _render_relation(relation: RelationDeclaration) -> Iterator[str]:
 def _render_rules(rule: RuleClause, level: int) -> Iterator[str]:
     waiting = [(rule, level)]
     while waiting:
-        one, depth = waiting.pop()
-        yield f"{INDENT * depth}{render_clause(one)}"
-        waiting += [(inner, depth + 1) for inner in reversed(one.rules)]
+        clause, depth = waiting.pop()
+        yield f"{INDENT * depth}{render_clause(clause)}"
+        waiting += [(inner, depth + 1) for inner in reversed(clause.rules)]
 
 
 def render_clause(rule: RuleClause) -> str:

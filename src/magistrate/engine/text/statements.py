@@ -40,16 +40,16 @@ class LineReader:
 
     def advance(self) -> None:
         """Goes to the next token. A comment is where the line ends."""
-        found = next(self._tokens, None)
-        if found is None:
+        match = next(self._tokens, None)
+        if match is None:
             self._end_here()
             return
-        self.token = found[0]
+        self.token = match[0]
         if self.token.startswith("//"):
             self._end_here()
             return
-        self.column = found.start() - self._start + 1
-        self._end = found.end()
+        self.column = match.start() - self._start + 1
+        self._end = match.end()
 
     def _end_here(self) -> None:
         self.token = ""
@@ -216,10 +216,10 @@ def _read_link(reader: LineReader, word: str) -> tuple[NameAt, list[NameAt]]:
     reader.demand("[", f"behind {word} {link.text[:64]}, with the types of the related objects")
     types: dict[str, NameAt] = {}
     while not types or reader.take(","):
-        one = read_type_name(reader, "a type")
-        if one.text in types:
-            raise StatementRefusal("repeated_type", f"{one.text} stands in the brackets twice", one.column)
-        types[one.text] = one
+        name = read_type_name(reader, "a type")
+        if name.text in types:
+            raise StatementRefusal("repeated_type", f"{name.text} stands in the brackets twice", name.column)
+        types[name.text] = name
     if reader.token in ("#", ":"):
         message = f"the brackets behind {word} hold types of objects only, without {reader.token}"
         raise reader.refuse("unexpected_token", message)

@@ -22,7 +22,7 @@ from magistrate.engine.warrants.overlay import Overlay, WarrantKey, warrant_key
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 
-MOST_MEMBERS = 100
+MAX_MEMBERS = 100
 """Limits the members of a closure whose groups are read in one round with what else is missing; later rounds read
 the rest."""
 
@@ -69,7 +69,7 @@ class CachedEntries:
         if closure.is_open:
             if closure.is_interrupted:
                 raise CheckpointNeeded
-            missing = islice(closure.missing, MOST_MEMBERS)
+            missing = islice(closure.missing, MAX_MEMBERS)
             self.missing.groups.update({(of_type, kind.number, id): None for kind, id in missing})
         return closure
 

@@ -39,11 +39,11 @@ from magistrate.engine.rules.rule import CheckedNames, Leaf
 from magistrate.engine.terms import Subject
 from magistrate.engine.walk.findings import BEING_DECIDED, InProgress, OpenWalk, WalkFindings
 
-MOST_STEPS = 10_000
+MAX_STEPS = 10_000
 """Limits the steps of one check, each from one state to another; this many take some milliseconds."""
 STEPS_FOR_A_NODE = 8
 """Counts the steps that take as long as one unit of work; starting a check costs two units."""
-MOST_NESTING = 40
+MAX_NESTING = 40
 """Limits the nesting of combinations on different objects."""
 
 
@@ -239,7 +239,7 @@ class Walk:
         value = self._value((number, id)) if own is not UNKNOWN else UNKNOWN
         if value is UNKNOWN:
             return Undecided.IMPOSSIBLE
-        self.work.spend(2 + (MOST_STEPS - self._steps_left) // STEPS_FOR_A_NODE)
+        self.work.spend(2 + (MAX_STEPS - self._steps_left) // STEPS_FOR_A_NODE)
         if own is None or value is None:
             self._blocker = self._find_blocker((number, id)) if own is not None else None
             if self._closure is None:
@@ -250,7 +250,7 @@ class Walk:
     def _begin(self, check: Check) -> None:
         self._subject_id = check.subject.id
         self._name = subject_name(check.subject.id)
-        self._steps_left = MOST_STEPS
+        self._steps_left = MAX_STEPS
         self._nesting = 0
         self._closure, former = None, self._check
         if not self._shares:
@@ -438,7 +438,7 @@ class Walk:
         if key in decided:
             value = decided[key]
             return UNKNOWN if value is BEING_DECIDED else value
-        if self._nesting > MOST_NESTING:
+        if self._nesting > MAX_NESTING:
             return UNKNOWN
         decided[key] = BEING_DECIDED
         self._nesting += 1
@@ -498,7 +498,7 @@ class Walk:
 
     def _decide_leaf(self, leaf: Leaf, of_type: TypeName, id: ObjectId) -> Truth:
         conditions = self._find_conditions()
-        for warrant in conditions.list_stand_ins(leaf.policy):
+        for warrant in conditions.list_placeholders(leaf.policy):
             if not conditions.is_known(warrant) and (self.work.needs_checkpoint or not conditions.attempt(warrant)):
                 raise CheckpointNeeded
         assert self._check is not None

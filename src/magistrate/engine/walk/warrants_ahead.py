@@ -26,7 +26,7 @@ from magistrate.engine.model.plans import Branch, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, TypeName
 from magistrate.engine.nesting import fold
 from magistrate.engine.policy.named_policies import NamedPolicy
-from magistrate.engine.warrants.read_ahead import MOST_BRANCHES, ReadOutline
+from magistrate.engine.warrants.read_ahead import MAX_BRANCHES, ReadOutline
 from magistrate.engine.warrants.warrant import Warrant
 
 _Names = tuple[int, str, str, str]
@@ -122,7 +122,7 @@ class WarrantsAhead:
         if root is None or not root.places.issubset(self._outline.first):
             return False
         size, operations, by_place = root.size, root.operations, self._warrants
-        reaches, now, has_stranded = self._known.reaches, self._now, bool(self._model.stranded)
+        reaches, now, has_stranded = self._known.reaches, self._now, bool(self._model.orphaned)
         for place, warrant in warrants:
             if warrant.policy:
                 return False
@@ -171,7 +171,7 @@ class WarrantsAhead:
         plans: dict[Plan | Operation, None] = {plan: None}
         places, size = set[int](), 0
         for one in (waiting := [*plans]):  # grows during the loop
-            if max(len(plans), len(one.branches)) > MOST_BRANCHES or not self._is_supported(one):
+            if max(len(plans), len(one.branches)) > MAX_BRANCHES or not self._is_supported(one):
                 return None
             branches = [self._resolve(one.type, branch) for branch in one.branches]
             known = [branch for branch in branches if branch is not None]

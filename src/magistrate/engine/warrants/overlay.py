@@ -62,10 +62,10 @@ class Overlay:
         self._by_subject: dict[WarrantKind, Mapping[ObjectId, _ByObject]] = {}
         if isinstance(added, PlainWarrants):  # these properties are known, perhaps from other requests
             runs = added.runs
-            known = {"ids_by_kind": runs.ids_by_kind, "relations": runs.relations, "patterns": runs.patterns}
-            vars(self).update(known, _has_limits=False)
+            properties = {"ids_by_kind": runs.ids_by_kind, "relations": runs.relations, "patterns": runs.patterns}
+            vars(self).update(properties, _has_limits=False)
 
-    # What follows is computed when it is first needed, and only for the kinds of warrants that are asked for: a check
+    # What follows is computed when it is first needed, and only for the kinds of warrants that are read: a check
     # that the graph cache decides needs little of it.
 
     @cached_property
@@ -97,23 +97,23 @@ class Overlay:
     @cached_property
     def by_kind(self) -> Mapping[WarrantKind, Sequence[Warrant]]:
         """Returns the added warrants of each kind, in order."""
-        found: dict[WarrantKind, list[Warrant]] = {}
-        known, alike = None, list[Warrant]()
+        by_kind: dict[WarrantKind, list[Warrant]] = {}
+        previous, alike = None, list[Warrant]()
         for warrant in self.warrants:
             kind = _kind_of(warrant)
-            if kind != known:  # most follow others of the same kind
-                known, alike = kind, found.setdefault(kind, [])
+            if kind != previous:  # most follow others of the same kind
+                previous, alike = kind, by_kind.setdefault(kind, [])
             alike.append(warrant)
-        return found
+        return by_kind
 
     @cached_property
     def _subjects_by_relation(self) -> Mapping[tuple[str, str, str | None], list[WarrantKind]]:
         """Maps object type, relation and subject type, or None for any userset, to the kinds that have them."""
-        found: dict[tuple[str, str, str | None], list[WarrantKind]] = {}
+        kinds_by_relation: dict[tuple[str, str, str | None], list[WarrantKind]] = {}
         for kind in self.ids_by_kind:
             of_type, relation, subject_type, group = kind
-            found.setdefault((of_type, relation, None if group else subject_type), []).append(kind)
-        return found
+            kinds_by_relation.setdefault((of_type, relation, None if group else subject_type), []).append(kind)
+        return kinds_by_relation
 
     @cached_property
     def relations(self) -> Set[tuple[TypeName, RelationName]]:
@@ -126,8 +126,8 @@ class Overlay:
         if names not in self._by_object:
             by_object: _ByObject = {}
             kinds = self._subjects_by_relation.get(names, ())
-            found = chain.from_iterable(self.by_kind[kind] for kind in kinds)
-            for warrant in found if len(kinds) < 2 else sorted(found, key=_number_of):
+            warrants = chain.from_iterable(self.by_kind[kind] for kind in kinds)
+            for warrant in warrants if len(kinds) < 2 else sorted(warrants, key=_number_of):
                 by_object.setdefault(warrant.object_id, []).append(warrant)
             self._by_object[names] = by_object
         return self._by_object[names]
@@ -162,15 +162,19 @@ class Overlay:
     @cached_property
     def patterns(self) -> Set[WarrantPattern]:
         """Returns the patterns of the added warrants."""
-        found: list[WarrantNames] = []
+        names: list[WarrantNames] = []
         for (object_type, relation, subject_type, group), ids in self.ids_by_kind.items():
-            one = WarrantNames(object_type, ObjectId(""), relation, subject_type, ObjectId(""), group)
+            kind_names = WarrantNames(
+                object_type, ObjectId(""), relation, subject_type, subject_id=ObjectId(""), subject_relation=group
+            )
             if WILDCARD not in ids.object_ids and WILDCARD not in ids.subject_ids:
-                found.append(one)
+                names.append(kind_names)
                 continue
             pairs = zip(ids.object_ids, ids.subject_ids, strict=True)
-            found += [one._replace(object_id=id, subject_id=subject_id) for id, subject_id in pairs]
-        return frozenset(map(warrant_pattern, found))
+            names += [
+                kind_names._replace(object_id=object_id, subject_id=subject_id) for object_id, subject_id in pairs
+            ]
+        return frozenset(map(warrant_pattern, names))
 
     def extend_model(self, model: Model) -> Model:
         """Returns a model that also has the patterns of the added warrants; the same one if it has them already."""
@@ -210,31 +214,33 @@ class Overlay:
         order: writing a warrant creates the objects that it names."""
         named = self.objects.get(of_type, ())
         removed = {ref.id for ref in self._removed_objects if ref.type == of_type}
-        new = [id for id in named if id in removed or not _contains(stored, id)]
-        kept = [id for id in stored if id not in removed] if removed else stored
+        new = [object_id for object_id in named if object_id in removed or not _contains(stored, object_id)]
+        kept = [object_id for object_id in stored if object_id not in removed] if removed else stored
         return sorted([*kept, *new]) if new else kept
 
     @cached_property
     def objects(self) -> Mapping[TypeName, Collection[ObjectId]]:
         """Returns by type the ids of the objects and subjects that the added warrants name."""
-        found: dict[TypeName, dict[ObjectId, None]] = {}
+        ids_by_type: dict[TypeName, dict[ObjectId, None]] = {}
         for ref in chain.from_iterable(map(_ends, self.warrants)):
             if ref.id != WILDCARD:
-                found.setdefault(ref.type, {})[ref.id] = None
-        return found
+                ids_by_type.setdefault(ref.type, {})[ref.id] = None
+        return ids_by_type
 
     def affects(self, request: WarrantsByObject) -> bool:
         """Returns whether an added warrant, on any object, matches the request by its names and its kind of subject."""
         kind = _kind_of_subjects(request)
-        known = self._subjects_by_relation
-        return bool([1 for one in request.relations if (request.type, one, kind) in known])  # faster than any()
+        kinds = self._subjects_by_relation
+        return bool(
+            [1 for relation in request.relations if (request.type, relation, kind) in kinds]
+        )  # faster than any()
 
     def find_objects(self, request: WarrantsByObject) -> Iterator[ObjectId]:
         """Yields the objects of those warrants, WILDCARD included; one may occur more than once."""
         kind = _kind_of_subjects(request)
         for relation in request.relations:
-            for one in self._subjects_by_relation.get((request.type, relation, kind), ()):
-                yield from self.ids_by_kind[one].object_ids
+            for key in self._subjects_by_relation.get((request.type, relation, kind), ()):
+                yield from self.ids_by_kind[key].object_ids
 
     def find(self, read: AnyRead) -> Iterator[Warrant]:
         """Yields the added warrants that match the read."""
@@ -254,9 +260,9 @@ class Overlay:
             return
         by_subject = self._index_by_subject((request.type, relation, subjects.type, subjects.relation or ""))
         ids = (subjects.id, WILDCARD) if request.has_subject_wildcard else (subjects.id,)
-        for id in dict.fromkeys(ids):
-            if id in by_subject:
-                yield by_subject[id]
+        for object_id in dict.fromkeys(ids):
+            if object_id in by_subject:
+                yield by_subject[object_id]
 
     def _find_by_subject(self, read: ReverseWarrantRead) -> Iterator[Warrant]:
         request, ids = read.request, read.ids
@@ -271,8 +277,10 @@ _number_of = attrgetter("number")
 
 
 def _list_ids(warrants: Sequence[Warrant]) -> KindIds:
-    conditional = {one.subject_id for one in warrants if one.is_conditional}
-    return KindIds([one.object_id for one in warrants], [one.subject_id for one in warrants], conditional)
+    conditional = {warrant.subject_id for warrant in warrants if warrant.is_conditional}
+    return KindIds(
+        [warrant.object_id for warrant in warrants], [warrant.subject_id for warrant in warrants], conditional
+    )
 
 
 def _remove_repeated(warrants: Sequence[Warrant]) -> Sequence[Warrant]:
@@ -303,8 +311,8 @@ def _has_run_out(stored: Warrant, at: int) -> bool:
 
 def _pick(by_object: _ByObject, ids: Sequence[ObjectId] | None) -> Iterator[Warrant]:
     """Yields the warrants on these objects, or on all."""
-    for id in by_object if ids is None else ids:
-        yield from by_object.get(id, ())
+    for object_id in by_object if ids is None else ids:
+        yield from by_object.get(object_id, ())
 
 
 def _kind_of_subjects(request: WarrantsByObject) -> str | None:
@@ -316,11 +324,11 @@ def _kind_of_subjects(request: WarrantsByObject) -> str | None:
 
 def _ends(warrant: Warrant) -> tuple[ObjectRef, ObjectRef]:
     """Returns the object and the subject of a warrant."""
-    object = ObjectRef(warrant.object_type, warrant.object_id)
-    return object, ObjectRef(warrant.subject_type, warrant.subject_id)
+    object_ref = ObjectRef(warrant.object_type, warrant.object_id)
+    return object_ref, ObjectRef(warrant.subject_type, warrant.subject_id)
 
 
-def _contains(ids: Sequence[ObjectId], id: ObjectId) -> bool:
+def _contains(ids: Sequence[ObjectId], object_id: ObjectId) -> bool:
     """Returns whether the id is among these, which are in order."""
-    place = bisect_left(ids, id)
-    return place < len(ids) and ids[place] == id
+    place = bisect_left(ids, object_id)
+    return place < len(ids) and ids[place] == object_id

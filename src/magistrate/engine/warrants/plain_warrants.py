@@ -15,7 +15,7 @@ from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_
 FIRST_NUMBER = 1 << 63
 """Sets the number of the first added warrant. Those of stored warrants have 63 bits, so they come before it."""
 
-FEW_KINDS = 4
+MAX_KINDS_TOGETHER = 4
 """Limits the kinds of warrants for which patterns are kept together."""
 
 WarrantKind = tuple[TypeName, RelationName, TypeName, str]
@@ -36,10 +36,10 @@ class KindIds(msgspec.Struct, frozen=True, dict=True):
         first = self.subject_ids[0]
         if self.subject_ids.count(first) == len(self.subject_ids):  # such as the groups of one user
             return {first: frozenset(self.object_ids)}
-        found: dict[ObjectId, set[ObjectId]] = {}
-        for id, subject_id in zip(self.object_ids, self.subject_ids, strict=True):
-            found.setdefault(subject_id, set()).add(id)
-        return found
+        objects: dict[ObjectId, set[ObjectId]] = {}
+        for object_id, subject_id in zip(self.object_ids, self.subject_ids, strict=True):
+            objects.setdefault(subject_id, set()).add(object_id)
+        return objects
 
 
 def ids_to_subject(object_ids: Sequence[ObjectId], unique: Set[ObjectId], subject_id: ObjectId) -> KindIds:
@@ -64,17 +64,19 @@ class PlainRuns:
         if len(self.ids_by_kind) < len(runs):
             self.ids_by_kind = _join_runs(runs)
         kinds = tuple(self.ids_by_kind)
-        self.relations, self.patterns = _describe_few(kinds) if len(kinds) <= FEW_KINDS else _describe_kinds(kinds)
+        self.relations, self.patterns = (
+            _describe_few(kinds) if len(kinds) <= MAX_KINDS_TOGETHER else _describe_kinds(kinds)
+        )
 
 
 def _join_runs(runs: Sequence[tuple[WarrantKind, KindIds]]) -> Mapping[WarrantKind, KindIds]:
-    found: dict[WarrantKind, KindIds] = {}
+    joined: dict[WarrantKind, KindIds] = {}
     for kind, ids in runs:
-        former = found.get(kind)
+        former = joined.get(kind)
         if former is not None:
             ids = KindIds([*former.object_ids, *ids.object_ids], [*former.subject_ids, *ids.subject_ids])
-        found[kind] = ids
-    return found
+        joined[kind] = ids
+    return joined
 
 
 Relations = Set[tuple[TypeName, RelationName]]
@@ -84,7 +86,7 @@ def _describe_kinds(kinds: Sequence[WarrantKind]) -> tuple[Relations, Set[Warran
     """Returns the relations and the patterns of warrants of these kinds without `*`."""
     no_id = ObjectId("")
     patterns = [
-        warrant_pattern(WarrantNames(of_type, no_id, relation, subject_type, no_id, group))
+        warrant_pattern(WarrantNames(of_type, no_id, relation, subject_type, subject_id=no_id, subject_relation=group))
         for of_type, relation, subject_type, group in kinds
     ]
     return frozenset([(of_type, relation) for of_type, relation, _, _ in kinds]), frozenset(patterns)
@@ -103,7 +105,9 @@ class PlainWarrants(NamedTuple):
         """Returns the warrants, in order, with ascending numbers from FIRST_NUMBER on."""
         made: list[Warrant] = []
         for (object_type, relation, subject_type, group), ids in self.runs.runs:
-            for number, (id, subject_id) in enumerate(zip(ids.object_ids, ids.subject_ids, strict=True), len(made)):
-                names = (object_type, id, relation, subject_type, subject_id, group)
+            for number, (object_id, subject_id) in enumerate(
+                zip(ids.object_ids, ids.subject_ids, strict=True), len(made)
+            ):
+                names = (object_type, object_id, relation, subject_type, subject_id, group)
                 made.append(Warrant(*names, "", self.now, FIRST_NUMBER + number))
         return made

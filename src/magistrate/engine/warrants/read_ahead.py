@@ -1,8 +1,8 @@
 """Predicts what a check reads after its first read, so that a reader can read it in the same statement.
 
-A check expands plans from the object towards its subject. Which requests a warrant may lead to depends on the names in
-it, and is known before any warrant is read: a folder's `parent` leads to the requests for the folder above it, and
-these lead to themselves again. A reader that knows this reads level after level in one statement. What it reads is
+A check expands plans from the object towards its subject. Which requests a warrant may reach depends on the names in
+it, and is known before any warrant is read: a folder's `parent` reaches the requests for the folder above it, and
+these reach themselves again. A reader that knows this reads level after level in one statement. What it reads is
 what the evaluation requests later, or nothing that the evaluation needs; it never decides anything.
 """
 
@@ -23,14 +23,14 @@ from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.reader import WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 
-MOST_STEPS = 24
+MAX_STEPS = 24
 """Limits the steps of an outline: each is looked at for every warrant that is found, and makes the statement longer."""
-MOST_BRANCHES = 200
+MAX_BRANCHES = 200
 """Limits the plans on one object, and the patterns of warrants to usersets, that are looked through for one outline."""
-MOST_REQUESTS = 100
+MAX_REQUESTS = 100
 """Limits the requests of an outline. A check that may make more makes them level by level: one statement for all of
 them would be longer than databases accept."""
-MOST_OUTLINES = 1_000
+MAX_OUTLINES = 1_000
 """Limits the outlines that are kept for one model: callers may name any number of kinds of subjects."""
 
 NOBODY = ObjectId(" ")
@@ -93,7 +93,7 @@ class ReadOutline:
 
     def complete_first(self, reads: Sequence[PlacedRead]) -> Sequence[PlacedRead]:
         """Returns the reads with those that may be needed on the same objects, if these are the objects of checks."""
-        ids = tuple(dict.fromkeys(id for read in reads for id in read.ids if id != WILDCARD))
+        ids = tuple(dict.fromkeys(object_id for read in reads for object_id in read.ids if object_id != WILDCARD))
         return self.begin_on(ids) if ids and all(read.place in self.first for read in reads) else reads
 
 
@@ -109,9 +109,9 @@ class ReadsAhead:
     def requests(self) -> Sequence[WarrantsByObject]:
         requests = [*self.outline.requests]
         for place in self.outline.direct.values():
-            one = requests[place]
-            wildcards = one.has_object_wildcard, one.has_subject_wildcard
-            requests[place] = WarrantsByObject(one.type, one.relations, self._subject, *wildcards)
+            request = requests[place]
+            wildcards = request.has_object_wildcard, request.has_subject_wildcard
+            requests[place] = WarrantsByObject(request.type, request.relations, self._subject, *wildcards)
         return requests
 
     @cached_property
@@ -141,7 +141,7 @@ class AheadReader(Protocol):
     ) -> Awaitable[AheadResult]:
         """Executes all reads, those that follow from what they find, and so on, at one revision, in one round trip.
 
-        The reads are of the requests of `ahead`, perhaps none. A request is made on an object once, in whatever ways
+        The reads are of the requests of `ahead`, perhaps none. A request is made on an object once, by whatever rules
         it follows. When there are `most` rows, some may be missing, in any place. Raises what `read_warrants` of
         WarrantReader raises.
         """
@@ -157,17 +157,17 @@ def outline_reads(model: Model, plan: Plan, subject: Subject) -> ReadOutline:
     if outlines is None:
         outlines = _OUTLINES[model] = OrderedDict()
     key = (plan, subject.type, subject.relation, subject.id == WILDCARD)
-    known = outlines.get(key)
-    if known is None or known.known_plans != len(model.plans):
-        known = outlines[key] = _Outlining(model, subject).outline(plan)
-        if len(outlines) > MOST_OUTLINES:
+    outline = outlines.get(key)
+    if outline is None or outline.known_plans != len(model.plans):
+        outline = outlines[key] = _Outlining(model, subject).outline(plan)
+        if len(outlines) > MAX_OUTLINES:
             outlines.popitem(last=False)
     outlines.move_to_end(key)
-    return known
+    return outline
 
 
 class _Outlining:
-    """Finds the requests of the plans that a plan leads to, the nearest first, as far as they are compiled; none if
+    """Finds the requests of the plans that a plan reaches, the nearest first, as far as they are compiled; none if
     there are too many."""
 
     def __init__(self, model: Model, subject: Subject) -> None:
@@ -180,38 +180,50 @@ class _Outlining:
     def outline(self, plan: Plan) -> ReadOutline:
         first = self._place_requests(self._plans_on_object(plan))
         plans, seen = [plan], {plan}
-        for one in plans:  # grows during the loop
-            found = [*self._find_targets(self._plans_on_object(one))]
-            targets = dict.fromkeys(target for _, _, target in found)
+        for plan_on_object in plans:  # grows during the loop
+            steps_found = [*self._find_targets(self._plans_on_object(plan_on_object))]
+            targets = dict.fromkeys(target for _, _, target in steps_found)
             plans += (target for target in targets if target not in seen)
             seen.update(targets)
-            if not self._add_steps(found):
+            if not self._add_steps(steps_found):
                 break
-        if len(self._places) > MOST_REQUESTS:
-            return ReadOutline((), {}, frozenset(), {}, (), (), (), (), len(self._model.plans))
+        if len(self._places) > MAX_REQUESTS:
+            return ReadOutline(
+                (),
+                {},
+                frozenset(),
+                {},
+                first=(),
+                wildcards=(),
+                steps=(),
+                following=(),
+                known_plans=len(self._model.plans),
+            )
         steps = tuple(FollowingRead((*sources,), *names) for names, sources in self._sources.items())
         following = tuple(tuple(step for step in steps if place in step.sources) for place in range(len(self._places)))
-        direct = {one: place for one, place in self._direct.items() if place is not None}
+        direct = {read_plan: place for read_plan, place in self._direct.items() if place is not None}
         requests = (*self._places,)
-        wildcards = [place for place, one in enumerate(requests) if one.has_object_wildcard and place not in first]
+        wildcards = [
+            place for place, request in enumerate(requests) if request.has_object_wildcard and place not in first
+        ]
         return ReadOutline(
             requests,
             self._places,
             frozenset(self._direct),
             direct,
-            (*first,),
-            (*wildcards,),
-            steps,
-            following,
-            len(self._model.plans),
+            first=(*first,),
+            wildcards=(*wildcards,),
+            steps=steps,
+            following=following,
+            known_plans=len(self._model.plans),
         )
 
-    def _add_steps(self, found: Iterable[tuple[int, str | None, Plan]]) -> bool:
+    def _add_steps(self, steps: Iterable[tuple[int, str | None, Plan]]) -> bool:
         """Returns whether there is capacity for more."""
-        for source, subject_relation, target in found:
+        for source, subject_relation, target in steps:
             for place in self._place_requests(self._plans_on_object(target)):
                 self._sources[target.type, subject_relation, place][source] = None
-            if len(self._sources) >= MOST_STEPS:
+            if len(self._sources) >= MAX_STEPS:
                 return False
         return True
 
@@ -219,12 +231,12 @@ class _Outlining:
         """Returns the plan with its branches, as far as these are compiled."""
         plans: list[Plan | Operation] = [plan]
         seen: set[Plan | Operation] = {plan}
-        for one in plans:  # grows during the loop
-            for branch in islice(one.branches, MOST_BRANCHES):
-                known = self._model.plans.get((one.type, branch)) if isinstance(branch, str) else branch
-                if known is not None and known not in seen and len(plans) < MOST_BRANCHES:
-                    seen.add(known)
-                    plans.append(known)
+        for owner in plans:  # grows during the loop
+            for branch in islice(owner.branches, MAX_BRANCHES):
+                target = self._model.plans.get((owner.type, branch)) if isinstance(branch, str) else branch
+                if target is not None and target not in seen and len(plans) < MAX_BRANCHES:
+                    seen.add(target)
+                    plans.append(target)
         return plans
 
     def _place_requests(self, plans: Iterable[Plan | Operation]) -> list[int]:
@@ -253,8 +265,10 @@ class _Outlining:
                         yield self._places[request], None, target
             if isinstance(plan, Plan) and plan.usersets.requests:
                 patterns = self._model.patterns_on(plan.type, plan.usersets.relations)
-                groups = ((one.subject_type, one.subject_relation) for one in patterns if one.subject_relation)
-                for names in dict.fromkeys(islice(groups, MOST_BRANCHES)):
+                groups = (
+                    (pattern.subject_type, pattern.subject_relation) for pattern in patterns if pattern.subject_relation
+                )
+                for names in dict.fromkeys(islice(groups, MAX_BRANCHES)):
                     target = self._model.plans.get(names)
                     if target is not None:
                         yield self._places[plan.usersets.requests[0]], names[1], target

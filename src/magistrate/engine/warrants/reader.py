@@ -36,7 +36,7 @@ class WarrantsByObject(msgspec.Struct, frozen=True, eq=False, gc=False):
 
 
 class WarrantRead(NamedTuple):
-    """Requests the warrants of this shape on each of these objects.
+    """Requests the warrants of these patterns on each of these objects.
 
     None stands for every object of the type; WILDCARD among the ids stands for the warrants that have `*` themselves.
     """
@@ -59,7 +59,7 @@ class WarrantsBySubject:
 
 
 class ReverseWarrantRead(NamedTuple):
-    """Requests the warrants of this shape to each of these subjects; None and WILDCARD have the meaning of
+    """Requests the warrants of these patterns to each of these subjects; None and WILDCARD have the meaning of
     WarrantRead. With `beyond`, one row is returned if there are more than `beyond` rows, and none otherwise."""
 
     request: WarrantsBySubject
@@ -102,15 +102,15 @@ def build_request(
 
     It names no relation and no `*` that does not occur in these patterns.
     """
-    found = [pattern for pattern in patterns if _is_among(pattern, subjects)]
-    if not found:
+    possible = [pattern for pattern in patterns if _is_among(pattern, subjects)]
+    if not possible:
         return None
-    named = tuple(dict.fromkeys(pattern.relation for pattern in found))
+    named = tuple(dict.fromkeys(pattern.relation for pattern in possible))
     has_object_wildcard, has_subject_wildcard = (
-        any(pattern.object_id for pattern in found),
-        any(pattern.subject_id for pattern in found),
+        any(pattern.object_id for pattern in possible),
+        any(pattern.subject_id for pattern in possible),
     )
-    return WarrantsByObject(of_type, named, subjects, has_object_wildcard, has_subject_wildcard)
+    return WarrantsByObject(of_type, named, subjects, has_object_wildcard, has_subject_wildcard=has_subject_wildcard)
 
 
 def _is_among(pattern: WarrantPattern, subjects: Subject | TypeName | None) -> bool:

@@ -58,8 +58,8 @@ class Warrant(msgspec.Struct, frozen=True, gc=False):
     @property
     def names(self) -> WarrantNames:
         """Returns the first six columns."""
-        object = (self.object_type, self.object_id)
-        return WarrantNames(*object, self.relation, self.subject_type, self.subject_id, self.subject_relation)
+        object_ref = (self.object_type, self.object_id)
+        return WarrantNames(*object_ref, self.relation, self.subject_type, self.subject_id, self.subject_relation)
 
     def render(self) -> str:
         """Returns the warrant in written form, `document:plan#viewer@team:eng#member[amount < 10]`."""
@@ -88,3 +88,17 @@ An import writes warrants that were created long before those with lower numbers
 def policy_digest(text: str) -> str:
     """Returns the SHA-256 of a policy in hex, by which stores identify it; the empty text when there is no policy."""
     return hashlib.sha256(text.encode()).hexdigest() if text else ""
+
+
+NO_WARRANT = Warrant(
+    object_type=TypeName(""),
+    object_id=ObjectId(""),
+    relation=RelationName(""),
+    subject_type=TypeName(""),
+    subject_id=ObjectId(""),
+    subject_relation="",
+    policy="",
+    created_at=0,
+    number=0,
+)
+"""Stands for the warrant where an expression is evaluated that belongs to none."""

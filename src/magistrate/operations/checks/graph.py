@@ -61,7 +61,7 @@ class GraphFetch(Protocol):
     @property
     def model(self) -> Model: ...
 
-    is_in_vain: bool
+    is_wasted: bool
 
     def note_changes(self, changes: Sequence[WarrantNames]) -> None: ...
 
@@ -177,7 +177,7 @@ class LiveGraph:
             await compile_groups(model)
         extended = self._extended.find(patterns) or self._extended.extend(graph, patterns)
         for fetch in self._fetches:
-            fetch.is_in_vain |= fetch.graph.model is not fetch.model
+            fetch.is_wasted |= fetch.graph.model is not fetch.model
         return extended
 
     async def fetch(self, graph: Graph, missing: MissingEntries, work: Work) -> None:
@@ -299,7 +299,7 @@ class LiveGraph:
             graph.change_model(model, news.revision)
         for fetch in self._fetches:
             if news.changes is None or fetch.graph.model is not fetch.model:
-                fetch.is_in_vain = True
+                fetch.is_wasted = True
             else:
                 fetch.note_changes([change.names for change in news.changes])
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_text, measure_warrant
 from magistrate.engine.cache.segments import CacheBytes
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, dismantle
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, free_containers
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead, WarrantReader
@@ -58,7 +58,7 @@ class SharedReads:
         """Frees what is kept, and yields how much was freed since it yielded last."""
         tables, self._tables = self._tables, {}
         order, self._order, self._bytes = self._order, deque(), 0
-        yield from dismantle([tables])
+        yield from free_containers([tables])
         while order:
             some = min(len(order), ITEMS_AT_ONCE)
             for _ in range(some):

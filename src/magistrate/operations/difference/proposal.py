@@ -106,7 +106,7 @@ async def _lay_over(ctx: Context, before: ComparedState, proposal: Proposal, wor
     _require_valid(proposal.create, types, before.now)
     model, policies = before.model, _merge_policies(before.model, proposal)
     if types is not model.types or policies is not model.policies:
-        patterns = model.patterns | model.stranded
+        patterns = model.patterns | model.orphaned
         model = Model(types, model.revision, patterns, policies=policies)
     return await compare_writes(ctx.store, before, model, proposal)
 

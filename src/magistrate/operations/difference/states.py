@@ -42,7 +42,7 @@ class StateComparison:
     @property
     def has_same_warrants(self) -> bool:
         """Returns whether the same warrants count in both states, so that the object types alone differ."""
-        return not self.warrants and self.before.model.stranded == self.after.model.stranded
+        return not self.warrants and self.before.model.orphaned == self.after.model.orphaned
 
     def without_rules(self) -> "StateComparison":
         """Returns the comparison of what warrants give explicitly."""

@@ -23,7 +23,7 @@ from magistrate.engine.cache.byte_sizes import (
 )
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.evaluation.conditions import ALWAYS
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work, dismantle
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work, free_containers
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow, RelationResult
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
@@ -168,7 +168,7 @@ class SnapshotListing(Listing):
         return len(self.keys)
 
     def release(self) -> Iterator[int]:
-        yield from dismantle([self.keys, self.results_by_name])
+        yield from free_containers([self.keys, self.results_by_name])
 
     async def _cut_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
         return self.cut_slice(wanted)

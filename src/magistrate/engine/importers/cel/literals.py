@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from magistrate.engine.policy.layouts import render_time
-from magistrate.engine.policy.named_policies import NO_WARRANT
-from magistrate.engine.policy.rendering import RFC_3339, render_duration
+from magistrate.engine.policy.rendering import RFC_3339, TextPiece, join_pieces, render_duration
 from magistrate.engine.policy.run import PolicyRun
 from magistrate.engine.policy.tokens import render_string
 from magistrate.engine.policy.value_types import find_value_type, read_value
-from magistrate.engine.policy.values import LISTS, MIN_WHOLE, TEXT_MAPS, Duration, Time, values_in, values_of
+from magistrate.engine.policy.values import MIN_WHOLE, TEXT_MAPS, Duration, Time, values_in, values_of
+from magistrate.engine.warrants.warrant import NO_WARRANT
 
 READERS = {"timestamp": "date({})", "duration": "duration({})", "ipaddress": 'as({}, "ipaddress")'}
 """Maps the types that are written as texts to what reads a text that is one for certain."""
@@ -17,9 +17,9 @@ READERS = {"timestamp": "date({})", "duration": "duration({})", "ipaddress": 'as
 
 def read_literal(value: Any, of_type: str) -> Any:
     """Returns a value as one of the type. Raises Fault or ArithmeticError if it is none."""
-    found = find_value_type(of_type)
-    assert found is not None
-    return read_value(PolicyRun({}, NO_WARRANT, 0), value, found.chain)
+    value_type = find_value_type(of_type)
+    assert value_type is not None
+    return read_value(PolicyRun({}, NO_WARRANT, 0), value, value_type.chain)
 
 
 def render_literal(value: Any, of_type: str) -> str:
@@ -32,36 +32,18 @@ def render_literal(value: Any, of_type: str) -> str:
 
 
 def _render_value(read: Any) -> str:
-    pieces: list[str] = []
-    stack: list[Iterator[Any]] = [iter((read,))]
-    while stack:
-        child = next(stack[-1], stack)
-        if child is stack:
-            stack.pop()
-        elif isinstance(child, _Written):
-            pieces.append(child)
-        elif type(child) in LISTS or type(child) in TEXT_MAPS:
-            stack.append(_list_pieces(child))
-        else:
-            pieces.append(_render_scalar(child))
-    return "".join(pieces)
-
-
-class _Written(str):
-    """Holds text that is rendered already."""
-
-    __slots__ = ()
+    return join_pieces(read, lambda container, _: _list_pieces(container), _render_scalar)
 
 
 def _list_pieces(container: Any) -> Iterator[Any]:
     is_map = type(container) in TEXT_MAPS
-    yield _Written("{" if is_map else "[")
+    yield TextPiece("{" if is_map else "[")
     keys = [*container] if is_map else []
     for place, value in enumerate(values_in(container) if is_map else values_of(container)):
-        yield _Written(", " if place else "")
-        yield _Written(f"{render_string(keys[place])}: " if is_map else "")
+        yield TextPiece(", " if place else "")
+        yield TextPiece(f"{render_string(keys[place])}: " if is_map else "")
         yield value
-    yield _Written("}" if is_map else "]")
+    yield TextPiece("}" if is_map else "]")
 
 
 def _render_scalar(value: Any) -> str:

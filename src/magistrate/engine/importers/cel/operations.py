@@ -73,11 +73,11 @@ def _infix(sign: str, left: Piece, right: Piece, of_type: str, can_fail: bool = 
     level = LEVELS[sign]
     # Comparisons are not chained, although the languages agree on what that means: few readers do.
     text = f"{left.within(level + (level == COMPARISON))} {sign} {right.within(level + 1)}"
-    return Piece(text, of_type, left.offset, level, can_fail or left.can_fail or right.can_fail)
+    return Piece(text, of_type, left.offset, level, can_fail=can_fail or left.can_fail or right.can_fail)
 
 
 def _negate(piece: Piece) -> Piece:
-    return Piece(f"!{piece.within(OPERAND)}", "bool", piece.offset, UNARY, piece.can_fail)
+    return Piece(f"!{piece.within(OPERAND)}", "bool", piece.offset, UNARY, can_fail=piece.can_fail)
 
 
 def _compare(sign: str, left: Piece, right: Piece) -> Piece | None:
@@ -177,7 +177,7 @@ def connect(sign: str, operands: Sequence[Piece]) -> Piece:
         return call("anyOf" if sign == "||" else "allOf", "bool", *operands)
     level = LEVELS[sign]
     text = f" {sign} ".join(operand.within(level + 1) for operand in operands)
-    return Piece(text, "bool", operands[0].offset, level, can_fail)
+    return Piece(text, "bool", operands[0].offset, level, can_fail=can_fail)
 
 
 def choose(condition: Piece, then: Piece, otherwise: Piece) -> Piece:
@@ -189,7 +189,7 @@ def choose(condition: Piece, then: Piece, otherwise: Piece) -> Piece:
     text = f"{condition.within(OR)} ? {then.within(OR)} : {otherwise.within(OR)}"
     of_type = join_types((then.type, otherwise.type))
     can_fail = condition.can_fail or then.can_fail or otherwise.can_fail
-    return Piece(text, of_type, condition.offset, OPEN, can_fail)
+    return Piece(text, of_type, condition.offset, OPEN, can_fail=can_fail)
 
 
 def negate_bool(operand: Piece) -> Piece:
@@ -203,7 +203,7 @@ def negate_number(operand: Piece, offset: int) -> Piece:
     if operand.literal == 2**63:
         return Piece("(-9223372036854775807 - 1)", "int", offset)
     can_fail = operand.can_fail or operand.literal is None
-    return Piece(f"-{operand.within(OPERAND)}", operand.type, offset, UNARY, can_fail)
+    return Piece(f"-{operand.within(OPERAND)}", operand.type, offset, UNARY, can_fail=can_fail)
 
 
 def demand_bool(operand: Piece, sign: str) -> Piece:
@@ -294,8 +294,8 @@ def take_index(base: Piece, index: Piece, offset: int) -> Piece:
 def _take_element(base: Piece, key: str) -> Piece:
     """Returns the element of an element as one call, which is nested less deeply."""
     path, keys = (base, (key,)) if base.path is None else (base.path, (*base.keys, key))
-    found = call("at", element_of(base.type), path, *keys, can_fail=True)
-    return found._replace(path=path, keys=keys)
+    element = call("at", element_of(base.type), path, *keys, can_fail=True)
+    return element._replace(path=path, keys=keys)
 
 
 def test_presence(member: Piece, offset: int) -> Piece:
@@ -322,7 +322,7 @@ def _compare_texts(name: str, arguments: Sequence[Piece]) -> Piece | None:
     text, sought = arguments
     can_fail = any(argument.can_fail or argument.type == ANY for argument in arguments)
     written = f"{text.within(COMPARISON + 1)} {name} {sought.within(COMPARISON + 1)}"
-    return Piece(written, "bool", text.offset, COMPARISON, can_fail)
+    return Piece(written, "bool", text.offset, COMPARISON, can_fail=can_fail)
 
 
 def _match(name: str, arguments: Sequence[Piece]) -> Piece | None:

@@ -19,7 +19,7 @@ class CelRefusal(Exception):
 
 
 class Piece(NamedTuple):
-    """Holds the text of a part, its type in CEL, and where it began. `can_fail` tells whether evaluating it may be an
+    """Holds the text of a part, its type in CEL, and where it began. `can_fail` says whether evaluating it may be an
     error. `path` is what `at(…)` reads a member of, and `keys` where, if the part is that; `literal` is the value of a
     string or a number that is written out."""
 
@@ -39,7 +39,7 @@ class Piece(NamedTuple):
 
 
 def call(name: str, of_type: str, *arguments: "Piece | str", can_fail: bool | None = None, offset: int = 0) -> Piece:
-    """Returns the call of a function of the policy language; unless told otherwise, it can fail if an argument can."""
+    """Returns the call of a function of the policy language; by default, it can fail if an argument can."""
     pieces = [argument for argument in arguments if isinstance(argument, Piece)]
     texts = [argument.text if isinstance(argument, Piece) else argument for argument in arguments]
     fails = any(piece.can_fail for piece in pieces)
@@ -68,20 +68,20 @@ def element_of(of_type: str) -> str:
 
 def normalize_type(text: str) -> str | None:
     """Returns the type of a parameter, with that of the elements of all lists and maps, or None if it is unknown."""
-    found = find_value_type(text)
-    if found is None or found.is_optional:
+    value_type = find_value_type(text)
+    if value_type is None or value_type.is_optional:
         return None
-    return "<".join(found.chain) + ">" * (len(found.chain) - 1)
+    return "<".join(value_type.chain) + ">" * (len(value_type.chain) - 1)
 
 
 def may_equal(left: str, right: str) -> bool:
     """Returns whether values of these types can be compared with `==`."""
     if NULL in (left, right) or (left in NUMBERS and right in NUMBERS):
         return True
-    for one, other in zip(_list_words(left), _list_words(right), strict=False):
-        if ANY in (one, other):
+    for word, other_word in zip(_list_words(left), _list_words(right), strict=False):
+        if ANY in (word, other_word):
             return True
-        if one != other:
+        if word != other_word:
             return False
     return True
 

@@ -4,12 +4,10 @@ import re
 from typing import NamedTuple
 
 from magistrate.engine.importers.cel.pieces import CelRefusal
+from magistrate.engine.text.expressions import find_end
 
 MAX_TOKENS = 2_000
 """Limits the words and signs of an expression: a policy has at most 4 KiB."""
-
-MAX_WRITTEN_EXPRESSION = 65_536
-"""Limits the characters in which the end of an expression is searched."""
 
 _LONG = r"(?:\"\"\"(?:\\[\s\S]|[^\\])*?\"\"\"|'''(?:\\[\s\S]|[^\\])*?''')"
 _LONG_RAW = r"[rR](?:\"\"\"[\s\S]*?\"\"\"|'''[\s\S]*?''')"
@@ -50,14 +48,14 @@ def read_cel_tokens(expression: str) -> list[CelToken]:
     tokens: list[CelToken] = []
     offset = 0
     while offset < len(expression):
-        found = _TOKEN.match(expression, offset)
-        if found is None or found.lastgroup == "unterminated":
+        match = _TOKEN.match(expression, offset)
+        if match is None or match.lastgroup == "unterminated":
             raise CelRefusal(f"'{expression[offset : offset + 20]}' cannot be expressed", offset)
-        if found.lastgroup != "blank":
-            tokens.append(CelToken(found.lastgroup or "", found[0], offset))
+        if match.lastgroup != "blank":
+            tokens.append(CelToken(match.lastgroup or "", match[0], offset))
         if len(tokens) > MAX_TOKENS:
             raise CelRefusal(f"is longer than {MAX_TOKENS} words and signs", offset)
-        offset = found.end()
+        offset = match.end()
     return [*tokens, CelToken("end", "", len(expression))]
 
 
@@ -71,8 +69,8 @@ def read_cel_string(token: CelToken) -> str:
     if is_raw or "\\" not in text:
         return text
 
-    def resolve(found: re.Match[str]) -> str:
-        escape = found[1]
+    def resolve(match: re.Match[str]) -> str:
+        escape = match[1]
         if len(escape) == 1 and escape in _ESCAPED:
             return _ESCAPED[escape]
         code = -1 if len(escape) == 1 else int(escape, 8) if escape.isdigit() else int(escape[1:], 16)
@@ -85,12 +83,4 @@ def read_cel_string(token: CelToken) -> str:
 
 def find_cel_end(text: str, start: int) -> int | None:
     """Returns the offset of the bracket that ends the expression that begins at an offset, or None."""
-    depth = 0
-    for found in _STEP.finditer(text, start, start + MAX_WRITTEN_EXPRESSION):
-        if found[0] == "{":
-            depth += 1
-        elif found[0] == "}":
-            if not depth:
-                return found.start()
-            depth -= 1
-    return None
+    return find_end(text, start, _STEP)

@@ -44,7 +44,7 @@ _MACROS: Mapping[str, tuple[str, str]] = {
 _CONSTANTS = {"true": ("true", "bool"), "false": ("false", "bool"), "null": ("nil", NULL)}
 _WITH_COMMAS = frozenset({"list", "map", "function", "method", "macro"})
 _LARGEST = 2**63
-_MOST_DIGITS = 100
+_MAX_DIGITS = 100
 
 
 @dataclass(slots=True)
@@ -181,7 +181,7 @@ class _CelTranslator:
         is_unsigned = token.text[-1] in "uU"
         digits = token.text.rstrip("uU")
         is_hexadecimal = digits.startswith("0x")
-        value = int(digits, 16 if is_hexadecimal else 10) if len(digits) <= _MOST_DIGITS else _LARGEST + 1
+        value = int(digits, 16 if is_hexadecimal else 10) if len(digits) <= _MAX_DIGITS else _LARGEST + 1
         is_negative = isinstance(self._stack[-1], _Prefix)
         if value >= _LARGEST + (is_negative and not is_unsigned):
             raise CelRefusal(f"the number {token.text[:40]} cannot be expressed", token.offset)
@@ -388,11 +388,11 @@ class _CelTranslator:
         for predicate in predicates:
             operators.demand_bool(predicate, f".{bracket.name}")
         for condition in conditions:
-            source = _over(source, "filter", ANY, variable, condition)
+            source = _over(source, "filter", ANY, variable, body=condition)
         of_type = kind if kind != "list" else f"list<{body.type if name == 'map' else variable.type}>"
         if body.type == NULL:
             raise CelRefusal("a list of null cannot be expressed", body.offset)
-        return _over(source, name, of_type, variable, body)
+        return _over(source, name, of_type, variable, body=body)
 
 
 def _over(source: Piece, name: str, of_type: str, variable: _Variable, body: Piece) -> Piece:

@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Sequence
 from itertools import pairwise
 
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Linked, Work, dismantle, sort_in_steps
+from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Linked, Work, free_containers, sort_in_steps
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.query_search import find
 from tests.engine.group_graphs import TYPES
@@ -36,7 +36,7 @@ def test_a_step_frees_a_bounded_number_of_items() -> None:
     gc.disable()
     left = [MANY]
 
-    for _ in dismantle([nested]):
+    for _ in free_containers([nested]):
         left.append(len(alive))
     left.append(len(alive))
 
@@ -63,7 +63,7 @@ def test_sorting_pauses_at_least_once_for_every_few_thousand_items() -> None:
     assert sum(pauses) >= 2 * len(items)
 
 
-def test_a_search_for_subjects_is_dismantled_when_it_is_released() -> None:
+def test_a_search_for_subjects_is_freed_when_it_is_released() -> None:
     written = [f"document:1#viewer@group:{number}#member" for number in range(3 * ITEMS_AT_ONCE)]
     warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
     search = find(
@@ -81,7 +81,7 @@ def test_a_search_for_subjects_is_dismantled_when_it_is_released() -> None:
     assert search.advance() == []
 
 
-def test_a_search_for_objects_is_dismantled_when_it_is_released() -> None:
+def test_a_search_for_objects_is_freed_when_it_is_released() -> None:
     written = [f"document:{number}#viewer@user:ann" for number in range(3 * ITEMS_AT_ONCE)]
     warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
     search = find(model_of(TYPES, warrants), read_query("select document where user:ann is *"), {}, 0, Work(PLENTY))
