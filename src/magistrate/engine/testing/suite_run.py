@@ -194,11 +194,11 @@ def _split_row(query: Query, text: str) -> tuple[Subject, str]:
     """Returns what a row of an assertion names, and its relation, the empty text if it names none. The row of a group
     is `team:eng#member`, and `team:eng#member#viewer` with its relation."""
     name, _, relations = text.partition("#")
-    of_type, _, id = name.partition(":")
+    of_type, _, subject_id = name.partition(":")
     userset, _, relation = relations.partition("#")
     if join_subject_type(TypeName(of_type), userset) not in (query.types or ()):
         userset, relation = "", relations
-    return Subject(TypeName(of_type), ObjectId(id), RelationName(userset) if userset else None), relation
+    return Subject(TypeName(of_type), ObjectId(subject_id), RelationName(userset) if userset else None), relation
 
 
 def _join(texts: Sequence[str]) -> str:
