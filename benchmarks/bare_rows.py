@@ -45,7 +45,7 @@ class Writer(Protocol):
 def batch_rows(revision: int, objects: Sequence[tuple[str, str, str]], now: int) -> BatchRows:
     """For objects given as (type, id, meta as compact JSON); `now` in microseconds since 1970 UTC."""
     return BatchRows(
-        head=(revision, BITS, revision),
+        head=(revision, BITS),
         revision=(1, revision, BITS, now, ACTOR, None),
         changes=[
             (revision, position, "created", "object", msgspec.json.encode((of_type, id)).decode(), None, meta)

@@ -168,7 +168,7 @@ def _chunk(connection: apsw.Connection, revision: tuple[Any, ...]) -> Statements
     )
     keys = [msgspec.json.decode(str(row[4]), type=tuple[str, ...]) for row in changes if row[3] == "object"]
     return [
-        (MOVE_HEAD, [(revision[0], BITS, revision[0])]),
+        (MOVE_HEAD, [(revision[0], BITS)]),
         (INSERT_REVISION, [(1, revision[0], BITS, *revision[1:])]),
         (INSERT_CHANGE, changes),
         (INSERT_OBJECT, [(*key, None, revision[1], revision[0]) for key in keys]),

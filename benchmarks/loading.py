@@ -20,8 +20,8 @@ TIMEOUT_MS = 600_000
 
 Row = tuple[str | int, ...]
 
-KEEP_FORMS = """
-INSERT INTO warrant_form
+KEEP_PATTERNS = """
+INSERT INTO warrant_pattern
 SELECT DISTINCT object_type, CASE object_id WHEN '*' THEN '*' ELSE '' END, relation,
     subject_type, CASE subject_id WHEN '*' THEN '*' ELSE '' END, subject_relation
 FROM warrant"""
@@ -41,13 +41,13 @@ _COLUMNS = (
 def load(database_url: str, dataset: Dataset) -> None:
     """Makes the database, and gathers statistics as a database that has run for a while has them. Object types are not
     written: that is left to the service. Nor are objects: checks do not look at them."""
-    _load(database_url, dataset.warrants(), [KEEP_FORMS])
+    _load(database_url, dataset.warrants(), [KEEP_PATTERNS])
 
 
 def load_for_queries(database_url: str, dataset: Dataset) -> None:
     """The same with the wide warrants, and with every object that a warrant names."""
     warrants = itertools.chain(dataset.warrants(), dataset.wide_warrants())
-    _load(database_url, warrants, [KEEP_FORMS, KEEP_OBJECTS])
+    _load(database_url, warrants, [KEEP_PATTERNS, KEEP_OBJECTS])
 
 
 def _load(database_url: str, warrants: Iterable[WarrantRow], finish: Sequence[str]) -> None:
@@ -74,7 +74,7 @@ def _load_sqlite(path: str, warrants: Iterable[WarrantRow], finish: Sequence[str
         connection.executemany(f"INSERT INTO warrant ({_COLUMNS}) VALUES ({', '.join('?' * 11)})", _rows(warrants))
         for statement in finish:
             connection.execute(statement)
-        connection.execute(MOVE_HEAD, (REVISION, None, REVISION))
+        connection.execute(MOVE_HEAD, (REVISION, None))
 
 
 def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequence[str]) -> None:
@@ -84,7 +84,7 @@ def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequen
                 copy.write_row(row)
         for statement in finish:
             connection.execute(statement)
-        connection.execute(MOVE_HEAD.replace("?", "%s"), (REVISION, None, REVISION))
+        connection.execute(MOVE_HEAD.replace("?", "%s"), (REVISION, None))
         connection.commit()
         connection.autocommit = True
         connection.execute("VACUUM ANALYZE")

@@ -167,7 +167,7 @@ def build_statements(number: int) -> Statements:
     ]
     first = revision * MAX_WARRANTS_IN_A_WRITE
     return [
-        (MOVE_HEAD, [(revision, BITS, revision)]),
+        (MOVE_HEAD, [(revision, BITS)]),
         (INSERT_REVISION, [(1, revision, BITS, now, ACTOR, None)]),
         (INSERT_WARRANT, [(*key, first + place, now, revision) for place, key in enumerate(keys)]),
         (INSERT_OBJECT, [(*key, None, now, revision) for key in objects]),

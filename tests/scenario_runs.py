@@ -58,7 +58,7 @@ async def counted(
 
 
 def emptied() -> Script[None]:
-    for table in ("warrant", "warrant_form", "object", "object_type", "named_policy"):
+    for table in ("warrant", "warrant_pattern", "object", "object_type", "named_policy"):
         yield Execute(f"DELETE FROM {table}", [()])
 
 

@@ -47,7 +47,7 @@ def test_an_atomic_write_by_bare_statements_leaves_the_rows_of_the_store(databas
     bare = rows_of_statements(database_url, build_statements(0))
 
     written = rows_of_store(tmp_path, ImportBatch(warrants=build_warrants(0)))
-    del written["warrant_form"]  # of the first warrant of its pattern
+    del written["warrant_pattern"]  # of the first warrant of its pattern
     assert bare["warrant"] == ELEMENTS
     assert bare == written
 

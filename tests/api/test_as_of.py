@@ -446,7 +446,7 @@ def test_reads_of_the_past_write_nothing_and_are_not_logged_as_access(with_log: 
         pass
 
     after = dump(database_url)
-    assert {row[3] for row in after["decision"]} == {
+    assert {row[5] for row in after["decision"]} == {
         f'["document","plan","viewer","user","now-{number}",""]' for number in range(3)
     }
     del before["decision"], after["decision"]

@@ -120,7 +120,7 @@ def test_a_key_sent_as_a_bearer_may_check_every_user_and_is_recorded_as_the_key(
 
         assert client.ask("folder:a#viewer@user:ann").json()["result"] == "Authorized"
 
-    assert dump(url)["revision"][-1][2] == f"key-{key_digest(KEY)[:8]}"
+    assert dump(url)["revision"][-1][5] == f"key-{key_digest(KEY)[:8]}"
 
 
 def test_a_key_with_two_dots_is_no_key_behind_bearer(tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_the_change_log_names_the_holder_of_the_key_but_not_the_key(tmp_path: Pa
         client.post("/v2/objects", json={"objectType": "d"})
 
     tables = dump(url)
-    assert tables["revision"][-1][2] == f"key-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
+    assert tables["revision"][-1][5] == f"key-{hashlib.sha256(key.encode()).hexdigest()[:8]}"
     assert key not in repr(tables)
 
 

@@ -188,7 +188,7 @@ def test_the_change_log_names_the_key(database_url: str) -> None:
     ):
         client.post("/v2/objects", json={"objectType": "d"}).raise_for_status()
 
-    assert dump(database_url)["revision"][-1][2] == "writer"
+    assert dump(database_url)["revision"][-1][5] == "writer"
 
 
 def test_the_last_use_is_recorded_at_most_once_a_minute(

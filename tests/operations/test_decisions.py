@@ -195,16 +195,6 @@ async def test_a_decision_with_too_many_contextual_warrants_is_not_replayed(ctx:
     assert (await replay_decision(ctx, second, NO_DEMAND)).value.agrees
 
 
-async def test_a_decision_of_an_earlier_version_is_found_and_not_replayed(ctx: Context) -> None:
-    names = ("document", "plan", "viewer", "user", "ann", "")
-    await ctx.store.keep_decisions([DecisionRecord(NOW, True, names, None, None)], 10)
-    [id] = await recorded_ids(ctx)
-
-    assert (await find_decision(ctx, id, NO_DEMAND)).value.check == asked(ANN)
-    with pytest.raises(NotReplayable, match="earlier version"):
-        await replay_decision(ctx, id, NO_DEMAND)
-
-
 async def test_a_decision_at_a_revision_that_is_not_kept_any_more_is_not_replayed(ctx: Context, clock: Clock) -> None:
     await define(ctx, TYPES)
     await grant(ctx, ANN)

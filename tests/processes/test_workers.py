@@ -160,4 +160,4 @@ def test_the_decisions_of_all_workers_are_in_one_log(kind: str, tmp_path: Path, 
 
     rows = dump(url)["decision"]
     assert sorted(int(str(number)) for number, *_ in rows) == list(range(1, asked + 1))
-    assert len({str(row[3]) for row in rows}) == asked, "the fourth column is the key"
+    assert len({str(row[5]) for row in rows}) == asked, "the sixth column is the key"

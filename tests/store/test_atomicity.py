@@ -115,7 +115,10 @@ async def keep_session_key(store: Store) -> None:
 
 async def keep_decisions(store: Store) -> None:
     claim = ("document", "a", "viewer", "user", "ann", "")
-    records = [DecisionRecord(2, True, claim, '{"x":1}', Revision(1)), DecisionRecord(2, False, claim, None, None)]
+    records = [
+        DecisionRecord(2, True, claim, '{"x":1}', Revision(1)),
+        DecisionRecord(2, False, claim, None, Revision(1)),
+    ]
     await store.keep_decisions(records, 2)
 
 

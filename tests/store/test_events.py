@@ -201,7 +201,7 @@ async def test_what_makes_no_revision_makes_nothing_stale(store: Store, database
 
 async def test_a_decision_is_found_by_the_place_of_its_event(store: Store) -> None:
     first, second = decided(NOW), decided(NOW + 1, False, "b", '{"x":1}')
-    second = msgspec.structs.replace(second, contextual_warrants='[["a"]]', is_partial=True, revision=None)
+    second = msgspec.structs.replace(second, contextual_warrants='[["a"]]', is_partial=True)
     await store.keep_decisions([first, second], 10)
     places = [event.place for event in await events(store, EventFilter([EventsOfKind("decision")]))]
 

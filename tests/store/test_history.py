@@ -1,20 +1,13 @@
 """Every sentence of magistrate/store/contract/revisions.py, on every store."""
 
-import apsw
-import psycopg
 import pytest
 
-from magistrate import wiring
-from magistrate.config import SqliteUrl, read_database_url
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef, Subject, type_name
 from magistrate.errors import RevisionUnavailable
-from magistrate.store import schema as migrate
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
 from magistrate.store.contract.revisions import LoggedChange, RevisionLookup, RevisionTime, Span
 from magistrate.store.contract.store import Store
-from magistrate.store.sql.schema import CREATE_TABLE
-from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
 
@@ -172,40 +165,6 @@ async def test_the_span_of_a_model_never_reaches_behind_what_was_collected(store
 
     assert (await store.read_model(Revision(4))).value.span == (3, 5)
     assert (await store.read_model(Revision(4))).value.definitions == {}
-
-
-async def test_revisions_of_an_earlier_version_are_reached_in_their_order(empty_database_url: str) -> None:
-    database = read_database_url(empty_database_url)
-    earlier = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")
-    last = next(migration.number for migration in earlier if migration.name == "time_of_revisions")
-    times = {1: 10, 2: 30, 3: 20, 4: 40}
-    statements = [
-        *(migration.sql for migration in earlier[: last - 1]),
-        CREATE_TABLE,
-        *(f"INSERT INTO migration (number, name) VALUES ({m.number}, '{m.name}')" for m in earlier[: last - 1]),
-        "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon, model_revision) "
-        f"VALUES (1, '{'a' * 16}', '{'b' * 32}', 4, 1, 0)",
-        *(f"INSERT INTO revision VALUES ({revision}, {noon(at)}, 'ann')" for revision, at in times.items()),
-    ]
-    if isinstance(database, SqliteUrl):
-        connection = apsw.Connection(database.path)
-        for statement in statements:
-            connection.execute(statement)
-        connection.close()
-    else:
-        with psycopg.connect(database.conninfo, autocommit=True) as postgres:
-            for statement in statements:
-                postgres.execute(statement.encode())
-
-    wiring.migrate_store(settings_for(empty_database_url))
-
-    store = await wiring.open_store(settings_for(empty_database_url))
-    found = [await revision_at(store, seconds) for seconds in (9, 10, 20, 30, 40)]
-    await write(store, 35)
-    after = await store.find_revision(Revision(5))
-    await store.close()
-    assert found == [None, 1, 1, 3, 4]
-    assert after.match == reached(5, 35, 40)
 
 
 def warrant(id: str, policy: str = "", starts: float | None = None, expires: float | None = None) -> NewWarrant:

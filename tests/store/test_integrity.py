@@ -11,7 +11,6 @@ from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.engine.names import ObjectId, PolicyName, RelationName, Revision, TypeName
 from magistrate.engine.terms import Subject, object_ref
-from magistrate.store import schema as migrate
 from magistrate.store.contract.events import DecisionRecord
 from magistrate.store.contract.keys import SessionKey, StoredKey
 from magistrate.store.contract.new_rows import (
@@ -23,8 +22,6 @@ from magistrate.store.contract.new_rows import (
     Once,
     Stamp,
 )
-from magistrate.store.contract.stored_rows import ALIVE
-from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION
 from tests.databases import dump
 from tests.running import settings_for
 
@@ -87,26 +84,3 @@ def test_tables_without_rowid_declare_their_key_first_and_in_order(tmp_path: Pat
     for name, places in found.items():
         key_columns = max(places)
         assert places[:key_columns] == list(range(1, key_columns + 1)), name
-
-
-def test_what_tables_held_is_there_after_they_were_declared_anew(tmp_path: Path) -> None:
-    path = f"{tmp_path}/m.db"
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-    with closing(apsw.Connection(path, flags=flags)) as connection:
-        connection.execute(CREATE_TABLE)
-        for migration in migrate.migrations("sqlite")[:6]:
-            connection.execute(migration.sql)
-            connection.execute(INSERT_MIGRATION, (migration.number, migration.name))
-        connection.execute(f"INSERT INTO head VALUES (1, '{'a' * 16}', '{'b' * 32}', 7, 1, 5, 0)")
-        connection.execute(f"INSERT INTO object VALUES ('d', 'b', '{{}}', 1, 2, 3), ('d', 'a', NULL, 1, 2, {ALIVE})")
-        connection.execute(f"INSERT INTO object_type VALUES ('d', '1', 1, 2, 3), ('d', '2', 1, 3, {ALIVE})")
-
-    wiring.migrate_store(settings_for(f"sqlite:///{path}"))
-
-    with closing(apsw.Connection(path)) as connection:
-        columns = "object_type, object_id, meta, created_at, created_revision, deleted_revision"
-        objects = connection.execute(f"SELECT {columns} FROM object ORDER BY object_id").fetchall()
-        columns = "type, definition, created_at, created_revision, deleted_revision"
-        types = connection.execute(f"SELECT {columns} FROM object_type ORDER BY definition").fetchall()
-    assert objects == [("d", "a", None, 1, 2, ALIVE), ("d", "b", "{}", 1, 2, 3)]
-    assert types == [("d", "1", 1, 2, 3), ("d", "2", 1, 3, ALIVE)]

@@ -1,15 +1,18 @@
-"""Migrations: numbered without gaps, the same on both stores, applied once, and refused by older versions."""
+"""Migrations: numbered without gaps, the same on both stores, applied once, and refused by older versions; what was
+made before the first release is refused as well."""
 
 import asyncio
+from contextlib import closing
+from pathlib import Path
 
+import apsw
 import pytest
 
 from magistrate import wiring
-from magistrate.config import SqliteUrl, read_database_url
 from magistrate.errors import SchemaMismatch, StoreUnavailable
 from magistrate.store import schema as migrate
-from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.schema import CREATE_TABLE
+from magistrate.wiring.stores import inspect_store
 from tests.databases import dump, run_sql
 from tests.running import settings_for
 
@@ -61,49 +64,25 @@ def test_a_migration_that_fails_leaves_nothing(empty_database_url: str) -> None:
     assert dump(empty_database_url) == {"object": []}
 
 
-async def test_a_store_of_the_first_version_is_brought_up_to_date_with_what_it_holds(empty_database_url: str) -> None:
-    database = read_database_url(empty_database_url)
-    first = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")[0]
-    for statement in (
-        first.sql,
-        CREATE_TABLE,
-        "INSERT INTO migration (number, name) VALUES (1, 'foundation')",
-        f"INSERT INTO head VALUES (1, '{'a' * 16}', '{'b' * 32}', 7, 1)",
-        f"""INSERT INTO object_type VALUES ('document', '{{"relations":{{"viewer":{{}}}}}}', 5, 7, {ALIVE})""",
-    ):
-        run_sql(empty_database_url, statement)
+def test_a_store_from_before_the_first_release_is_left_alone(empty_database_url: str) -> None:
+    run_sql(empty_database_url, CREATE_TABLE)
+    run_sql(empty_database_url, "INSERT INTO migration (number, name) VALUES (1, 'foundation'), (2, 'warrants')")
+    run_sql(empty_database_url, "CREATE TABLE revision (revision BIGINT, written_at BIGINT)")
 
-    wiring.migrate_store(settings_for(empty_database_url))
+    with pytest.raises(SchemaMismatch, match=r"before the first release; convert it with deploy/conversion\.sql"):
+        wiring.migrate_store(settings_for(empty_database_url))
 
-    store = await wiring.open_store(settings_for(empty_database_url))
-    model = await store.read_model()
-    await store.close()
-    assert (model.revision, model.value.written_at) == (7, 7)
-    assert list(model.value.definitions) == ["document"]
+    assert inspect_store(settings_for(empty_database_url)).mismatch
+    assert sorted(dump(empty_database_url)) == ["migration", "revision"]
 
 
-async def test_the_patterns_of_the_warrants_of_the_second_version_are_found(empty_database_url: str) -> None:
-    database = read_database_url(empty_database_url)
-    earlier = migrate.migrations("sqlite" if isinstance(database, SqliteUrl) else "postgres")[:2]
-    for statement in (
-        *(migration.sql for migration in earlier),
-        CREATE_TABLE,
-        "INSERT INTO migration (number, name) VALUES (1, 'foundation'), (2, 'warrants')",
-        f"INSERT INTO head VALUES (1, '{'a' * 16}', '{'b' * 32}', 7, 1, 5)",
-        f"""INSERT INTO warrant VALUES
-            (1, 'document', 'a', 'viewer', 'user', 'ann', '', '', 5, 7, {ALIVE}),
-            (2, 'document', 'b', 'viewer', 'user', 'bob', '', '', 5, 7, {ALIVE}),
-            (3, 'document', '*', 'viewer', 'team', '*', 'member', '', 5, 7, 8)""",
-    ):
-        run_sql(empty_database_url, statement)
+def test_a_fresh_schema_equals_the_baseline(tmp_path: Path) -> None:
+    wiring.migrate_store(settings_for(f"sqlite:///{tmp_path}/m.db"))
+    baseline = migrate.migrations("sqlite")[0]
+    list_tables = "SELECT type, name, sql FROM sqlite_schema WHERE name <> 'migration' ORDER BY type, name"
 
-    wiring.migrate_store(settings_for(empty_database_url))
-
-    store = await wiring.open_store(settings_for(empty_database_url))
-    model = await store.read_model()
-    await store.close()
-    assert model.value.written_at == 5
-    assert model.value.patterns == {
-        ("document", "", "viewer", "user", "", ""),
-        ("document", "*", "viewer", "team", "*", "member"),
-    }
+    with closing(apsw.Connection(":memory:")) as alone, closing(apsw.Connection(f"{tmp_path}/m.db")) as fresh:
+        alone.execute(baseline.sql)
+        expected = alone.execute(list_tables).fetchall()
+        assert baseline.name == "baseline"
+        assert [row for row in fresh.execute(list_tables).fetchall() if "migration" not in str(row[1])] == expected

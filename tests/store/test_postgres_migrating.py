@@ -11,29 +11,28 @@ import psycopg
 import pytest
 
 from magistrate import wiring
+from magistrate.config import PostgresUrl, read_database_url
 from magistrate.errors import StoreUnavailable
 from magistrate.store import schema as migrate
+from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.schema import CREATE_TABLE
 from tests.databases import PostgresServer, dump, run_sql, set_default
 from tests.processes.service_process import ServiceProcess
 from tests.running import settings_for
 
-NEWEST = len(migrate.migrations("postgres"))
-BEFORE_DECISIONS_CHANGE = 12
-"""The next migration, the 13th, changes the table of decisions."""
+BASELINE = migrate.migrations("postgres")
+NEXT = migrate.Migration(len(BASELINE) + 1, "next", "ALTER TABLE decision ADD COLUMN next BIGINT")
+"""A migration of a table that others read."""
 
 
-def migrate_to(url: str, number: int) -> None:
-    """Brings an empty database to an earlier version, with the identity of a store."""
-    run_sql(url, CREATE_TABLE)
-    for migration in migrate.migrations("postgres")[:number]:
-        run_sql(url, migration.sql)
-        run_sql(url, f"INSERT INTO migration (number, name) VALUES ({migration.number}, '{migration.name}')")
-    run_sql(
-        url,
-        "INSERT INTO head (only_row, store_id, cursor_key, revision, horizon) "
-        f"VALUES (1, '{'a' * 16}', '{'b' * 32}', 0, 1)",
-    )
+def upgrade(url: str, timeout_ms: int = 5_000) -> None:
+    migrate_postgres(conninfo_of(url), timeout_ms, (*BASELINE, NEXT))
+
+
+def conninfo_of(url: str) -> str:
+    database = read_database_url(url)
+    assert isinstance(database, PostgresUrl)
+    return database.conninfo
 
 
 def url_with_role(url: str, role: str, privileges: str) -> str:
@@ -66,17 +65,17 @@ def wait_for_waiting(url: str, sessions: int) -> None:
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
 def test_nodes_that_start_at_once_upgrade_a_database_once(postgres: PostgresServer, isolation: str) -> None:
     url = postgres.new_url()
-    migrate_to(url, BEFORE_DECISIONS_CHANGE)
+    wiring.migrate_store(settings_for(url))
     set_default(url, "default_transaction_isolation", isolation)
 
     with ThreadPoolExecutor() as nodes:
         with reading(url, "decision"):
-            started = [nodes.submit(wiring.migrate_store, settings_for(url)) for _ in range(3)]
+            started = [nodes.submit(upgrade, url) for _ in range(3)]
             wait_for_waiting(url, sessions=3)
         for node in started:
             node.result()
 
-    assert len(dump(url)["migration"]) == NEWEST
+    assert len(dump(url)["migration"]) == NEXT.number
 
 
 def test_nodes_that_start_at_once_create_a_database_once(postgres: PostgresServer) -> None:
@@ -90,16 +89,16 @@ def test_nodes_that_start_at_once_create_a_database_once(postgres: PostgresServe
         for node in started:
             node.result()
 
-    assert len(dump(url)["migration"]) == NEWEST
+    assert len(dump(url)["migration"]) == len(BASELINE)
     assert len(dump(url)["head"]) == 1
 
 
 def test_readers_do_not_wait_long_for_a_migration_that_waits(postgres: PostgresServer) -> None:
     url = postgres.new_url()
-    migrate_to(url, BEFORE_DECISIONS_CHANGE)
+    wiring.migrate_store(settings_for(url))
 
     with ThreadPoolExecutor() as nodes, reading(url, "decision"):
-        started = nodes.submit(wiring.migrate_store, settings_for(url, store_timeout_ms=4_000))
+        started = nodes.submit(upgrade, url, 4_000)
         wait_for_waiting(url, sessions=1)
         with psycopg.connect(url, autocommit=True) as reader:
             reader.execute("SET statement_timeout = 2500")
@@ -109,22 +108,22 @@ def test_readers_do_not_wait_long_for_a_migration_that_waits(postgres: PostgresS
             started.result()
 
     assert is_waiting
-    assert len(dump(url)["migration"]) == BEFORE_DECISIONS_CHANGE
+    assert len(dump(url)["migration"]) == len(BASELINE)
 
 
 def test_a_migration_is_tried_again_when_it_has_waited_too_long_for_a_lock(postgres: PostgresServer) -> None:
     url = postgres.new_url()
-    migrate_to(url, BEFORE_DECISIONS_CHANGE)
+    wiring.migrate_store(settings_for(url))
 
     with ThreadPoolExecutor() as nodes:
         with reading(url, "decision"):
-            started = nodes.submit(wiring.migrate_store, settings_for(url))
+            started = nodes.submit(upgrade, url)
             wait_for_waiting(url, sessions=1)
             wait_for_waiting(url, sessions=0)
             assert not started.done()
         started.result()
 
-    assert len(dump(url)["migration"]) == NEWEST
+    assert len(dump(url)["migration"]) == NEXT.number
 
 
 def test_a_role_that_may_not_create_tables_uses_a_database_that_is_migrated(postgres: PostgresServer) -> None:
@@ -159,13 +158,13 @@ def test_a_table_of_this_name_in_another_schema_is_left_alone(postgres: Postgres
 
 def test_a_role_without_a_privilege_is_told_which_it_lacks(postgres: PostgresServer) -> None:
     empty, earlier, migrated = postgres.new_url(), postgres.new_url(), postgres.new_url()
-    migrate_to(earlier, BEFORE_DECISIONS_CHANGE)
-    wiring.migrate_store(settings_for(migrated))
+    for url in (earlier, migrated):
+        wiring.migrate_store(settings_for(url))
 
     with pytest.raises(StoreUnavailable, match="migrated: permission denied for schema public; migrate it as the role"):
         wiring.migrate_store(settings_for(url_with_role(empty, "creator", "")))
     with pytest.raises(StoreUnavailable, match="migrated: must be owner of table decision; migrate it as the role"):
-        wiring.migrate_store(settings_for(url_with_role(earlier, "upgrader", "ALL")))
+        upgrade(url_with_role(earlier, "upgrader", "ALL"))
     with pytest.raises(StoreUnavailable, match="the role of the service: permission denied for table head"):
         asyncio.run(wiring.prepare_store(settings_for(url_with_role(migrated, "onlooker", "SELECT"))))
 

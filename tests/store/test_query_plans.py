@@ -416,15 +416,15 @@ def log_rows() -> dict[str, list[tuple[object, ...]]]:
     """Three changes a revision, the third of an object."""
     kinds = ("warrant", "warrant", "object")
     key = '["type-3","id-5","viewer","user","id-3",""]'
-    decided = ("allowed", key, None, "key", "request", 1, None, 0)
+    decided = ("allowed", key, None, 1, 7, None, 0, "key", "request")
     return {
-        "revision": [(number, number, "key", number, "request", 7, number) for number in range(1, ROWS)],
+        "revision": [(number, 7, number, number, number, "key", "request") for number in range(1, ROWS)],
         "change": [
             (number, place, "created", kinds[place], key, None, None, None, None)
             for number in range(1, ROWS)
             for place in range(3)
         ],
-        "decision": [(number, number, *decided, number, number, None) for number in range(1, ROWS)],
+        "decision": [(*[number] * 4, *decided) for number in range(1, ROWS)],
     }
 
 
@@ -454,7 +454,7 @@ def postgres_connection(postgres: PostgresServer) -> Iterator[psycopg.Connection
     connection = psycopg.connect(database.conninfo, autocommit=True)
     with connection.cursor().copy("COPY object FROM STDIN") as copy:
         for of_type, id, meta, created_at, revision in rows():
-            copy.write_row((of_type, id, meta, created_at, revision, ALIVE))
+            copy.write_row((of_type, id, ALIVE, meta, created_at, revision))
     with connection.cursor().copy("COPY warrant FROM STDIN") as copy:
         for row in warrant_rows():
             copy.write_row(row)

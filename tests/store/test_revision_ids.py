@@ -12,7 +12,7 @@ from magistrate.store.contract.new_rows import NewModel, NewObject, NewWarrant, 
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store
 from magistrate.store.contract.stored_rows import ALIVE
-from tests.databases import dump, restore, run_sql
+from tests.databases import dump, restore
 from tests.running import settings_for
 from tests.store.written_warrants import new as new_warrant
 
@@ -194,17 +194,3 @@ async def test_nothing_else_that_time_does_makes_a_revision(store: Store) -> Non
     await store.keep_decisions([], 1)
 
     assert await store.check() == before
-
-
-async def test_a_process_of_an_earlier_version_makes_revisions_without_bits(store: Store, database_url: str) -> None:
-    await write(store, "a")
-    insert = "INSERT INTO revision (revision, written_at, actor, reached_at) VALUES (2, 1, 'ann', 1)"
-    run_sql(database_url, insert)
-    run_sql(database_url, "UPDATE head SET revision = 2")
-
-    assert await store.check() == 2
-    assert await store.identify(Revision(2)) == RevisionId(Revision(2), None)
-    [written] = await write(store, "b")
-    assert written.revision == 3
-    assert written.bits is not None
-    assert await store.locate(written) == Presence.STORED

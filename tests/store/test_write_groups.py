@@ -32,10 +32,10 @@ from tests.store.written_warrants import anything_goes, new
 pytestmark = pytest.mark.anyio
 
 STAMP = Stamp("ann", 1)
-TABLES = ("warrant", "warrant_form", "policy", "object", "object_type", "change", "revision", "idempotency")
+TABLES = ("warrant", "warrant_pattern", "policy", "object", "object_type", "change", "revision", "idempotency")
 RESET = f"""
 {"; ".join(f"DELETE FROM {table}" for table in TABLES)};
-UPDATE head SET revision = 0, model_revision = 0, horizon = 1, changes_forgotten = 0"""
+UPDATE head SET revision = 0, model_revision = 0, horizon = 1, changes_deleted = 0"""
 
 Write = Callable[[Store], Awaitable[object]]
 
@@ -185,7 +185,7 @@ async def test_each_member_sees_what_those_before_it_did(url: str) -> None:
 
 async def test_a_member_that_fails_after_it_read_its_own_changes_undoes_them(url: str) -> None:
     def fail_late(head: Revision) -> Script[None]:
-        yield Execute("INSERT INTO object VALUES ('d', 'late', NULL, 1, 1, 5)", [()])
+        yield Execute("INSERT INTO object VALUES ('d', 'late', 5, NULL, 1, 1)", [()])
         [rows] = yield Select("SELECT object_id FROM object WHERE object_id = ?", [("late",)])
         assert rows == [("late",)]
         raise NotFound("d", "late")
@@ -210,7 +210,7 @@ async def test_a_member_of_many_statements_sends_them_in_parts(url: str, fails: 
     def insert_many(head: Revision) -> Script[None]:
         for part in range(3):
             ids = [(f"{part}-{number}",) for number in range(MOST_UNSENT_VALUES - 1)]
-            yield Execute("INSERT INTO object VALUES ('d', ?, NULL, 1, 1, 5)", ids)
+            yield Execute("INSERT INTO object VALUES ('d', ?, 5, NULL, 1, 1)", ids)
             waited.append(turns.count)
         if fails:
             raise NotFound("d", "many")
@@ -229,7 +229,7 @@ async def test_a_member_of_many_statements_sends_them_in_parts(url: str, fails: 
 
 async def test_a_member_that_the_database_refuses_fails_alone(url: str) -> None:
     def insert_twice(head: Revision) -> Script[None]:
-        yield Execute("INSERT INTO object VALUES ('d', 'twice', NULL, 1, 1, 5)", [(), ()])
+        yield Execute("INSERT INTO object VALUES ('d', 'twice', 5, NULL, 1, 1)", [(), ()])
 
     commits = Commits()
     async with opened(url, commits.observe) as store:

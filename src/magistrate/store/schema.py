@@ -5,6 +5,7 @@ A file is named NNNN_what_it_brings.sql and lives in store/migrations/<store>/. 
 
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -12,6 +13,10 @@ from importlib.resources import files
 from magistrate.errors import SchemaMismatch
 
 _FILE_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
+
+
+Applied = Sequence[tuple[int, str]]
+"""Holds the numbers and names of the migrations that a store has, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +29,14 @@ class Migration:
 @dataclass(frozen=True, slots=True)
 class StoreReport:
     """Holds what is known of a store. `version` is the number of its last migration, 0 if there is nothing in it yet;
-    `known` that of this version of Magistrate. Times are in microseconds since 1970 UTC: `written_at` is that of the
-    newest write, if there is one, and `now` that of the machine of the database, None if it is this one."""
+    `known` that of this version of Magistrate. `mismatch` says why this version cannot use the store.
+
+    Times are in microseconds since 1970 UTC: `written_at` is that of the newest write, if there is one, and `now` that
+    of the machine of the database, None if it is this one."""
 
     version: int
     known: int
+    mismatch: str | None = None
     written_at: int | None = None
     now: int | None = None
 
@@ -44,15 +52,29 @@ def migrations(store: str) -> tuple[Migration, ...]:
     return tuple(sorted(found, key=lambda migration: migration.number))
 
 
-def pending(store: str, applied: int) -> tuple[Migration, ...]:
-    """Returns the migrations that a store at migration number `applied` lacks. Raises SchemaMismatch if the store is
-    ahead of this version."""
-    known = migrations(store)
-    if applied > len(known):
-        raise SchemaMismatch(
-            f"the store has schema {applied}, made by a newer Magistrate; this version knows {len(known)}"
+def list_pending(known: Sequence[Migration], applied: Applied) -> Sequence[Migration]:
+    """Returns the known migrations that a store lacks. Raises SchemaMismatch if this version cannot use the store."""
+    mismatch = find_mismatch(known, applied)
+    if mismatch is not None:
+        raise SchemaMismatch(mismatch)
+    return known[len(applied) :]
+
+
+def newest_of(applied: Applied) -> int:
+    """Returns the number of the last migration that was applied, 0 if none was."""
+    return applied[-1][0] if applied else 0
+
+
+def find_mismatch(known: Sequence[Migration], applied: Applied) -> str | None:
+    """Returns why a store with the applied migrations cannot be used, or None if it can."""
+    if applied and applied[0][1] != known[0].name:
+        return (
+            "the store was made before the first release; convert it with deploy/conversion.sql, "
+            "as docs/operating.md describes under Upgrading"
         )
-    return known[applied:]
+    if len(applied) > len(known):
+        return f"the store has schema {newest_of(applied)}, made by a newer Magistrate; this version knows {len(known)}"
+    return None
 
 
 def new_identity() -> tuple[str, str]:

@@ -274,7 +274,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         policy_definitions: dict[PolicyName, str] = {}
         patterns: set[WarrantPattern] = set()
         for number, (kind, *columns) in enumerate((row[4:] for row in rows), 1):
-            if kind == "form":
+            if kind == "pattern":
                 patterns.add(WarrantPattern(warrant_names(*columns[:6])))
             elif kind is not None:
                 (definitions if kind == "type" else policy_definitions)[columns[0]] = columns[1]

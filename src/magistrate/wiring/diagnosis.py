@@ -217,12 +217,8 @@ def _check_outgoing(settings: Settings) -> Findings:
 
 def _check_store(settings: Settings) -> Findings:
     report = inspect_store(settings)
-    if report.version > report.known:
-        yield (
-            ERROR,
-            f"the store has schema {report.version}, made by a newer Magistrate; this version knows {report.known}",
-            "install the newer version again, or restore a backup from before the upgrade",
-        )
+    if report.mismatch is not None:
+        yield ERROR, report.mismatch, "install the version that made it again, or restore a backup of this one"
     elif 0 < report.version < report.known:
         yield (
             WARNING,

@@ -70,8 +70,6 @@ async def replay_decision(ctx: Context, decision_id: str, freshness: Freshness) 
     `find_decision` and `explain_check` raise."""
     recorded = (await find_decision(ctx, decision_id, freshness)).value
     record = recorded.record
-    if record.revision is None:
-        raise NotReplayable("was recorded by an earlier version, which did not keep its revision")
     if record.is_partial:
         raise NotReplayable(
             f"was made with more context, or more contextual warrants, than the {MOST_CHARACTERS:,} characters that "

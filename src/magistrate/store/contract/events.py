@@ -44,7 +44,7 @@ class Event(msgspec.Struct, frozen=True):
     content: str | None
     place: Place
     at: int
-    revision: Revision | None
+    revision: Revision
     starts_at: int | None = None
     expires_at: int | None = None
     actor: str | None = None
@@ -99,8 +99,8 @@ class DecisionRecord(msgspec.Struct, frozen=True):
     '{"tenant":"acme"}', 7).
 
     It consists of the time for which it was made, whether the check was authorized, and the names of the check.
-    `context` is compact JSON, None if it was empty. `revision` is the one at which it was made, None if it was stored
-    by a version that did not keep it. `contextual_warrants` is a JSON array, None if there were none. `is_partial` says
+    `context` is compact JSON, None if it was empty. `revision` is the one at which it was made.
+    `contextual_warrants` is a JSON array, None if there were none. `is_partial` says
     that the context or the contextual warrants are not kept although there were some. `actor` and `request_id` are as
     in Event, and `bits` are those of the revision."""
 
@@ -108,7 +108,7 @@ class DecisionRecord(msgspec.Struct, frozen=True):
     is_authorized: bool
     names: tuple[str, ...]
     context: str | None
-    revision: Revision | None
+    revision: Revision
     contextual_warrants: str | None = None
     is_partial: bool = False
     actor: str | None = None

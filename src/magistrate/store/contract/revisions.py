@@ -22,8 +22,8 @@ MOST_BESIDES = 1_000
 
 
 class RevisionId(NamedTuple):
-    """Identifies a write: by the number of its revision, and the 32 bits that it was given at random; None for a
-    revision of an earlier version, and where the bits are not kept any more."""
+    """Identifies a write: by the number of its revision, and the 32 bits that it was given at random; None
+    where the bits are not kept any more."""
 
     revision: Revision
     bits: int | None

@@ -2,13 +2,22 @@
 
 import random
 import time
+from collections.abc import Sequence
 
 import psycopg
 from psycopg import errors
 from psycopg.rows import TupleRow
 
 from magistrate.errors import InvalidSetting, StoreUnavailable
-from magistrate.store.schema import Migration, StoreReport, migrations, new_identity, pending
+from magistrate.store.schema import (
+    Migration,
+    StoreReport,
+    find_mismatch,
+    list_pending,
+    migrations,
+    new_identity,
+    newest_of,
+)
 from magistrate.store.sql.head import MAKE_HEAD, READ_HEAD
 from magistrate.store.sql.postgres import (
     HAS_MIGRATIONS,
@@ -18,7 +27,7 @@ from magistrate.store.sql.postgres import (
     number_placeholders,
 )
 from magistrate.store.sql.revisions import NEWEST_REVISION
-from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, READ_VERSION
+from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, LIST_MIGRATIONS
 
 ATTEMPTS = 4
 """Limits how often a migration is tried while others migrate the same database."""
@@ -31,19 +40,21 @@ LOCK_TIMEOUT_MS = 1_000
 _RACES = (errors.DuplicateTable, errors.DuplicateObject, errors.UniqueViolation, errors.DeadlockDetected)
 
 
-def migrate_postgres(conninfo: str, timeout_ms: int) -> None:
+def migrate_postgres(conninfo: str, timeout_ms: int, known: Sequence[Migration] = ()) -> None:
     """Brings the schema up to date in one transaction; several processes may try at once, and one of them does it.
+    The known migrations are those of the package unless others are given.
 
     Waits for locks for up to `timeout_ms`, with pauses in which others can read the tables. Raises StoreUnavailable,
     SchemaMismatch if a newer version has migrated the database, or InvalidSetting for a URL that libpq refuses."""
     check_conninfo(conninfo)
+    known = known or migrations("postgres")
     races = 0
     lock_timeout_ms = min(LOCK_TIMEOUT_MS, timeout_ms // 2)
     last_attempt_at = time.monotonic() + (timeout_ms - lock_timeout_ms) / 1_000
     while True:
         try:
             with _connect(conninfo, timeout_ms) as connection:
-                return _migrate(connection, lock_timeout_ms)
+                return _migrate(connection, known, lock_timeout_ms)
         except errors.LockNotAvailable as error:
             pause = random.uniform(0.5, 1) * lock_timeout_ms / 1_000
             if time.monotonic() + pause > last_attempt_at:
@@ -95,7 +106,7 @@ def _describe_lock_timeout(timeout_ms: int) -> str:
     )
 
 
-def _migrate(connection: psycopg.Connection[TupleRow], lock_timeout_ms: int) -> None:
+def _migrate(connection: psycopg.Connection[TupleRow], known: Sequence[Migration], lock_timeout_ms: int) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF8")
@@ -103,27 +114,26 @@ def _migrate(connection: psycopg.Connection[TupleRow], lock_timeout_ms: int) -> 
     # default of the database would show the table as it was before the wait.
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     [has_migrations] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
-    if has_migrations and _is_up_to_date(connection):
+    if has_migrations and _is_up_to_date(connection, known):
         return
     connection.execute(LIMIT_LOCK_WAIT.format(milliseconds=lock_timeout_ms))
     if not has_migrations:
         connection.execute(CREATE_TABLE)
     connection.execute(LOCK_MIGRATIONS)
     raw = psycopg.RawCursor(connection)
-    for migration in _list_pending(connection):
+    for migration in _list_pending(connection, known):
         connection.execute(migration.sql)
         raw.execute(number_placeholders(INSERT_MIGRATION), (migration.number, migration.name))
     if not _has_head(connection):
         raw.execute(number_placeholders(MAKE_HEAD), new_identity())
 
 
-def _is_up_to_date(connection: psycopg.Connection[TupleRow]) -> bool:
-    return not _list_pending(connection) and _has_head(connection)
+def _is_up_to_date(connection: psycopg.Connection[TupleRow], known: Sequence[Migration]) -> bool:
+    return not _list_pending(connection, known) and _has_head(connection)
 
 
-def _list_pending(connection: psycopg.Connection[TupleRow]) -> tuple[Migration, ...]:
-    [applied] = connection.execute(READ_VERSION).fetchone() or (0,)
-    return pending("postgres", applied)
+def _list_pending(connection: psycopg.Connection[TupleRow], known: Sequence[Migration]) -> Sequence[Migration]:
+    return list_pending(known, connection.execute(LIST_MIGRATIONS).fetchall())
 
 
 def _has_head(connection: psycopg.Connection[TupleRow]) -> bool:
@@ -139,16 +149,16 @@ def inspect_postgres(conninfo: str, timeout_ms: int) -> StoreReport:
     """Returns what a PostgreSQL database is at. Raises StoreUnavailable, or InvalidSetting for a URL that libpq
     refuses."""
     check_conninfo(conninfo)
-    known = len(migrations("postgres"))
+    known = migrations("postgres")
     try:
         with psycopg.connect(conninfo, connect_timeout=whole_seconds(timeout_ms)) as connection:
             connection.read_only = True
             [now] = connection.execute(READ_CLOCK).fetchone() or (None,)
             [is_there] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
             if not is_there:
-                return StoreReport(0, known, now=now)
-            [version] = connection.execute(READ_VERSION).fetchone() or (0,)
+                return StoreReport(0, len(known), now=now)
+            applied = connection.execute(LIST_MIGRATIONS).fetchall()
             [written_at] = connection.execute(NEWEST_REVISION).fetchone() or (None,)
     except psycopg.Error as error:
         raise StoreUnavailable(f"PostgreSQL cannot be read: {error}") from error
-    return StoreReport(version, known, written_at, now)
+    return StoreReport(newest_of(applied), len(known), find_mismatch(known, applied), written_at, now)

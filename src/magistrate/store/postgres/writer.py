@@ -233,7 +233,7 @@ class GroupTransaction:
 
     def _queue_head(self) -> None:
         if self.head != self._sent_head:
-            self._unsent.append((MOVE_HEAD, (*self.head, self.head.revision)))
+            self._unsent.append((MOVE_HEAD, tuple(self.head)))
             self._sent_head = self.head
 
     async def _send(self, statements: Sequence[Statement]) -> list[Rows]:

@@ -80,8 +80,7 @@ def build_decision(row: Row) -> DecisionRecord:
     actor, request_id, bits)."""
     at, action, key, context, revision, contextual_warrants, is_partial, *origin = row
     names = msgspec.json.decode(key, type=tuple[str, ...])
-    made_at = None if revision is None else Revision(revision)
-    kept = (context, made_at, contextual_warrants, bool(is_partial))
+    kept = (context, Revision(revision), contextual_warrants, bool(is_partial))
     return DecisionRecord(at, action == _ALLOWED, names, *kept, *origin)
 
 

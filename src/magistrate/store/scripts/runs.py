@@ -187,7 +187,7 @@ class ScriptRun(Generic[T]):
 
 def read_moved_head(step: Execute) -> RevisionId:
     """Returns the revision that a step with MOVE_HEAD makes the newest."""
-    revision, bits, _ = step.values[-1]
+    revision, bits = step.values[-1]
     return RevisionId(Revision(int(revision or 0)), int(bits or 0))
 
 

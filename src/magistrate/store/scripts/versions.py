@@ -91,7 +91,7 @@ def write(
     revision = Revision(head + 1)
     outcome = yield from work(revision)
     bits = secrets.randbits(BITS)
-    yield Execute(MOVE_HEAD, [(revision, bits, revision)], NOTHING)
+    yield Execute(MOVE_HEAD, [(revision, bits)], NOTHING)
     yield Execute(INSERT_REVISION, [(int(is_called), revision, bits, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
     for start in range(0, len(outcome.effects), EFFECTS_AT_ONCE):
         ordinary, limited = _build_log_rows(revision, start, outcome.effects[start : start + EFFECTS_AT_ONCE])

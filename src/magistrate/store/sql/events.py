@@ -25,7 +25,7 @@ _CHANGE = (
     "c.revision AS made_at, c.action AS action, c.kind AS kind, c.key AS key, "
     "CASE WHEN c.action IN ('deleted', 'expired') THEN c.before ELSE c.after END AS content, "
     "c.starts_at AS starts_at, c.expires_at AS expires_at, r.actor AS actor, r.request_id AS request_id, "
-    "r.bits AS bits FROM {joined} AND c.revision > (SELECT changes_forgotten FROM head)"
+    "r.bits AS bits FROM {joined} AND c.revision > (SELECT changes_deleted FROM head)"
 )
 _DECISION = (
     "SELECT r.stored_revision AS revision, 1 AS source, r.number AS number, r.decided_at AS happened_at, "
@@ -49,12 +49,8 @@ _NUMBER_BEHIND = (
     "r.number {0}= (SELECT number FROM decision WHERE stored_revision {1} ? "
     "ORDER BY stored_revision {2}, number {2} LIMIT 1)"
 )
-_NOT_WITH_ITS_OBJECT = (
-    "NOT (c.action = 'deleted' AND (c.after IS NOT NULL OR EXISTS (SELECT 1 FROM change o "
-    "WHERE o.revision = c.revision AND o.position = 0 AND o.kind = 'object' AND o.action = 'deleted')))"
-)
-"""Excludes warrants that ended with their object, which `after` names. Earlier versions did not log that, but their
-revisions that begin with the deletion of an object delete no other warrants."""
+_NOT_WITH_ITS_OBJECT = "NOT (c.action = 'deleted' AND c.after IS NOT NULL)"
+"""Excludes warrants that ended with their object, which `after` names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +83,11 @@ def events_statement(wanted: Slice, only: EventFilter, dialect: Dialect) -> Clau
 
 
 def follow_statement(after: EventPosition | None, limit: int, only: EventFilter, dialect: Dialect) -> Clause:
-    """Returns a statement that selects (*NEWEST, changes_forgotten, decisions_deleted,
+    """Returns a statement that selects (*NEWEST, changes_deleted, decisions_deleted,
     decisions_deleted_at, number of the last decision), and the columns of `events_statement` from `place` on, for
     `limit + 1` rows, or twice as many, in the order of their places."""
     head = (
-        f"SELECT {NEWEST}, h.changes_forgotten, h.decisions_deleted, h.decisions_deleted_at, "
+        f"SELECT {NEWEST}, h.changes_deleted, h.decisions_deleted, h.decisions_deleted_at, "
         "coalesce((SELECT max(number) FROM decision), h.decisions_deleted)"
     )
     if not only.kinds:

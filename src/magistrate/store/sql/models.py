@@ -40,16 +40,16 @@ SELECT name, deleted_revision FROM named_policy WHERE deleted_revision <= ? ORDE
 DELETE_ENDED_POLICY = "DELETE FROM named_policy WHERE name = ? AND deleted_revision = ?"
 
 _PATTERN = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
-LIST_PATTERNS = f"SELECT {_PATTERN} FROM warrant_form"
-FIND_PATTERN = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) = (?, ?, ?, ?, ?, ?)"
-FIND_PATTERNS = f"SELECT {_PATTERN} FROM warrant_form WHERE ({_PATTERN}) IN"
-INSERT_PATTERN = f"INSERT INTO warrant_form ({_PATTERN}) VALUES (?, ?, ?, ?, ?, ?)"
+LIST_PATTERNS = f"SELECT {_PATTERN} FROM warrant_pattern"
+FIND_PATTERN = f"SELECT {_PATTERN} FROM warrant_pattern WHERE ({_PATTERN}) = (?, ?, ?, ?, ?, ?)"
+FIND_PATTERNS = f"SELECT {_PATTERN} FROM warrant_pattern WHERE ({_PATTERN}) IN"
+INSERT_PATTERN = f"INSERT INTO warrant_pattern ({_PATTERN}) VALUES (?, ?, ?, ?, ?, ?)"
 
 _MODEL = f"""
 SELECT {NEWEST}, h.model_revision, m.*{{span}} FROM head h LEFT JOIN (
     SELECT 'type' AS kind, type, definition, '' AS c, '' AS d, '' AS e, '' AS f FROM object_type WHERE {{alive}}
     UNION ALL SELECT 'policy', name, definition, '', '', '', '' FROM named_policy WHERE {{alive}}
-    UNION ALL SELECT 'form', {_PATTERN} FROM warrant_form
+    UNION ALL SELECT 'pattern', {_PATTERN} FROM warrant_pattern
 ) m ON true ORDER BY m.kind, m.type"""
 READ_MODEL = _MODEL.format(alive=f"deleted_revision = {ALIVE}", span="")
 _TYPES_CHANGED = " UNION ALL ".join(

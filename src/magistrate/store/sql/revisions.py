@@ -4,7 +4,7 @@ from magistrate.store.sql.head import NEWEST
 
 INSERT_REVISION = """
 INSERT INTO revision (called_revision, revision, bits, written_at, actor, request_id, reached_at)
-SELECT CASE WHEN n.is_called = 1 THEN n.revision ELSE coalesce(p.called_revision, p.revision, 0) END,
+SELECT CASE WHEN n.is_called = 1 THEN n.revision ELSE coalesce(p.called_revision, 0) END,
     n.revision, n.bits, n.written_at, n.actor, n.request_id,
     CASE WHEN p.reached_at > n.written_at THEN p.reached_at ELSE n.written_at END
 FROM (SELECT CAST(? AS BIGINT) AS is_called, CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS bits,
@@ -21,7 +21,7 @@ LOCATE_REVISION = f"""
 SELECT {NEWEST}, s.revision, s.bits, r.revision, r.bits
 FROM head h LEFT JOIN revision s ON s.revision = ? LEFT JOIN revision r ON r.revision = ?"""
 FIND_EXPECTED = """
-SELECT e.revision, e.bits, coalesce(n.called_revision, n.revision, 0)
+SELECT e.revision, e.bits, coalesce(n.called_revision, 0)
 FROM head h LEFT JOIN revision n ON n.revision = h.revision LEFT JOIN revision e ON e.revision = ?"""
 FIND_REVISION = _FIND_REVISION.format(found="?")
 FIND_REVISION_AT = _FIND_REVISION.format(

@@ -14,10 +14,18 @@ import apsw
 import structlog
 
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
-from magistrate.store.schema import StoreReport, migrations, new_identity, pending
+from magistrate.store.schema import (
+    Applied,
+    StoreReport,
+    find_mismatch,
+    list_pending,
+    migrations,
+    new_identity,
+    newest_of,
+)
 from magistrate.store.sql.head import MAKE_HEAD, READ_HEAD
 from magistrate.store.sql.revisions import NEWEST_REVISION
-from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, READ_VERSION
+from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, LIST_MIGRATIONS
 from magistrate.store.sql.sqlite import (
     BEGIN_WRITE,
     COMMIT,
@@ -104,19 +112,20 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
 
 def inspect_sqlite(path: str, timeout_ms: int) -> StoreReport:
     """Returns what a SQLite file is at; one that does not exist is at 0. Raises StoreUnavailable."""
-    known = len(migrations("sqlite"))
+    known = migrations("sqlite")
     if not Path(path).exists():
-        return StoreReport(0, known)
+        return StoreReport(0, len(known))
     try:
         with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
             connection.set_busy_timeout(timeout_ms)
             if not connection.execute(HAS_MIGRATIONS).fetchall():
-                return StoreReport(0, known)
-            [(version,)] = connection.execute(READ_VERSION).fetchall()
+                return StoreReport(0, len(known))
+            applied = cast("Applied", connection.execute(LIST_MIGRATIONS).fetchall())
             newest = connection.execute(NEWEST_REVISION).fetchall()
     except apsw.Error as error:
         raise StoreUnavailable(f"the SQLite database {path} cannot be read: {error}") from error
-    return StoreReport(cast(int, version), known, cast(int, newest[0][0]) if newest else None)
+    written_at = cast(int, newest[0][0]) if newest else None
+    return StoreReport(newest_of(applied), len(known), find_mismatch(known, applied), written_at)
 
 
 def find_exposed_files(path: str) -> list[ExposedFile]:
@@ -171,8 +180,8 @@ def _migrate(connection: apsw.Connection) -> None:
         raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF-8")
     connection.execute(BEGIN_WRITE)  # after any failure from here on, closing the connection rolls back
     connection.execute(CREATE_TABLE)
-    [(applied,)] = connection.execute(READ_VERSION).fetchall()
-    for migration in pending("sqlite", cast(int, applied)):
+    applied = cast("Applied", connection.execute(LIST_MIGRATIONS).fetchall())
+    for migration in list_pending(migrations("sqlite"), applied):
         connection.execute(migration.sql)
         connection.execute(INSERT_MIGRATION, (migration.number, migration.name))
     if not connection.execute(READ_HEAD).fetchall():

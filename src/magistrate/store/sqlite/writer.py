@@ -279,7 +279,7 @@ class FileWriter:
         if self._head != self._stored_head:
             self._observer(MOVE_HEAD)
             self.statements += 1
-            self.connection.execute(MOVE_HEAD, (*self._head, self._head.revision))
+            self.connection.execute(MOVE_HEAD, self._head)
             self._stored_head = self._head
 
     def _build_lookups(self, step: Find) -> Rows:

@@ -1,0 +1,215 @@
+-- The tables of a store. Times are in microseconds since 1970 UTC. A row with a deleted_revision is alive from its
+-- created_revision until then; one that is alive has the highest number there (store/contract/stored_rows.py: ALIVE).
+
+-- The newest revision, and what all processes have to agree on. Reads select from it in the same statement.
+-- horizon: the oldest revision that can be read. bits: those of the newest revision, see below. model_revision: the one
+-- that last wrote an object type, a named policy or a warrant pattern. changes_deleted: the last revision of which
+-- changes may be deleted. decisions_deleted, decisions_deleted_at: the last decision that is deleted, and its place;
+-- numbers continue behind it, so that none is given twice. keys_version: grows with each change of a key.
+CREATE TABLE head (
+    only_row             BIGINT  PRIMARY KEY CHECK (only_row = 1),
+    store_id             TEXT COLLATE "C" NOT NULL,
+    cursor_key           TEXT COLLATE "C" NOT NULL,
+    revision             BIGINT  NOT NULL,
+    horizon              BIGINT  NOT NULL,
+    bits                 BIGINT,
+    model_revision       BIGINT  NOT NULL,
+    changes_deleted      BIGINT  NOT NULL,
+    decisions_deleted    BIGINT  NOT NULL,
+    decisions_deleted_at BIGINT  NOT NULL,
+    keys_version         BIGINT  NOT NULL
+);
+
+-- bits: 32 bits drawn at random when the revision was written, which tell it from another that gets the same number after
+-- the store was restored. written_at goes back where the clock of a writer is behind; reached_at, the latest written_at
+-- of the revision or one before it, never does. called_revision: the newest revision up to this one that a caller has
+-- written; the others end what has expired. request_id: that of the request, if it is known.
+CREATE TABLE revision (
+    revision         BIGINT  PRIMARY KEY,
+    bits             BIGINT  NOT NULL,
+    written_at       BIGINT  NOT NULL,
+    reached_at       BIGINT  NOT NULL,
+    called_revision  BIGINT  NOT NULL,
+    actor            TEXT COLLATE "C" NOT NULL,
+    request_id       TEXT COLLATE "C"
+);
+CREATE INDEX revision_by_reached ON revision (reached_at, revision);
+
+-- What each revision changed. starts_at, expires_at: the time limits of the warrant that was changed.
+CREATE TABLE change (
+    revision         BIGINT  NOT NULL,
+    position         BIGINT  NOT NULL,
+    action           TEXT COLLATE "C" NOT NULL,
+    kind             TEXT COLLATE "C" NOT NULL,
+    key              TEXT COLLATE "C" NOT NULL,
+    before           TEXT COLLATE "C",
+    after            TEXT COLLATE "C",
+    starts_at        BIGINT,
+    expires_at       BIGINT,
+    PRIMARY KEY (revision, position)
+);
+
+-- The newest decisions of checks, if any are kept. number: in the order in which they were written. stored_revision: the
+-- newest revision then. reached_at: the latest decided_at of the decision or one before it. revision, bits: those at which
+-- it was made. key: the names in the warrant that was checked, as in change. contextual_warrants: a JSON array, NULL
+-- without any. is_partial: 1 if the context or the contextual warrants were too long to be kept.
+CREATE TABLE decision (
+    number              BIGINT  PRIMARY KEY,
+    stored_revision     BIGINT  NOT NULL,
+    reached_at          BIGINT  NOT NULL,
+    decided_at          BIGINT  NOT NULL,
+    action              TEXT COLLATE "C" NOT NULL,
+    key                 TEXT COLLATE "C" NOT NULL,
+    context             TEXT COLLATE "C",
+    revision            BIGINT  NOT NULL,
+    bits                BIGINT,
+    contextual_warrants TEXT COLLATE "C",
+    is_partial          BIGINT  NOT NULL,
+    actor               TEXT COLLATE "C",
+    request_id          TEXT COLLATE "C"
+);
+CREATE INDEX decision_by_time     ON decision (reached_at, number);
+CREATE INDEX decision_by_revision ON decision (stored_revision, number);
+
+CREATE TABLE object_type (
+    type             TEXT COLLATE "C" NOT NULL,
+    deleted_revision BIGINT  NOT NULL,
+    definition       TEXT COLLATE "C" NOT NULL,
+    created_at       BIGINT  NOT NULL,
+    created_revision BIGINT  NOT NULL,
+    PRIMARY KEY (type, deleted_revision)
+);
+CREATE INDEX object_type_by_name     ON object_type (deleted_revision, type);
+CREATE INDEX object_type_by_creation ON object_type (deleted_revision, created_at, type);
+
+-- definition: JSON without the name.
+CREATE TABLE named_policy (
+    name             TEXT COLLATE "C" NOT NULL,
+    deleted_revision BIGINT  NOT NULL,
+    definition       TEXT COLLATE "C" NOT NULL,
+    created_at       BIGINT  NOT NULL,
+    created_revision BIGINT  NOT NULL,
+    PRIMARY KEY (name, deleted_revision)
+);
+CREATE INDEX named_policy_by_name ON named_policy (deleted_revision, name);
+
+CREATE TABLE object (
+    object_type      TEXT COLLATE "C" NOT NULL,
+    object_id        TEXT COLLATE "C" NOT NULL,
+    deleted_revision BIGINT  NOT NULL,
+    meta             TEXT COLLATE "C",
+    created_at       BIGINT  NOT NULL,
+    created_revision BIGINT  NOT NULL,
+    PRIMARY KEY (object_type, object_id, deleted_revision)
+);
+CREATE INDEX object_by_id                ON object (deleted_revision, object_id, object_type);
+CREATE INDEX object_by_creation          ON object (deleted_revision, created_at, object_id, object_type);
+CREATE INDEX object_by_type_and_creation ON object (deleted_revision, object_type, created_at, object_id);
+-- Last, because on an empty table PostgreSQL takes the last of equally cheap indexes, and keeps to it until it has
+-- statistics.
+CREATE INDEX object_by_type              ON object (deleted_revision, object_type, object_id);
+
+-- The texts of the policies of warrants, each once: an index over warrants tells them apart by their digests.
+-- reads_clock: 1 if the policy may read the clock, so that its warrants may begin or cease to count without a write.
+CREATE TABLE policy (
+    digest           TEXT COLLATE "C" PRIMARY KEY,
+    text             TEXT COLLATE "C" NOT NULL,
+    reads_clock      BIGINT  NOT NULL
+);
+CREATE INDEX policy_by_clock ON policy (reads_clock, digest);
+
+-- An absent subject_relation or policy is the empty text; policy is a digest. number: see store/contract/new_rows.py.
+-- A warrant counts from starts_at until expires_at; NULL means no limit. The revision that ends a warrant because it has
+-- expired is its expired_revision as well.
+CREATE TABLE warrant (
+    number           BIGINT  PRIMARY KEY,
+    object_type      TEXT COLLATE "C" NOT NULL,
+    object_id        TEXT COLLATE "C" NOT NULL,
+    relation         TEXT COLLATE "C" NOT NULL,
+    subject_type     TEXT COLLATE "C" NOT NULL,
+    subject_id       TEXT COLLATE "C" NOT NULL,
+    subject_relation TEXT COLLATE "C" NOT NULL,
+    policy           TEXT COLLATE "C" NOT NULL,
+    created_at       BIGINT  NOT NULL,
+    created_revision BIGINT  NOT NULL,
+    deleted_revision BIGINT  NOT NULL,
+    starts_at        BIGINT,
+    expires_at       BIGINT,
+    expired_revision BIGINT
+);
+CREATE INDEX warrant_by_creation ON warrant (deleted_revision, created_at, number);
+-- On an expression, so that only reads of all objects of a type can use it: to a planner without statistics, columns would
+-- look as selective as the id of an object.
+CREATE INDEX warrant_by_type     ON warrant
+    ((object_type || '#' || relation), subject_relation, subject_type, deleted_revision);
+CREATE INDEX warrant_by_subject  ON warrant
+    (subject_id, subject_type, subject_relation, object_type, relation, object_id, deleted_revision);
+CREATE UNIQUE INDEX warrant_by_object ON warrant
+    (object_id, object_type, relation, subject_relation, subject_type, subject_id, policy, deleted_revision);
+-- Partial, so that warrants without a policy or a limit cost nothing.
+CREATE INDEX warrant_by_expiry  ON warrant (deleted_revision, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX warrant_by_expired ON warrant (created_at, number) WHERE expired_revision IS NOT NULL;
+CREATE INDEX warrant_by_policy  ON warrant (policy, deleted_revision) WHERE policy <> '';
+CREATE INDEX warrant_by_start   ON warrant (deleted_revision, starts_at) WHERE starts_at IS NOT NULL;
+
+-- The patterns of all warrants that were ever written: without ids, but for the `*` in place of one (otherwise the empty
+-- text).
+CREATE TABLE warrant_pattern (
+    object_type      TEXT COLLATE "C" NOT NULL,
+    object_id        TEXT COLLATE "C" NOT NULL,
+    relation         TEXT COLLATE "C" NOT NULL,
+    subject_type     TEXT COLLATE "C" NOT NULL,
+    subject_id       TEXT COLLATE "C" NOT NULL,
+    subject_relation TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (object_type, object_id, relation, subject_type, subject_id, subject_relation)
+);
+
+-- The results of writes with an idempotency key, so that one that is repeated is answered as it was the first time.
+CREATE TABLE idempotency (
+    owner            TEXT COLLATE "C" NOT NULL,
+    key              TEXT COLLATE "C" NOT NULL,
+    fingerprint      TEXT COLLATE "C" NOT NULL,
+    revision         BIGINT  NOT NULL,
+    answer           TEXT COLLATE "C" NOT NULL,
+    written_at       BIGINT  NOT NULL,
+    PRIMARY KEY (owner, key)
+);
+CREATE INDEX idempotency_by_time ON idempotency (written_at);
+
+-- The progress of unfinished imports: so much from the beginning of the source is stored. See store/scripts/batches.py.
+CREATE TABLE import (
+    source           TEXT COLLATE "C" PRIMARY KEY,
+    lines            BIGINT  NOT NULL,
+    size_bytes       BIGINT  NOT NULL,
+    mark             TEXT COLLATE "C" NOT NULL
+);
+
+-- The digests of the keys that `magistrate keys` generates.
+CREATE TABLE api_key (
+    digest           TEXT COLLATE "C" PRIMARY KEY,
+    created_at       BIGINT  NOT NULL
+);
+
+-- Keys with which callers use a part of the API. Only the digests of keys are stored, SHA-256 in hex; scopes and
+-- object_types are JSON arrays. The key before the last rotation has previous_digest, and is valid until previous_until.
+CREATE TABLE caller_key (
+    id               TEXT COLLATE "C" PRIMARY KEY,
+    name             TEXT COLLATE "C" NOT NULL UNIQUE,
+    prefix           TEXT COLLATE "C" NOT NULL,
+    digest           TEXT COLLATE "C" NOT NULL,
+    scopes           TEXT COLLATE "C" NOT NULL,
+    object_types     TEXT COLLATE "C",
+    created_at       BIGINT  NOT NULL,
+    created_by       TEXT COLLATE "C" NOT NULL,
+    last_used_at     BIGINT,
+    expires_at       BIGINT,
+    previous_digest  TEXT COLLATE "C",
+    previous_until   BIGINT
+);
+
+-- What session tokens are signed with. See store/contract/keys.py.
+CREATE TABLE session_key (
+    id               TEXT COLLATE "C" PRIMARY KEY,
+    secret           TEXT COLLATE "C" NOT NULL,
+    created_at       BIGINT  NOT NULL
+);

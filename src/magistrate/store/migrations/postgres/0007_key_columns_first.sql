@@ -1,1 +1,0 @@
--- Nothing to do here: see the file of this name for SQLite. Both stores have the same numbers.

@@ -1,4 +1,0 @@
--- Who asked for what, and in which request: the id in the header Warrant-Request-Id. NULL where it is not known.
-ALTER TABLE revision ADD COLUMN request_id TEXT;
-ALTER TABLE decision ADD COLUMN actor TEXT;
-ALTER TABLE decision ADD COLUMN request_id TEXT;
