@@ -14,7 +14,7 @@ from magistrate.config import SqliteUrl, read_database_url
 from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MOVE_HEAD
-from magistrate.store.sql.objects import INSERT_OBJECT
+from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.revisions import INSERT_REVISION
 from magistrate.store.sqlite.files import migrate_sqlite
 
@@ -87,7 +87,7 @@ def _counted(
 
 
 _MOVE_HEAD, _INSERT_REVISION, _INSERT_CHANGE, _INSERT_OBJECT = (
-    statement.replace("?", "%s") for statement in (MOVE_HEAD, INSERT_REVISION, INSERT_CHANGE, INSERT_OBJECT)
+    statement.replace("?", "%s") for statement in (MOVE_HEAD, INSERT_REVISION, INSERT_CHANGE, OBJECT.insert)
 )
 
 
@@ -104,7 +104,7 @@ class _Sqlite:
         connection.execute(MOVE_HEAD, rows.head)
         connection.execute(INSERT_REVISION, rows.revision)
         connection.executemany(INSERT_CHANGE, rows.changes)
-        connection.executemany(INSERT_OBJECT, rows.objects)
+        connection.executemany(OBJECT.insert, rows.objects)
         connection.execute("COMMIT")
 
 

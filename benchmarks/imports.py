@@ -25,9 +25,9 @@ from magistrate.config import SqliteUrl, read_database_url, read_settings
 from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MOVE_HEAD
-from magistrate.store.sql.objects import INSERT_OBJECT
+from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.revisions import INSERT_REVISION
-from magistrate.store.sql.warrants import INSERT_WARRANT
+from magistrate.store.sql.warrants import WARRANT
 from magistrate.store.sqlite.files import migrate_sqlite
 
 DATASET = "drive"
@@ -90,7 +90,7 @@ def _measured(new_database: NewDatabase, content: bytes, chunks: Sequence[Statem
                 if written >= warrants:
                     break
                 write(chunk)
-                written += len(dict(chunk)[INSERT_WARRANT])
+                written += len(dict(chunk)[WARRANT.insert])
             figures.bare.append(written / (time.perf_counter() - started))
     return figures
 
@@ -171,9 +171,9 @@ def _chunk(connection: apsw.Connection, revision: tuple[Any, ...]) -> Statements
         (MOVE_HEAD, [(revision[0], BITS)]),
         (INSERT_REVISION, [(1, revision[0], BITS, *revision[1:])]),
         (INSERT_CHANGE, changes),
-        (INSERT_OBJECT, [(*key, None, revision[1], revision[0]) for key in keys]),
+        (OBJECT.insert, [(*key, None, revision[1], revision[0]) for key in keys]),
         (
-            INSERT_WARRANT,
+            WARRANT.insert,
             found(
                 "SELECT object_type, object_id, relation, subject_type, subject_id, subject_relation, policy, number, "
                 "created_at, created_revision FROM warrant WHERE created_revision = ? ORDER BY number"

@@ -29,9 +29,9 @@ from magistrate.store.contract.new_rows import MAX_WARRANTS_IN_A_WRITE, ImportBa
 from magistrate.store.scripts.warrants import warrant_key
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MOVE_HEAD
-from magistrate.store.sql.objects import INSERT_OBJECT
+from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.revisions import INSERT_REVISION
-from magistrate.store.sql.warrants import INSERT_WARRANT
+from magistrate.store.sql.warrants import WARRANT
 
 ROUNDS = 5
 WRITES = 12
@@ -169,8 +169,8 @@ def build_statements(number: int) -> Statements:
     return [
         (MOVE_HEAD, [(revision, BITS)]),
         (INSERT_REVISION, [(1, revision, BITS, now, ACTOR, None)]),
-        (INSERT_WARRANT, [(*key, first + place, now, revision) for place, key in enumerate(keys)]),
-        (INSERT_OBJECT, [(*key, None, now, revision) for key in objects]),
+        (WARRANT.insert, [(*key, first + place, now, revision) for place, key in enumerate(keys)]),
+        (OBJECT.insert, [(*key, None, now, revision) for key in objects]),
         (INSERT_CHANGE, changes),
     ]
 

@@ -54,8 +54,8 @@ def body_in(request: bytes) -> Any:
 
 
 def verdict(ask: Ask, answer: object) -> Verdict:
-    assert ask.judge is not None
-    return ask.judge(msgspec.json.encode(answer))
+    assert ask.validate is not None
+    return ask.validate(msgspec.json.encode(answer))
 
 
 def decided(allowed: bool) -> dict[str, object]:
@@ -135,7 +135,7 @@ def test_what_is_deleted_was_written_long_before_and_nothing_is_written_twice(na
         method, body = ask.request.split()[0], ask.request.partition(b"\r\n\r\n")[2]
         if method == b"DELETE":
             assert number - there.pop(body) >= OUTSTANDING * 2 * CHECKS_BESIDE
-        elif ask.judge is None:
+        elif ask.validate is None:
             assert there.setdefault(body, number) == number
     assert len(there) == OUTSTANDING
 
@@ -144,7 +144,7 @@ def test_what_is_deleted_was_written_long_before_and_nothing_is_written_twice(na
 def test_a_tenth_of_the_mix_writes_and_no_check_is_of_what_is_written(name: str) -> None:
     prepared = mixes(name)
     asks = list(itertools.islice(prepared.endless[WRITE], 200))
-    changes = [body_in(ask.request) for ask in asks if ask.judge is None]
+    changes = [body_in(ask.request) for ask in asks if ask.validate is None]
 
     assert len(changes) == 20
     assert all(change["subject"]["objectId"].startswith("writer-") for change in changes)

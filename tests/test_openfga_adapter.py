@@ -216,7 +216,7 @@ def test_batches_of_a_hundred_are_not_sent_to_it(openfga: OpenFga) -> None:
 
     assert [name for name in BATCHES if name in mixes.endless] == ["batch of 10"]
     ask = next(mixes.endless[CHECK])
-    assert ask.judge is not None
-    verdicts = {ask.judge(b'{"allowed":true}'), ask.judge(b'{"allowed":false}')}
+    assert ask.validate is not None
+    verdicts = {ask.validate(b'{"allowed":true}'), ask.validate(b'{"allowed":false}')}
     assert verdicts == {Verdict(1, 0), Verdict(1, 1)}
     assert next(mixes.endless[LIST]).request.startswith(b"POST /stores/store-1/list-objects ")

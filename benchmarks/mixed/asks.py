@@ -12,10 +12,10 @@ class Verdict(NamedTuple):
 
 
 class Ask(NamedTuple):
-    """`judge` is given the body of the answer; None where there is nothing to compare."""
+    """`validate` is given the body of the answer; None where there is nothing to compare."""
 
     request: bytes
-    judge: Callable[[bytes], Verdict] | None = None
+    validate: Callable[[bytes], Verdict] | None = None
 
 
 class Answer(NamedTuple):
@@ -31,5 +31,5 @@ class WrongAnswer(Exception):
 
 def judged(answers: list[Answer]) -> Verdict:
     """All verdicts together."""
-    verdicts = [answer.ask.judge(answer.body) for answer in answers if answer.ask.judge]
+    verdicts = [answer.ask.validate(answer.body) for answer in answers if answer.ask.validate]
     return Verdict(sum(one.compared for one in verdicts), sum(one.wrong for one in verdicts))

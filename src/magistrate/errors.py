@@ -8,7 +8,7 @@ MagistrateError
 │   │   ├── MissingParameter  it is required and absent, empty or null
 │   │   ├── NotAllowed        a warrant that the allowed types of its relation forbid; carries `allowed`
 │   │   ├── UnknownMember     a body has a member that is misspelled or, in strict mode, not known
-│   │   └── StrandedWarrants  object types that forbid stored warrants; carries `warrants`, some of them
+│   │   └── OrphanedWarrants  object types that forbid stored warrants; carries `warrants`, some of them
 │   ├── BodyTooLarge          carries `limit`, in bytes
 │   ├── BodyTooSlow           carries `limit_ms`
 │   ├── UnsupportedCoding     the body has a content coding that is not decoded
@@ -112,7 +112,7 @@ class UnknownMember(InvalidParameter):
         return UnknownMember(prefix + self.parameter, self.message)
 
 
-class StrandedWarrants(InvalidParameter):
+class OrphanedWarrants(InvalidParameter):
     """Reports object types whose allowed types forbid stored warrants: `warrants` are the first of them, in written
     form."""
 

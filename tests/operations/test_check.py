@@ -28,7 +28,7 @@ from magistrate.operations.writes.warrants import delete_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.scripts.database import Execute, Script
-from magistrate.store.sql_reads import FEW_ROWS
+from magistrate.store.sql_reads import MAX_ROWS
 from tests import oracle
 from tests.event_loop_turns import counted_turns
 from tests.operations.stored_warrants import (
@@ -136,7 +136,7 @@ async def test_many_objects_on_one_level_are_one_read(counted: tuple[Context, Co
     """As many as an ordinary read may return; more are read again, by a long read."""
     ctx, database = counted
     await define(ctx, DRIVE)
-    groups = [f"folder:0#viewer@team:t{number}#member" for number in range(FEW_ROWS - 1)]
+    groups = [f"folder:0#viewer@team:t{number}#member" for number in range(MAX_ROWS - 1)]
     await grant(ctx, *groups, "team:t50#member@user:ann")
     await check(ctx, "folder:9#viewer@user:ann")
     database.reads = 0
@@ -242,7 +242,7 @@ async def test_a_relation_with_a_thousand_links_and_a_type_with_thousands_of_rel
     assert await allowed(ctx, "wide:1#r0@user:ann", *asked) == [True, *[False] * 40]
 
 
-@pytest.mark.parametrize("number", [FEW_ROWS - 1, FEW_ROWS, FEW_ROWS + 1])
+@pytest.mark.parametrize("number", [MAX_ROWS - 1, MAX_ROWS, MAX_ROWS + 1])
 async def test_the_rows_of_a_level_are_read_whole(counted: tuple[Context, CountingDatabase], number: int) -> None:
     ctx, _ = counted
     await define(ctx, DRIVE)

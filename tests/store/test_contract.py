@@ -431,11 +431,11 @@ async def test_a_write_of_types_holds_up_nobody_while_it_is_judged(store: Store)
     others_went_on = threading.Event()
     waited: list[bool] = []
 
-    def judge(definitions: Mapping[TypeName, str]) -> None:
+    def validate(definitions: Mapping[TypeName, str]) -> None:
         waited.append(others_went_on.wait(timeout=10))
 
     asyncio.get_running_loop().call_later(0.01, others_went_on.set)
-    await store.put_object_types([new_type("a")], judge, stamp())
+    await store.put_object_types([new_type("a")], validate, stamp())
 
     assert waited == [True]
 
@@ -444,12 +444,12 @@ async def test_the_judge_sees_the_model_after_the_write_and_can_undo_it(store: S
     await store.put_object_types([new_type("a"), new_type("b")], anything_goes, stamp())
     seen: list[object] = []
 
-    def judge(model: object) -> None:
+    def validate(model: object) -> None:
         seen.append(model)
         raise InvalidParameter("relations", "no")
 
     with pytest.raises(InvalidParameter):
-        await store.put_object_types([new_type("b", "new"), new_type("c", "more")], judge, stamp())
+        await store.put_object_types([new_type("b", "new"), new_type("c", "more")], validate, stamp())
 
     assert seen[-1] == {"a": '{"relations":{}}', "b": "new", "c": "more"}
     assert await store.check() == 1

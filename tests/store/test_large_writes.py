@@ -52,13 +52,13 @@ def test_writing_new_warrants_takes_few_instructions_for_each() -> None:
 
 def test_the_change_log_of_a_large_write_is_built_in_steps_and_numbered_throughout() -> None:
     count = 2 * EFFECTS_AT_ONCE + 1
-    effects = [Effect("deleted", "object", ("d", str(number)), None, None) for number in range(count)]
+    effects = [Effect("deleted", "object", ("d", str(number))) for number in range(count)]
 
     def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
         yield from ()
         return WriteOutcome((), effects)
 
-    steps = [*write(REVISION, Stamp("ann", AT), tuple[StoredObject, ...], work)]
+    steps = [*write(Stamp("ann", AT), tuple[StoredObject, ...], work)(REVISION)]
 
     logged = [step.values for step in steps if isinstance(step, Execute) and step.sql == INSERT_CHANGE]
     assert [len(rows) for rows in logged] == [EFFECTS_AT_ONCE, EFFECTS_AT_ONCE, 1]

@@ -17,17 +17,17 @@ from magistrate.engine.terms import Subject, object_ref
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, Slice
 from magistrate.store.contract.new_rows import NewObject, NewWarrant, Stamp
-from magistrate.store.sql_reads import FEW_ROWS
-from magistrate.store.sql_store import FEW_LARGE_ROWS
-from magistrate.store.sqlite.database import MOST_STEPS_OF_A_LOOKUP
+from magistrate.store.sql_reads import MAX_ROWS
+from magistrate.store.sql_store import MAX_LARGE_ROWS
+from magistrate.store.sqlite.database import MAX_LOOKUP_STEPS
 from tests.databases import new_migrated_file
 
 pytestmark = pytest.mark.anyio
 
-NUMBER = FEW_LARGE_ROWS + 1
+NUMBER = MAX_LARGE_ROWS + 1
 
 
-@pytest.mark.parametrize(("limit", "long_reads"), [(FEW_LARGE_ROWS - 1, 0), (FEW_LARGE_ROWS, 0), (NUMBER, 3)])
+@pytest.mark.parametrize(("limit", "long_reads"), [(MAX_LARGE_ROWS - 1, 0), (MAX_LARGE_ROWS, 0), (NUMBER, 3)])
 async def test_a_list_of_many_large_rows_is_a_long_read(database_url: str, limit: int, long_reads: int) -> None:
     store, database = await counting_store(database_url)
     new = [NewObject(TypeName("d"), ObjectId(f"id-{number:03}"), "{}") for number in range(NUMBER)]
@@ -60,7 +60,7 @@ COUNTED = (
 )
 
 
-@pytest.mark.parametrize(("rows", "has_turns"), [(10, False), (MOST_STEPS_OF_A_LOOKUP, True)])
+@pytest.mark.parametrize(("rows", "has_turns"), [(10, False), (MAX_LOOKUP_STEPS, True)])
 async def test_a_lookup_that_looks_at_very_much_becomes_a_long_read(tmp_path: Path, rows: int, has_turns: bool) -> None:
     store, database = await counting_store(new_migrated_file(tmp_path / "m.db"))
 
@@ -78,7 +78,7 @@ async def test_lookups_that_look_at_little_stay_lookups_however_often_they_are_m
     small = COUNTED.format(100)
 
     async with counted_turns() as turns:
-        for _ in range(MOST_STEPS_OF_A_LOOKUP // 100):
+        for _ in range(MAX_LOOKUP_STEPS // 100):
             await database.read(small, ())
 
     assert not turns
@@ -87,9 +87,9 @@ async def test_lookups_that_look_at_little_stay_lookups_however_often_they_are_m
 
 async def test_the_newest_revision_is_read_however_often_and_whatever_was_looked_up_before(tmp_path: Path) -> None:
     store, database = await counting_store(new_migrated_file(tmp_path / "m.db"))
-    await database.read(COUNTED.format(MOST_STEPS_OF_A_LOOKUP), ())
+    await database.read(COUNTED.format(MAX_LOOKUP_STEPS), ())
 
-    for _ in range(MOST_STEPS_OF_A_LOOKUP):
+    for _ in range(MAX_LOOKUP_STEPS):
         assert database.is_newest(database.mark())
     await store.close()
 
@@ -128,7 +128,7 @@ async def counted_turns() -> AsyncIterator[list[None]]:
 async def test_the_rows_of_a_long_read_are_freed_in_steps(database_url: str) -> None:
     """While their warrants are made: all at once, 60,000 rows took five milliseconds."""
     store, database = await counting_store(database_url)
-    many = 12 * FEW_ROWS
+    many = 12 * MAX_ROWS
     warrants = [
         NewWarrant(object_ref("d", "plan"), RelationName("viewer"), Subject(TypeName("user"), ObjectId(f"u{number}")))
         for number in range(many)
@@ -171,7 +171,7 @@ async def test_objects_of_very_many_types_are_found(database_url: str) -> None:
 
 async def test_others_have_turns_while_a_large_model_is_built(database_url: str) -> None:
     store, database = await counting_store(database_url)
-    for start in range(0, 5 * FEW_ROWS, 1_000):
+    for start in range(0, 5 * MAX_ROWS, 1_000):
         warrants = [
             NewWarrant(object_ref("d", "plan"), RelationName("r"), Subject(TypeName(f"type-{number}"), ObjectId("u")))
             for number in range(start, start + 1_000)
@@ -192,7 +192,7 @@ async def test_others_have_turns_while_a_large_model_is_built(database_url: str)
     counting.cancel()
     await store.close()
 
-    assert len(model.patterns) == 5 * FEW_ROWS
+    assert len(model.patterns) == 5 * MAX_ROWS
     assert turns >= 4
 
 

@@ -46,17 +46,8 @@ from magistrate.store.sql.lists import (
     list_statement,
     match_statement,
 )
-from magistrate.store.sql.models import FIND_OBJECT_TYPE, FIND_PATTERN
-from magistrate.store.sql.objects import (
-    END_OBJECT,
-    ENDED_OBJECTS,
-    FIND_OBJECT,
-    FIND_OBJECTS,
-    GET_OBJECT,
-    GET_OBJECT_AT,
-    INSERT_OBJECT,
-    OBJECTS_CREATED,
-)
+from magistrate.store.sql.models import FIND_PATTERN, OBJECT_TYPE
+from magistrate.store.sql.objects import OBJECT, OBJECTS_CREATED
 from magistrate.store.sql.postgres import find_each
 from magistrate.store.sql.reads import ahead_statement, objects_statement, read_statement, split_objects
 from magistrate.store.sql.revisions import (
@@ -74,18 +65,16 @@ from magistrate.store.sql.warrants import (
     END_EXPIRED_OF_SUBJECT,
     END_EXPIRED_WARRANT,
     END_NUMBERED_WARRANT,
-    END_WARRANT,
     END_WARRANT_THAT_DIFFERS,
     END_WARRANTS_OF_OBJECT,
     END_WARRANTS_OF_SUBJECT,
     ENDED_WARRANTS,
     EXPIRED_WARRANTS,
-    FIND_WARRANT,
-    FIND_WARRANTS,
     LIST_TIMED_WARRANTS,
     NEXT_EXPIRY,
     NUMBERS_BETWEEN,
     NUMBERS_ENDED,
+    WARRANT,
     WARRANTS_ENDED,
     WARRANTS_OF_OBJECT,
     WARRANTS_OF_PATTERN,
@@ -97,7 +86,7 @@ from tests.databases import PostgresServer
 from tests.running import settings_for
 
 ROWS = 20_000
-OF_ONE_OBJECT = (GET_OBJECT, FIND_OBJECT, END_OBJECT)
+OF_ONE_OBJECT = (OBJECT.get, OBJECT.find, OBJECT.end)
 HARMLESS_SCANS = {"h", "2-ROW", "CONSTANT", "n", "ids", "found"}
 """Of the one row of head, and of what was sent or found."""
 MEMBERS: dict[str, tuple[str | int, ...]] = {
@@ -197,17 +186,17 @@ LISTS = [
     ],
 ]
 LOOKUPS = [
-    pytest.param(looked_up(GET_OBJECT, "type-3", "id-100"), id="get"),
-    pytest.param(looked_up(GET_OBJECT_AT, "type-3", "id-100", 5, 5), id="get-as-of"),
-    pytest.param(looked_up(FIND_OBJECT, "type-3", "id-100"), id="find"),
+    pytest.param(looked_up(OBJECT.get, "type-3", "id-100"), id="get"),
+    pytest.param(looked_up(OBJECT.get_at, "type-3", "id-100", 5, 5), id="get-as-of"),
+    pytest.param(looked_up(OBJECT.find, "type-3", "id-100"), id="find"),
     pytest.param(
-        looked_up(FIND_OBJECTS + " (VALUES (?, ?), (?, ?))", "type-3", "id-3", "type-4", "id-4"), id="find-any"
+        looked_up(OBJECT.find_any + " (VALUES (?, ?), (?, ?))", "type-3", "id-3", "type-4", "id-4"), id="find-any"
     ),
     pytest.param(objects_found(*(ObjectRef(TypeName("type-3"), id) for id in IDS)), id="find-objects"),
     pytest.param(objects_found(ObjectRef(TypeName("a"), IDS[0]), ObjectRef(TypeName("b"), IDS[0])), id="find-types"),
     pytest.param(looked_up(OBJECTS_CREATED, 100, 1), id="created"),
-    pytest.param(looked_up(END_OBJECT, 9, "type-3", "id-100"), id="end"),
-    pytest.param(looked_up(ENDED_OBJECTS, 5, 100), id="ended"),
+    pytest.param(looked_up(OBJECT.end, 9, "type-3", "id-100"), id="end"),
+    pytest.param(looked_up(OBJECT.list_ended, 5, 100), id="ended"),
     pytest.param(looked_up(LIST_WARRANT_CHANGES, 5, 5, 100), id="touches"),
 ]
 
@@ -282,12 +271,12 @@ OF_WARRANTS = [
         pytest.param(read_ahead(at, ids), id=f"read-ahead-{at=}-{ids=}")
         for at, ids in itertools.product((None, 5), (1, 5))
     ],
-    pytest.param(looked_up(FIND_WARRANT, *KEY), id="find-warrant"),
+    pytest.param(looked_up(WARRANT.find, *KEY), id="find-warrant"),
     pytest.param(
-        looked_up(f"{FIND_WARRANTS} (VALUES {', '.join(['(?, ?, ?, ?, ?, ?, ?)'] * 2)})", *KEY, *KEY),
+        looked_up(f"{WARRANT.find_any} (VALUES {', '.join(['(?, ?, ?, ?, ?, ?, ?)'] * 2)})", *KEY, *KEY),
         id="find-any-warrant",
     ),
-    pytest.param(looked_up(END_WARRANT, 9, *KEY), id="end-warrant"),
+    pytest.param(looked_up(WARRANT.end, 9, *KEY), id="end-warrant"),
     pytest.param(looked_up(END_WARRANT_THAT_DIFFERS, 9, *KEY, 5, 6, 7), id="end-warrant-that-differs"),
     pytest.param(looked_up(NEXT_EXPIRY), id="next-expiry"),
     pytest.param(looked_up(LIST_TIMED_WARRANTS, *(5, 9, 3, 4, 5, 9, 3) * 2, 4, 3, 100), id="list-timed-warrants"),
@@ -436,7 +425,7 @@ def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.T
     assert isinstance(database, SqliteUrl)
     connection = apsw.Connection(database.path)
     with connection:  # one transaction
-        connection.executemany(INSERT_OBJECT, rows())
+        connection.executemany(OBJECT.insert, rows())
         connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 14)})", warrant_rows())
         for table, log in log_rows().items():
             connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(log[0]))})", log)
@@ -664,8 +653,8 @@ def test_no_statement_scans_the_table_on_postgresql(
     ("statement", "columns"),
     [
         *[(text, ("object_type", "object_id", "deleted_revision")) for text in OF_ONE_OBJECT],
-        (find_each(FIND_OBJECT), ("object_type", "object_id", "deleted_revision")),
-        (find_each(FIND_OBJECT_TYPE), ("type", "deleted_revision")),
+        (find_each(OBJECT.find), ("object_type", "object_id", "deleted_revision")),
+        (find_each(OBJECT_TYPE.find), ("type", "deleted_revision")),
         (find_each(FIND_PATTERN), ("object_type", "object_id", "relation", "subject_relation")),
         (OBJECTS_CREATED, ("created_at", "deleted_revision")),
         (NUMBERS_BETWEEN, ("number",)),
@@ -696,7 +685,7 @@ def test_many_warrants_are_each_looked_up_on_postgresql(
     """As prepared with or without rows, and however many keys there are."""
     url = postgres.new_url()
     wiring.migrate_store(settings_for(url))
-    statement = find_each(FIND_WARRANT).replace("?", "$1")
+    statement = find_each(WARRANT.find).replace("?", "$1")
 
     with psycopg.connect(url, autocommit=True) as empty:
         connection = empty if is_empty else postgres_connection

@@ -11,7 +11,7 @@ from magistrate.errors import NotFound
 from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Once, Stamp
 from magistrate.store.contract.revisions import Staleness
 from magistrate.store.contract.store import Store
-from magistrate.store.postgres.recent_changes import MOST_GROUPS, MOST_ROWS
+from magistrate.store.postgres.recent_changes import MAX_GROUPS, MAX_ROWS
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -93,19 +93,19 @@ async def test_a_changed_model_is_not_passed_over(store: Store) -> None:
     assert found is None or found[1] == await store.list_warrant_changes(await store.identify(start), MOST)
 
 
-@pytest.mark.parametrize("count", [MOST_ROWS, MOST_ROWS + 1])
+@pytest.mark.parametrize("count", [MAX_ROWS, MAX_ROWS + 1])
 async def test_of_too_many_changes_none_is_named(store: Store, count: int) -> None:
     start = await begin(store)
     await grant(store, *map(str, range(count)))
 
-    found = store.find_warrant_changes(await store.identify(start), MOST_ROWS)
+    found = store.find_warrant_changes(await store.identify(start), MAX_ROWS)
 
-    assert (found is not None and found[1].changes is not None) == (count == MOST_ROWS)
+    assert (found is not None and found[1].changes is not None) == (count == MAX_ROWS)
 
 
 async def test_what_was_long_ago_need_not_be_known(store: Store) -> None:
     revisions = [await begin(store)]
-    for number in range(MOST_GROUPS + 1):
+    for number in range(MAX_GROUPS + 1):
         revisions.append(await grant(store, str(number)))
 
     found = store.find_warrant_changes(await store.identify(revisions[0]), MOST)

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from magistrate.store.scripts.database import Find
 from magistrate.store.sql.insertions import ROWS_AT_ONCE, join_insertions
-from magistrate.store.sql.objects import FIND_OBJECT, FIND_OBJECTS, INSERT_OBJECT
-from magistrate.store.sql.sqlite import KEYS_AT_ONCE, MANY_KEYS, build_lookups
-from magistrate.store.sql.warrants import FIND_WARRANT, FIND_WARRANTS, INSERT_WARRANT
+from magistrate.store.sql.objects import OBJECT
+from magistrate.store.sql.sqlite import KEYS_AT_ONCE, MIN_KEYS_COMPARED, build_lookups
+from magistrate.store.sql.warrants import WARRANT
 from magistrate.store.sqlite.files import migrate_sqlite, open_connection
 
 OBJECTS = [(of_type, f"id-{number}") for of_type in ("document", "folder") for number in range(2 * KEYS_AT_ONCE)]
@@ -30,8 +30,8 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connec
     migrate_sqlite(path, 1_000)
     with closing(open_connection(path, 1_000)) as connection:
         connection.execute("BEGIN")
-        connection.executemany(INSERT_OBJECT, [(*key, None, 5, 1) for key in STORED])
-        connection.executemany(INSERT_WARRANT, [(*key, place, 5, 1) for place, key in enumerate(WARRANTS[::2])])
+        connection.executemany(OBJECT.insert, [(*key, None, 5, 1) for key in STORED])
+        connection.executemany(WARRANT.insert, [(*key, place, 5, 1) for place, key in enumerate(WARRANTS[::2])])
         connection.execute("COMMIT")
         yield connection
 
@@ -45,7 +45,9 @@ def find_keys(connection: apsw.Connection, find: Find, width: int) -> list[tuple
     return sorted(row[:width] for row in rows)
 
 
-lengths = st.one_of(st.integers(1, 3), st.integers(MANY_KEYS - 1, MANY_KEYS + 2), st.integers(1, KEYS_AT_ONCE + 40))
+lengths = st.one_of(
+    st.integers(1, 3), st.integers(MIN_KEYS_COMPARED - 1, MIN_KEYS_COMPARED + 2), st.integers(1, KEYS_AT_ONCE + 40)
+)
 
 
 def keys_among(keys: Sequence[tuple[str, ...]]) -> st.SearchStrategy[list[tuple[str, ...]]]:
@@ -56,7 +58,7 @@ def keys_among(keys: Sequence[tuple[str, ...]]) -> st.SearchStrategy[list[tuple[
 
 @given(keys_among(OBJECTS))
 def test_all_objects_that_are_stored_are_found(connection: apsw.Connection, keys: list[tuple[str, ...]]) -> None:
-    found = find_keys(connection, Find(FIND_OBJECT, FIND_OBJECTS, keys), 2)
+    found = find_keys(connection, Find(OBJECT.find, OBJECT.find_any, keys), 2)
 
     assert found == sorted(set(keys) & set(STORED))
 
@@ -64,7 +66,7 @@ def test_all_objects_that_are_stored_are_found(connection: apsw.Connection, keys
 def test_objects_of_two_types_are_looked_up_by_type() -> None:
     keys = [(of_type, f"id-{number}") for number in range(500) for of_type in ("document", "user")]
 
-    looked_up = list(build_lookups(FIND_OBJECT, FIND_OBJECTS, keys))
+    looked_up = list(build_lookups(OBJECT.find, OBJECT.find_any, keys))
 
     assert [values[0] for _, values in looked_up] == ["document", "user"]
     assert [len(values) for _, values in looked_up] == [1 + 512, 1 + 512]
@@ -72,15 +74,15 @@ def test_objects_of_two_types_are_looked_up_by_type() -> None:
 
 @given(keys_among(WARRANTS))
 def test_all_warrants_that_are_stored_are_found(connection: apsw.Connection, keys: list[tuple[str, ...]]) -> None:
-    found = find_keys(connection, Find(FIND_WARRANT, FIND_WARRANTS, keys), 7)
+    found = find_keys(connection, Find(WARRANT.find, WARRANT.find_any, keys), 7)
 
     assert found == sorted(set(keys) & set(WARRANTS[::2]))
 
 
-@pytest.mark.parametrize("count", [1, 2, MANY_KEYS, KEYS_AT_ONCE])
+@pytest.mark.parametrize("count", [1, 2, MIN_KEYS_COMPARED, KEYS_AT_ONCE])
 @pytest.mark.parametrize("stride", [1, 80])
 def test_keys_are_searched_in_the_index_of_the_whole_key(connection: apsw.Connection, count: int, stride: int) -> None:
-    find = Find(FIND_WARRANT, FIND_WARRANTS, [*WARRANTS[::stride]][:count])
+    find = Find(WARRANT.find, WARRANT.find_any, [*WARRANTS[::stride]][:count])
     connection.execute("ANALYZE")
 
     statements = list(build_lookups(find.one, find.any_of, find.keys))
@@ -95,23 +97,23 @@ def test_keys_are_searched_in_the_index_of_the_whole_key(connection: apsw.Connec
 
 
 def test_keys_that_are_alike_in_columns_send_these_once(connection: apsw.Connection) -> None:
-    alike = [("document", f"id-{number}", "viewer", "user", "id-1", "", "") for number in range(MANY_KEYS)]
-    unlike = [*WARRANTS[::80]][:MANY_KEYS]
+    alike = [("document", f"id-{number}", "viewer", "user", "id-1", "", "") for number in range(MIN_KEYS_COMPARED)]
+    unlike = [*WARRANTS[::80]][:MIN_KEYS_COMPARED]
 
-    sent = [sum(len(values) for _, values in build_lookups("", FIND_WARRANTS, keys)) for keys in (alike, unlike)]
+    sent = [sum(len(values) for _, values in build_lookups("", WARRANT.find_any, keys)) for keys in (alike, unlike)]
 
-    assert sent[0] == MANY_KEYS + 6
-    assert sent[1] > 2 * MANY_KEYS
+    assert sent[0] == MIN_KEYS_COMPARED + 6
+    assert sent[1] > 2 * MIN_KEYS_COMPARED
 
 
 def test_inserting_many_rows_leaves_other_statements_prepared(connection: apsw.Connection) -> None:
-    find = Find(FIND_OBJECT, FIND_OBJECTS, OBJECTS[: KEYS_AT_ONCE // 2])
+    find = Find(OBJECT.find, OBJECT.find_any, OBJECTS[: KEYS_AT_ONCE // 2])
     rows = [("note", f"id-{number}", None, 5, 1) for number in range(1_000)]
     prepared = []
     for _ in range(3):
         connection.execute("BEGIN")
         find_keys(connection, find, 2)
-        for statement, values in join_insertions(INSERT_OBJECT, rows):
+        for statement, values in join_insertions(OBJECT.insert, rows):
             connection.executemany(statement, values)
         connection.execute("ROLLBACK")
         prepared.append(connection.cache_stats()["misses"])
@@ -123,7 +125,7 @@ def test_inserting_many_rows_leaves_other_statements_prepared(connection: apsw.C
 def test_joined_insertions_insert_each_row_once(connection: apsw.Connection, count: int) -> None:
     rows = [("note", f"id-{number}", None, 5, 1) for number in range(count)]
     connection.execute("BEGIN")
-    for statement, values in join_insertions(INSERT_OBJECT, rows):
+    for statement, values in join_insertions(OBJECT.insert, rows):
         connection.executemany(statement, values)
     stored = connection.execute("SELECT object_id FROM object WHERE object_type = 'note'").fetchall()
     connection.execute("ROLLBACK")

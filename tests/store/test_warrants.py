@@ -24,7 +24,7 @@ from magistrate.store.contract.new_rows import NewObject, NewObjectType, Once
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, Staleness
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject
-from magistrate.store.sql_reads import FEW_ROWS, MANY_IDS
+from magistrate.store.sql_reads import MAX_ROWS, MAX_SHORT_IDS
 from tests.change_log import list_changes
 from tests.memory_source import model_of, rows_of
 from tests.running import settings_for
@@ -483,14 +483,14 @@ async def test_no_more_rows_are_read_than_requested(store: Store) -> None:
 
 async def test_a_read_of_many_objects_is_one_statement_however_many_rows_it_has(database_url: str) -> None:
     store, database = await counting_store(database_url)
-    ids = tuple(ObjectId(f"d{number}") for number in range(MANY_IDS + 1))
+    ids = tuple(ObjectId(f"d{number}") for number in range(MAX_SHORT_IDS + 1))
     await put(store, *[f"document:{id}#viewer@team:{team}#member" for id in ids for team in ("eng", "ops", "hr")])
     database.reads = 0
 
-    reading = await store.read_warrants([WarrantRead(request("viewer", None), ids)], None, 10 * MANY_IDS)
+    reading = await store.read_warrants([WarrantRead(request("viewer", None), ids)], None, 10 * MAX_SHORT_IDS)
 
     assert (len(reading.warrants[0]), database.reads) == (3 * len(ids), 1)
-    assert len(reading.warrants[0]) > FEW_ROWS
+    assert len(reading.warrants[0]) > MAX_ROWS
     await store.close()
 
 

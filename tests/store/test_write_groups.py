@@ -18,9 +18,9 @@ from magistrate.errors import NotFound, OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract.lists import Slice, WarrantFilter
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Once, Stamp
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store
-from magistrate.store.postgres.writer import KEYS_AT_ONCE, WRITES_AT_ONCE
+from magistrate.store.postgres.writer import KEYS_AT_ONCE
 from magistrate.store.scripts.database import Execute, Observer, Script, Select, observe_nothing
-from magistrate.store.scripts.runs import MOST_UNSENT_VALUES
+from magistrate.store.scripts.runs import MAX_UNSENT_VALUES, WRITES_AT_ONCE
 from magistrate.store.sql.insertions import ROWS_AT_ONCE, insert_rows
 from magistrate.store.sql_store import SqlStore
 from tests.change_log import list_changes
@@ -209,7 +209,7 @@ async def test_a_member_of_many_statements_sends_them_in_parts(url: str, fails: 
 
     def insert_many(head: Revision) -> Script[None]:
         for part in range(3):
-            ids = [(f"{part}-{number}",) for number in range(MOST_UNSENT_VALUES - 1)]
+            ids = [(f"{part}-{number}",) for number in range(MAX_UNSENT_VALUES - 1)]
             yield Execute("INSERT INTO object VALUES ('d', ?, 5, NULL, 1, 1)", ids)
             waited.append(turns.count)
         if fails:
@@ -223,7 +223,7 @@ async def test_a_member_of_many_statements_sends_them_in_parts(url: str, fails: 
 
         assert isinstance(outcomes[1], NotFound) == fails
         assert [getattr(outcomes[place], "revision", None) for place in (0, 2)] == [1, 2]
-        assert len(dump(url)["object"]) == 2 + (0 if fails else 3 * (MOST_UNSENT_VALUES - 1))
+        assert len(dump(url)["object"]) == 2 + (0 if fails else 3 * (MAX_UNSENT_VALUES - 1))
         assert waited[-3] < waited[-2]
 
 

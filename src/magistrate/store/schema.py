@@ -44,20 +44,20 @@ class StoreReport:
 @cache
 def migrations(store: str) -> tuple[Migration, ...]:
     """Returns all migrations for `sqlite` or `postgres` by their numbers, which count from 1 without a gap."""
-    found = []
+    listed = []
     for path in files("magistrate.store").joinpath("migrations", store).iterdir():
         matched = _FILE_NAME.fullmatch(path.name)
         if matched:
-            found.append(Migration(int(matched[1]), matched[2], path.read_text(encoding="utf-8")))
-    return tuple(sorted(found, key=lambda migration: migration.number))
+            listed.append(Migration(int(matched[1]), matched[2], path.read_text(encoding="utf-8")))
+    return tuple(sorted(listed, key=lambda migration: migration.number))
 
 
-def list_pending(known: Sequence[Migration], applied: Applied) -> Sequence[Migration]:
+def list_pending(available: Sequence[Migration], applied: Applied) -> Sequence[Migration]:
     """Returns the known migrations that a store lacks. Raises SchemaMismatch if this version cannot use the store."""
-    mismatch = find_mismatch(known, applied)
+    mismatch = find_mismatch(available, applied)
     if mismatch is not None:
         raise SchemaMismatch(mismatch)
-    return known[len(applied) :]
+    return available[len(applied) :]
 
 
 def newest_of(applied: Applied) -> int:
@@ -65,15 +65,18 @@ def newest_of(applied: Applied) -> int:
     return applied[-1][0] if applied else 0
 
 
-def find_mismatch(known: Sequence[Migration], applied: Applied) -> str | None:
+def find_mismatch(available: Sequence[Migration], applied: Applied) -> str | None:
     """Returns why a store with the applied migrations cannot be used, or None if it can."""
-    if applied and applied[0][1] != known[0].name:
+    if applied and applied[0][1] != available[0].name:
         return (
             "the store was made before the first release; convert it with deploy/conversion.sql, "
             "as docs/operating.md describes under Upgrading"
         )
-    if len(applied) > len(known):
-        return f"the store has schema {newest_of(applied)}, made by a newer Magistrate; this version knows {len(known)}"
+    if len(applied) > len(available):
+        return (
+            f"the store has schema {newest_of(applied)}, "
+            f"made by a newer Magistrate; this version knows {len(available)}"
+        )
     return None
 
 

@@ -39,14 +39,14 @@ class SqlRevisions:
         return self.database.known
 
     async def identify(self, revision: Revision) -> RevisionId:
-        if (known := self.known.find(revision)) is not None:
-            return known
+        if (known_id := self.known.find(revision)) is not None:
+            return known_id
         [row] = await self.database.read(FIND_BITS, (revision,))
         self.note_newest(row)
-        found = RevisionId(revision, row[4])
+        identified = RevisionId(revision, row[4])
         if row[3] is not None:
-            self.known.note_stored(found)
-        return found
+            self.known.note_stored(identified)
+        return identified
 
     async def confirm_history(self) -> None:
         if self.known.unlinked is None:
@@ -63,19 +63,19 @@ class SqlRevisions:
             raise HistoryReplaced
         return is_same
 
-    async def locate(self, id: RevisionId) -> Presence:
-        if id.revision >= ALIVE:  # anyone can make such a token, and databases have no larger integers
+    async def locate(self, revision_id: RevisionId) -> Presence:
+        if revision_id.revision >= ALIVE:  # anyone can make such a token, and databases have no larger integers
             return Presence.AHEAD
         since = self.known.newest
-        [row] = await self.database.read(LOCATE_REVISION, (since.revision, id.revision))
+        [row] = await self.database.read(LOCATE_REVISION, (since.revision, revision_id.revision))
         newest = RevisionId(Revision(row[0]), row[2])
         self.known.link(newest, build_id(row[3:5]), since)
-        if id.revision > newest.revision:
+        if revision_id.revision > newest.revision:
             return Presence.AHEAD
-        found = build_id(row[5:7])
-        if found is not None:
-            self.known.note_stored(found)
-        is_same = found is None or id.bits is None or found.bits == id.bits
+        stored = build_id(row[5:7])
+        if stored is not None:
+            self.known.note_stored(stored)
+        is_same = stored is None or revision_id.bits is None or stored.bits == revision_id.bits
         return Presence.STORED if is_same else Presence.REPLACED
 
     def note_newest(self, row: Row) -> None:
@@ -115,10 +115,10 @@ async def build_answers(rows: Rows, reads: int, rows_at_once: int) -> list[list[
     return answers
 
 
-FEW_ROWS = 600
+MAX_ROWS = 600
 """Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
 read. What the graph cache reads of one key is less, so that it is read once (engine/cache/graph.py: MAX_EACH)."""
-MANY_IDS = 500
+MAX_SHORT_IDS = 500
 """Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
 many rows."""
 
@@ -135,9 +135,9 @@ class SqlWarrantReads(SqlRevisions):
             return result
         answers = [*result.warrants]
         for batch in others:
-            await asyncio.sleep(0)  # each is built and read in some milliseconds, in which nobody else has a turn
-            left = most - sum(map(len, answers))
-            answers += (await self._read_batch(batch, result.revision, max(left, 1), with_expired)).warrants
+            await asyncio.sleep(0)  # each is built and read in some milliseconds, in which nothing else runs
+            remaining = most - sum(map(len, answers))
+            answers += (await self._read_batch(batch, result.revision, max(remaining, 1), with_expired)).warrants
         return replace(result, warrants=answers)
 
     async def read_ahead(
@@ -146,23 +146,23 @@ class SqlWarrantReads(SqlRevisions):
         statement = ahead_statement(reads, ahead, at, most, self.database.dialect)
         rows = await self.database.read(statement.sql, statement.values)
         revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
-        found = [] if rows[0][4] is None else [(row[4], Warrant(*row[5:])) for row in rows]
-        return AheadResult(revision, Revision(rows[0][0]), model_revision, found)
+        placed = [] if rows[0][4] is None else [(row[4], Warrant(*row[5:])) for row in rows]
+        return AheadResult(revision, Revision(rows[0][0]), model_revision, placed)
 
     async def _read_batch(
         self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool
     ) -> ReadResult:
-        is_long = any(read.ids is None for read in reads) or sum(len(read.ids or ()) for read in reads) > MANY_IDS
-        left = most if is_long else min(most, FEW_ROWS)
-        statement = read_statement(reads, at, left, self.database.dialect, with_expired)
+        is_long = any(read.ids is None for read in reads) or sum(len(read.ids or ()) for read in reads) > MAX_SHORT_IDS
+        limit = most if is_long else min(most, MAX_ROWS)
+        statement = read_statement(reads, at, limit, self.database.dialect, with_expired)
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
         revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
-        if left <= len(rows) and left < most:
+        if limit <= len(rows) and limit < most:
             statement = read_statement(reads, revision, most, self.database.dialect, with_expired)
             rows = await self.database.read(statement.sql, statement.values, long=True)
             self.check_revision(rows[0], revision)
         newest = Revision(rows[0][0])
-        return ReadResult(revision, newest, model_revision, await build_answers(rows, len(reads), FEW_ROWS))
+        return ReadResult(revision, newest, model_revision, await build_answers(rows, len(reads), MAX_ROWS))
 
 
 BEFORE_ALL: LogPlace = (0, -1)
@@ -184,12 +184,14 @@ class SqlHistory(SqlRevisions):
         [row] = await self.database.read(statement, (value,))
         self.note_newest(row)
         newest, horizon, _, model_revision, *times = row
-        found, oldest = (RevisionTime(*one) if one[0] is not None else None for one in (times[:3], times[4:]))
-        id = build_id((times[0], times[3]))
-        if id is not None:
-            self.known.note_stored(id)
-        is_readable = found is not None and found.revision >= horizon
-        return RevisionLookup(found if is_readable else None, newest, model_revision, oldest)
+        match, oldest = (
+            RevisionTime(*columns) if columns[0] is not None else None for columns in (times[:3], times[4:])
+        )
+        revision_id = build_id((times[0], times[3]))
+        if revision_id is not None:
+            self.known.note_stored(revision_id)
+        is_readable = match is not None and match.revision >= horizon
+        return RevisionLookup(match if is_readable else None, newest, model_revision, oldest)
 
     async def list_changes(
         self, first: Revision, last: Revision, behind: LogPlace | None, most: int

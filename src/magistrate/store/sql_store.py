@@ -1,10 +1,10 @@
 """Implements the store over any Database: reads are single statements, writes are scripts."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.names import PolicyName, Revision, TypeName, warrant_names
@@ -24,11 +24,10 @@ from magistrate.store.contract.new_rows import (
     NewObjectType,
     NewWarrant,
     Stamp,
-    TimedScript,
 )
 from magistrate.store.contract.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES, read_within_memory
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness, WarrantChanges
-from magistrate.store.contract.store import AtomicWrite, FindForbidden, Judge, WriteCounts
+from magistrate.store.contract.store import AtomicWrite, FindForbidden, ValidateTypes, WriteCounts
 from magistrate.store.contract.stored_rows import (
     ALIVE,
     Identity,
@@ -41,6 +40,7 @@ from magistrate.store.contract.stored_rows import (
 from magistrate.store.scripts import batches, events, keys, models, objects, retention, warrants
 from magistrate.store.scripts.database import Database, Row, Rows
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
+from magistrate.store.scripts.runs import TimedScript
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
 from magistrate.store.sql.decisions import FIND_DECISION
 from magistrate.store.sql.dialect import Clause
@@ -59,23 +59,17 @@ from magistrate.store.sql.lists import (
     list_statement,
     match_statement,
 )
-from magistrate.store.sql.models import (
-    GET_OBJECT_TYPE,
-    GET_OBJECT_TYPE_AT,
-    GET_POLICY,
-    GET_POLICY_AT,
-    READ_MODEL,
-    READ_MODEL_AT,
-)
-from magistrate.store.sql.objects import GET_OBJECT, GET_OBJECT_AT
+from magistrate.store.sql.models import NAMED_POLICY, OBJECT_TYPE, READ_MODEL, READ_MODEL_AT
+from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.reads import objects_statement, split_objects
 from magistrate.store.sql.requests import FIND_IMPORT
+from magistrate.store.sql.versions import VersionedStatements
 from magistrate.store.sql.warrants import NEXT_EXPIRY
-from magistrate.store.sql_reads import FEW_ROWS, SqlHistory, SqlRevisions, SqlWarrantReads, build_id
+from magistrate.store.sql_reads import MAX_ROWS, SqlHistory, SqlRevisions, SqlWarrantReads, build_id
 
 
 class SqlKeys(SqlRevisions):
-    """Implements store/contract/keys.py and store/contract/keys.py."""
+    """Implements store/contract/keys.py."""
 
     def __init__(self, database: Database, sealing: Sealing) -> None:
         self.database = database
@@ -95,11 +89,11 @@ class SqlKeys(SqlRevisions):
     async def create_key(self, new: StoredKey, most: int) -> Revision:
         return await self.database.transact(keys.create_key(new, most), makes_revision=False)
 
-    async def rotate_key(self, id: str, new: NewSecret) -> Snapshot[StoredKey]:
-        return await self.database.transact(keys.rotate_key(id, new), makes_revision=False)
+    async def rotate_key(self, key_id: str, new: NewSecret) -> Snapshot[StoredKey]:
+        return await self.database.transact(keys.rotate_key(key_id, new), makes_revision=False)
 
-    async def delete_key(self, id: str) -> Revision:
-        return await self.database.transact(keys.delete_key(id), makes_revision=False)
+    async def delete_key(self, key_id: str) -> Revision:
+        return await self.database.transact(keys.delete_key(key_id), makes_revision=False)
 
     async def note_key_uses(self, uses: Mapping[str, int], pause: int) -> None:
         await self.database.transact(keys.note_key_uses(uses, pause), makes_revision=False)
@@ -131,7 +125,7 @@ class SqlKeys(SqlRevisions):
 
 T = TypeVar("T")
 
-FEW_LARGE_ROWS = 50
+MAX_LARGE_ROWS = 50
 """Limits the rows of an ordinary read if each may have a large text, such as the meta of an object; more are read as a
 long read. This many with 64 KB each take some ten milliseconds."""
 
@@ -146,21 +140,24 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         super().__init__(database, sealing)
         self._identity = identity
         self.schema_version = schema_version
+        # These are the methods of the database itself: every check calls some of them.
         self.now: Callable[[], int] = database.now
-        """Returns the time; this is the method of the database itself, because every check calls it."""
+        self.mark: Callable[[], Mark] = database.mark
+        self.staleness: Callable[[Mark], Staleness] = database.staleness
+        self.is_newest: Callable[[Mark], bool] = database.is_newest
+        self.measure_caches: Callable[[], Sequence[CacheBytes]] = database.measure_caches
+        self.synchronize_clock: Callable[[], Coroutine[Any, Any, None]] = database.synchronize_clock
+        self.close: Callable[[], Coroutine[Any, Any, None]] = database.close
 
     @property
     def identity(self) -> Identity:
         return self._identity
 
-    async def synchronize_clock(self) -> None:
-        await self.database.synchronize_clock()
-
     async def check(self) -> Revision:
-        found = await self.database.schema_version()
-        if found != self.schema_version:
+        version = await self.database.schema_version()
+        if version != self.schema_version:
             raise SchemaMismatch(
-                f"the store has schema {found}, this version of Magistrate needs {self.schema_version}"
+                f"the store has schema {version}, this version of Magistrate needs {self.schema_version}"
             )
         return await self._head()
 
@@ -172,33 +169,29 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return await self.database.transact(models.seed(types, stamp))
 
     async def get_object(self, ref: ObjectRef, at: Revision | None = None) -> Snapshot[StoredObject | None]:
-        if at is None:
-            [row] = await self.database.read(GET_OBJECT, (ref.type, ref.id))
-        else:
-            [row] = await self.database.read(GET_OBJECT_AT, (ref.type, ref.id, at, at))
-        return Snapshot(self.check_revision(row, at), None if row[3] is None else objects.build_object(row[3:]))
+        return await self._get(OBJECT, (ref.type, ref.id), at, objects.build_object)
 
     async def list_objects(
-        self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
+        self, part: Slice, only: ObjectFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObject]]:
         equal = {} if only.of_type is None else {"object_type": only.of_type}
-        return await self._list(OBJECTS, wanted, ListFilter(equal, text=only.text), at, objects.build_object)
+        return await self._list(OBJECTS, part, ListFilter(equal, text=only.text), at, objects.build_object)
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
-        found: list[StoredObject] = []
+        stored: list[StoredObject] = []
         for ids in split_objects(refs):
             statement = objects_statement(ids, at, self.database.dialect)
-            rows = await self._read_page(statement, len(refs) > FEW_LARGE_ROWS, len(ids) * LARGE_ROW_BYTES)
+            rows = await self._read_page(statement, len(refs) > MAX_LARGE_ROWS, len(ids) * LARGE_ROW_BYTES)
             self.check_revision(rows[0], at)
-            found += (objects.build_object(row[3:]) for row in rows if row[3] is not None)
-        return Snapshot(at, tuple(found))
+            stored += (objects.build_object(row[3:]) for row in rows if row[3] is not None)
+        return Snapshot(at, tuple(stored))
 
     async def list_names(
         self, of_type: TypeName | None, after: ObjectName | None, limit: int, at: Revision
     ) -> Snapshot[tuple[ObjectName, ...]]:
-        wanted = Slice("objectType", limit, boundary=after)
+        part = Slice("objectType", limit, boundary=after)
         only = ListFilter({} if of_type is None else {"object_type": of_type})
-        listed = await self._list(OBJECT_NAMES, wanted, only, at, _object_name)
+        listed = await self._list(OBJECT_NAMES, part, only, at, _object_name)
         return Snapshot(listed.revision, listed.value.rows)
 
     async def put_objects(self, new: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
@@ -211,23 +204,25 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return (await self.database.transact(objects.delete_objects(refs, stamp))).revision
 
     async def put_warrants(
-        self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp
+        self, new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp
     ) -> Snapshot[tuple[Warrant, ...]]:
-        return await self.database.transact(warrants.put_warrants(new, judge, stamp))
+        return await self.database.transact(warrants.put_warrants(new, validate, stamp))
 
-    async def write(self, wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Snapshot[WriteCounts]:
-        written = await self.database.transact(batches.write_atomically(wanted, judge, stamp))
+    async def write(self, batch: AtomicWrite, validate: ValidateTypes, stamp: Stamp) -> Snapshot[WriteCounts]:
+        written = await self.database.transact(batches.write_atomically(batch, validate, stamp))
         return Snapshot(written.revision, written.value[0])
 
     async def import_batch(
         self,
         batch: ImportBatch,
-        judge: Judge,
+        validate: ValidateTypes,
         stamp: Stamp,
         progress: ImportProgress | None = None,
         forbidden: FindForbidden | None = None,
     ) -> Snapshot[Imported]:
-        written = await self.database.transact(batches.import_batch(batch, judge, stamp, progress, forbidden))
+        written = await self.database.transact(
+            batches.import_batch(batch, validate, stamp, progress, forbidden=forbidden)
+        )
         return Snapshot(written.revision, written.value[0])
 
     async def import_progress(self, source: str) -> ImportProgress | None:
@@ -240,23 +235,23 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     async def match_warrants(
         self, equal: Mapping[str, str], most: int, at: int, up_to: Revision | None = None
     ) -> Snapshot[tuple[Warrant, ...]]:
-        statement = match_statement(equal, most, at, self.database.dialect, up_to)
+        statement = match_statement(equal, most, at, self.database.dialect, up_to=up_to)
         # There may be many other rows between those that match.
         rows = await self.database.read(statement.sql, statement.values, long=True)
-        found = await _build_warrants(row[1:] for row in rows if row[1] is not None)
-        return Snapshot(Revision(rows[0][0]), tuple(found))
+        matches = await _build_warrants(row[1:] for row in rows if row[1] is not None)
+        return Snapshot(Revision(rows[0][0]), tuple(matches))
 
-    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
-        timed = TimedScript(warrants.delete_matches(found, stamp))
+    async def delete_matches(self, matches: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
+        timed = TimedScript(warrants.delete_matches(matches, stamp))
         written = await self.database.transact(timed.begin)
         return Snapshot(written.revision, DeletedChunk(written.value[0], timed.measure_seconds()))
 
     async def list_warrants(
-        self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
+        self, part: Slice, only: WarrantFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[Warrant]]:
         conditions = ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at, patterns=only.patterns)
         listing = ENDED_BY_EXPIRY if only.is_expired else WARRANTS
-        return await self._list(listing, wanted, conditions, at, warrants.build_warrant_of_page)
+        return await self._list(listing, part, conditions, at, warrants.build_warrant_of_page)
 
     async def next_expiry(self) -> int | None:
         rows = await self.database.read(NEXT_EXPIRY, ())
@@ -278,7 +273,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
                 patterns.add(WarrantPattern(warrant_names(*columns[:6])))
             elif kind is not None:
                 (definitions if kind == "type" else policy_definitions)[columns[0]] = columns[1]
-            if not number % FEW_ROWS:
+            if not number % MAX_ROWS:
                 await asyncio.sleep(0)
         span = None if at is None else _span_of_types(rows[0])
         return Snapshot(
@@ -286,14 +281,10 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         )
 
     async def get_policy(self, name: PolicyName, at: Revision | None = None) -> Snapshot[StoredPolicy | None]:
-        if at is None:
-            [row] = await self.database.read(GET_POLICY, (name,))
-        else:
-            [row] = await self.database.read(GET_POLICY_AT, (name, at, at))
-        return Snapshot(self.check_revision(row, at), None if row[3] is None else models.build_policy(row[3:]))
+        return await self._get(NAMED_POLICY, (name,), at, models.build_policy)
 
-    async def list_policies(self, wanted: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
-        return await self._list(POLICIES, wanted, ListFilter(), at, models.build_policy)
+    async def list_policies(self, part: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
+        return await self._list(POLICIES, part, ListFilter(), at, models.build_policy)
 
     async def put_policies(
         self,
@@ -308,35 +299,37 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return (await self.database.transact(models.delete_policy(name, stamp))).revision
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
-        if at is None:
-            [row] = await self.database.read(GET_OBJECT_TYPE, (name,))
-        else:
-            [row] = await self.database.read(GET_OBJECT_TYPE_AT, (name, at, at))
-        found = None if row[3] is None else models.build_object_type(row[3:])
-        return Snapshot(self.check_revision(row, at), found)
+        return await self._get(OBJECT_TYPE, (name,), at, models.build_object_type)
 
     async def list_object_types(
-        self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
+        self, part: Slice, only: ObjectTypeFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObjectType]]:
         only_named = ListFilter(text=only.text)
-        return await self._list(OBJECT_TYPES, wanted, only_named, at, models.build_object_type)
+        return await self._list(OBJECT_TYPES, part, only_named, at, models.build_object_type)
 
     async def put_object_types(
         self,
         types: Sequence[NewObjectType],
-        judge: Judge,
+        validate: ValidateTypes,
         stamp: Stamp,
         must_exist: bool = False,
         is_whole_model: bool = False,
         forbidden: FindForbidden | None = None,
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
-        script = models.put_object_types(types, judge, stamp, must_exist, is_whole_model, forbidden)
+        script = models.put_object_types(
+            types,
+            validate,
+            stamp,
+            must_exist=must_exist,
+            is_whole_model=is_whole_model,
+            forbidden=forbidden,
+        )
         return await self.database.transact(script)
 
     async def put_model(
-        self, new: NewModel, judge: Judge, stamp: Stamp, forbidden: FindForbidden | None = None
+        self, new: NewModel, validate: ValidateTypes, stamp: Stamp, forbidden: FindForbidden | None = None
     ) -> Revision:
-        return (await self.database.transact(models.put_model(new, judge, stamp, forbidden))).revision
+        return (await self.database.transact(models.put_model(new, validate, stamp, forbidden))).revision
 
     async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
         return (await self.database.transact(models.delete_object_type(name, stamp))).revision
@@ -345,42 +338,30 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     def statements(self) -> int:
         return self.database.statements
 
-    def measure_caches(self) -> Sequence[CacheBytes]:
-        return self.database.measure_caches()
-
-    def mark(self) -> Mark:
-        return self.database.mark()
-
-    def staleness(self, mark: Mark) -> Staleness:
-        return self.database.staleness(mark)
-
-    def is_newest(self, mark: Mark) -> bool:
-        return self.database.is_newest(mark)
-
     async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
         values = (after.revision, after.revision, most + 1)
         return self._build_changes(await self.database.read(LIST_WARRANT_CHANGES, values), after, most)
 
     def find_warrant_changes(self, after: RevisionId, most: int) -> tuple[Mark, WarrantChanges] | None:
-        found = self.database.find_changes(after, most + 1)
-        return None if found is None else (found[0], self._build_changes(found[1], after, most))
+        marked = self.database.find_changes(after, most + 1)
+        return None if marked is None else (marked[0], self._build_changes(marked[1], after, most))
 
     def _build_changes(self, rows: Rows, after: RevisionId, most: int) -> WarrantChanges:
         """Builds the changes from rows of LIST_WARRANT_CHANGES. Raises HistoryReplaced."""
-        found, before = warrants.build_changes(rows, after.revision, most), build_id(rows[0][3:5])
-        is_same = self.link(found.newest, before, after)
-        return found if is_same else replace(found, changes=None)
+        changes, before = warrants.build_changes(rows, after.revision, most), build_id(rows[0][3:5])
+        is_same = self.link(changes.newest, before, after)
+        return changes if is_same else replace(changes, changes=None)
 
     async def collect(self, before: int, most: int) -> int:
         return await self.database.transact(retention.collect(before, most), makes_revision=False)
 
-    async def list_events(self, wanted: Slice, only: EventFilter) -> Snapshot[PageSlice[Event]]:
+    async def list_events(self, part: Slice, only: EventFilter) -> Snapshot[PageSlice[Event]]:
         if not only.kinds:
             return Snapshot(await self._head(), PageSlice((), precedes=False, follows=False))
-        statement = events_statement(wanted, only, self.database.dialect)
+        statement = events_statement(part, only, self.database.dialect)
         # There may be many unwanted rows between the wanted ones.
-        rows = await self._read_page(statement, True, (wanted.limit + 1) * SMALL_ROW_BYTES)
-        return _build_slice(rows, wanted, self.check_revision(rows[0], None), events.build_event)
+        rows = await self._read_page(statement, True, (part.limit + 1) * SMALL_ROW_BYTES)
+        return _build_slice(rows, part, self.check_revision(rows[0], None), events.build_event)
 
     async def follow_events(
         self, after: EventPosition | None, limit: int, only: EventFilter
@@ -394,29 +375,36 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
 
     async def find_decision(self, number: int, stored_at: int) -> Snapshot[DecisionRecord | None]:
         [row] = await self.database.read(FIND_DECISION, (number, stored_at))
-        found = None if row[3] is None else events.build_decision(row[3:])
-        return Snapshot(self.check_revision(row, None), found)
+        decision = None if row[3] is None else events.build_decision(row[3:])
+        return Snapshot(self.check_revision(row, None), decision)
 
     async def delete_events(self, before: int, most: int) -> int:
         return await self.database.transact(retention.delete_events(before, most), makes_revision=False)
 
-    async def close(self) -> None:
-        await self.database.close()
+    async def _get(
+        self, statements: VersionedStatements, key: tuple[str, ...], at: Revision | None, stored: Callable[[Row], T]
+    ) -> Snapshot[T | None]:
+        """Returns what is stored of the row of a key."""
+        if at is None:
+            [row] = await self.database.read(statements.get, key)
+        else:
+            [row] = await self.database.read(statements.get_at, (*key, at, at))
+        return Snapshot(self.check_revision(row, at), None if row[3] is None else stored(row[3:]))
 
     async def _list(
         self,
         listing: TableListing,
-        wanted: Slice,
+        part: Slice,
         only: ListFilter,
         at: Revision | None,
         stored: Callable[[Row], T],
     ) -> Snapshot[PageSlice[T]]:
-        statement = list_statement(listing, wanted, only, at, self.database.dialect)
+        statement = list_statement(listing, part, only, at, self.database.dialect)
         # A read at a revision also reads all rows that ended since.
-        looks_at_many = at is not None or only.is_searched(listing) or wanted.sort in listing.members
-        is_long = looks_at_many or wanted.limit > FEW_LARGE_ROWS
-        rows = await self._read_page(statement, is_long, (wanted.limit + 1) * listing.row_bytes)
-        return _build_slice(rows, wanted, self.check_revision(rows[0], at), stored)
+        looks_at_many = at is not None or only.is_searched(listing) or part.sort in listing.members
+        is_long = looks_at_many or part.limit > MAX_LARGE_ROWS
+        rows = await self._read_page(statement, is_long, (part.limit + 1) * listing.row_bytes)
+        return _build_slice(rows, part, self.check_revision(rows[0], at), stored)
 
     async def _read_page(self, statement: Clause, is_long: bool, most_bytes: int) -> Rows:
         """Returns the rows of a page, which take at most about so many bytes; 0 if they are not kept."""
@@ -431,26 +419,26 @@ async def _build_warrants(rows: Iterable[Row]) -> list[Warrant]:
     """Builds a warrant from each row, and lets others run in between."""
     built: list[Warrant] = []
     remaining = iter(rows)
-    while batch := list(islice(remaining, FEW_ROWS)):
+    while batch := list(islice(remaining, MAX_ROWS)):
         if built:
             await asyncio.sleep(0)
         built += (Warrant(*row) for row in batch)
     return built
 
 
-def _build_slice(rows: Rows, wanted: Slice, revision: Revision, stored: Callable[[Row], T]) -> Snapshot[PageSlice[T]]:
+def _build_slice(rows: Rows, part: Slice, revision: Revision, stored: Callable[[Row], T]) -> Snapshot[PageSlice[T]]:
     """Builds the result from rows (*NEWEST, behind, *columns), nearest to the boundary first."""
-    found = [stored(row[4:]) for row in rows if row[4] is not None]
-    behind, ahead = bool(rows[0][3]) and bool(found), len(found) > wanted.limit
-    found = found[: wanted.limit]
-    if wanted.backwards:
-        return Snapshot(revision, PageSlice(tuple(reversed(found)), precedes=ahead, follows=behind))
-    return Snapshot(revision, PageSlice(tuple(found), precedes=behind, follows=ahead))
+    built = [stored(row[4:]) for row in rows if row[4] is not None]
+    behind, ahead = bool(rows[0][3]) and bool(built), len(built) > part.limit
+    built = built[: part.limit]
+    if part.backwards:
+        return Snapshot(revision, PageSlice(tuple(reversed(built)), precedes=ahead, follows=behind))
+    return Snapshot(revision, PageSlice(tuple(built), precedes=behind, follows=ahead))
 
 
 def _object_name(row: Row) -> ObjectName:
-    of_type, id = row
-    return of_type, id
+    of_type, object_id = row
+    return of_type, object_id
 
 
 def _span_of_types(row: Row) -> tuple[Revision, Revision]:

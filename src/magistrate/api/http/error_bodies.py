@@ -30,7 +30,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.MissingParameter: ErrorRow(400, "missing_required_parameter", _PARAMETER),
     errors.UnknownMember: ErrorRow(400, "invalid_parameter", _PARAMETER),
     errors.NotAllowed: ErrorRow(400, "not_allowed", {**_PARAMETER, "allowed": "allowed"}),
-    errors.StrandedWarrants: ErrorRow(400, "stranded_warrants", {**_PARAMETER, "warrants": "warrants"}),
+    errors.OrphanedWarrants: ErrorRow(400, "stranded_warrants", {**_PARAMETER, "warrants": "warrants"}),
     errors.BodyTooLarge: ErrorRow(413, "invalid_request", {}),
     errors.BodyTooSlow: ErrorRow(408, "invalid_request", {}),
     errors.UnsupportedCoding: ErrorRow(415, "invalid_request", {}),

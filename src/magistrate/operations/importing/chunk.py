@@ -9,7 +9,7 @@ import msgspec
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import TypeName
 from magistrate.engine.policy.named_policies import NamedPolicy
-from magistrate.errors import InvalidParameter, InvalidRequest, StrandedWarrants
+from magistrate.errors import InvalidParameter, InvalidRequest, OrphanedWarrants
 from magistrate.operations.context import Context
 from magistrate.operations.models.definitions import read_definition, render_policy_definition
 from magistrate.operations.models.object_types import judge_types, loop_fault, loop_of_types, new_object_types
@@ -111,7 +111,7 @@ class Chunk:
         policies = [(policy.name, render_policy_definition(policy)) for policy in self.policies.values()]
         return ImportBatch(types, [*self.objects.values()], [*self.warrants.values()], policies)
 
-    def judge(self, definitions: Mapping[TypeName, str]) -> None:
+    def validate(self, definitions: Mapping[TypeName, str]) -> None:
         """Raises InvalidRequest for a line that is not valid with these object types, which are all that there will
         be."""
         self._judge_types(definitions)
@@ -122,7 +122,7 @@ class Chunk:
         except InvalidParameter as error:
             raise InvalidRequest(f"{error.parameter}: {error.message}") from None
 
-    def name_line(self, error: StrandedWarrants) -> InvalidRequest:
+    def name_line(self, error: OrphanedWarrants) -> InvalidRequest:
         """Returns the error with the number of the first line whose object type forbids one of the warrants."""
         forbidding = {warrant.partition(":")[0] for warrant in error.warrants}
         number = next(number for number, (object_type, _) in self.types.items() if object_type.name in forbidding)

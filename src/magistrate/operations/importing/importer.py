@@ -13,7 +13,7 @@ from typing import Protocol
 from msgspec.structs import astuple
 
 from magistrate.engine.names import TypeName
-from magistrate.errors import InvalidRequest, StrandedWarrants
+from magistrate.errors import InvalidRequest, OrphanedWarrants
 from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import Chunk, ReadLine, Refused, line_refused
 from magistrate.operations.models.object_types import find_forbidden
@@ -138,9 +138,9 @@ async def _store(ctx: Context, chunk: Chunk, progress: ImportProgress | None) ->
     try:
         stamp = ctx.stamp(ACTOR)
         return (
-            await ctx.store.import_batch(chunk.batch(), chunk.judge, stamp, progress, forbidden=find_forbidden)
+            await ctx.store.import_batch(chunk.batch(), chunk.validate, stamp, progress, forbidden=find_forbidden)
         ).value
-    except StrandedWarrants as error:
+    except OrphanedWarrants as error:
         raise chunk.name_line(error) from None
 
 

@@ -231,7 +231,7 @@ def _read_snapshot(kind: ListKind[T], parameters: Mapping[str, str]) -> bool:
 
 
 class PageReader(Protocol[T]):
-    def __call__(self, wanted: Slice, *, at: Revision | None) -> Awaitable[Snapshot[PageSlice[T]]]:
+    def __call__(self, part: Slice, /, *, at: Revision | None) -> Awaitable[Snapshot[PageSlice[T]]]:
         """Returns the part of the list at this revision, or at the newest. Raises RevisionUnavailable."""
         ...
 

@@ -22,7 +22,7 @@ from magistrate.operations.models.definitions import parse_definition, read_defi
 from magistrate.operations.scheduling import aside
 from magistrate.store.contract.lists import ObjectTypeFilter, Snapshot
 from magistrate.store.contract.new_rows import NewObjectType, Stamp
-from magistrate.store.contract.store import Judge
+from magistrate.store.contract.store import ValidateTypes
 from magistrate.store.contract.stored_rows import StoredObjectType
 
 Loop = tuple[RelationEdge, ...]
@@ -69,7 +69,7 @@ async def create_object_types(
     """Creates each type, or replaces its definition. All or nothing.
 
     Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its own
-    negation; and StrandedWarrants if stored warrants would not count any more, unless they are to be kept without
+    negation; and OrphanedWarrants if stored warrants would not count any more, unless they are to be kept without
     effect. Errors and warnings name only object types that are `visible`, if that is given."""
     return await _put_object_types(ctx, types, stamp, keeps_stranded, visible=visible)
 
@@ -125,10 +125,10 @@ async def _put_object_types(
     warnings: list[str] = []
     is_looked_up = visible is None and _names_policies(types)
     policies = (await ctx.store.read_model()).value.policies if is_looked_up else {}
-    judge = judge_and_warn(types, policies, warnings, visible)
+    validate = judge_and_warn(types, policies, warnings, visible)
     forbidden = None if keeps_stranded else find_forbidden
     new = await render_types(ctx, types)
-    written = await ctx.store.put_object_types(new, judge, stamp, **options, forbidden=forbidden)
+    written = await ctx.store.put_object_types(new, validate, stamp, **options, forbidden=forbidden)
     return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
 
 
@@ -137,13 +137,13 @@ def judge_and_warn(
     policies: Container[str],
     warnings: list[str],
     visible: frozenset[str] | None = None,
-) -> Judge:
-    """Returns a Judge like `judge_types`. It also puts at most MAX_WARNINGS sentences into the list, about names that
+) -> ValidateTypes:
+    """Returns a validation like `judge_types`. It also puts at most MAX_WARNINGS sentences into the list, about names that
     the types use and that neither the model nor the policies define; of a caller that may see some object types only,
     about names on these alone."""
     judge_loops = judge_types(types, visible)
 
-    def judge(definitions: Mapping[TypeName, str]) -> None:
+    def validate(definitions: Mapping[TypeName, str]) -> None:
         judge_loops(definitions)
         model: dict[str, Relations] = {
             name: read_definition(definition).relations
@@ -159,7 +159,7 @@ def judge_and_warn(
         )
         warnings[:] = islice(messages, MAX_WARNINGS)
 
-    return judge
+    return validate
 
 
 def _names_policies(types: Iterable[ObjectType]) -> bool:
@@ -201,16 +201,16 @@ async def seed_object_types(ctx: Context) -> None:
     await ctx.store.seed(new_object_types(ctx, PREDEFINED_TYPES), ctx.stamp("magistrate"))
 
 
-def judge_types(changed: Sequence[ObjectType], visible: frozenset[str] | None = None) -> Judge:
-    """Returns a Judge, which raises InvalidParameter, with the loop, if a relation depends on its own negation
+def judge_types(changed: Sequence[ObjectType], visible: frozenset[str] | None = None) -> ValidateTypes:
+    """Returns a ValidateTypes, which raises InvalidParameter, with the loop, if a relation depends on its own negation
     (docs/compatibility.md#object-types). The loop shows no relation of a type that is not `visible`."""
 
-    def judge(definitions: Mapping[TypeName, str]) -> None:
+    def validate(definitions: Mapping[TypeName, str]) -> None:
         loop = loop_of_types(definitions, [object_type.name for object_type in changed])
         if loop is not None:
             raise loop_fault(loop, visible)
 
-    return judge
+    return validate
 
 
 def loop_of_types(definitions: Mapping[TypeName, str], changed: Iterable[TypeName]) -> Loop | None:

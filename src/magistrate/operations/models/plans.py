@@ -52,9 +52,9 @@ async def plan_model(
     before, revision = read.value, read.revision
     after = {row.name: row.definition for row in await render_types(ctx, types)}
     warnings: list[str] = []
-    judge = judge_and_warn(types, {policy.name for policy in policies}, warnings)
+    validate = judge_and_warn(types, {policy.name for policy in policies}, warnings)
     size = sum(map(len, after.values()))
-    await aside(partial(judge, after), size)
+    await aside(partial(validate, after), size)
     patterns = await aside(partial(_find_patterns, before.definitions, after, before.patterns), size)
     listed: PageSlice[Warrant] = PageSlice((), precedes=False, follows=False)
     if patterns:

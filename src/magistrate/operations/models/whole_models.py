@@ -48,8 +48,8 @@ async def put_whole_model(
     if expected is not None:
         await require_stored(ctx.store, expected)
     warnings: list[str] = []
-    judge = judge_and_warn(types, {policy.name for policy in policies}, warnings)
+    validate = judge_and_warn(types, {policy.name for policy in policies}, warnings)
     definitions = [(policy.name, render_policy_definition(policy)) for policy in policies]
     new = NewModel(await render_types(ctx, types), definitions, expected)
-    revision = await ctx.store.put_model(new, judge, stamp, None if keeps_stranded else find_forbidden)
+    revision = await ctx.store.put_model(new, validate, stamp, None if keeps_stranded else find_forbidden)
     return Snapshot(revision, WrittenModel((await ctx.store.read_model(revision)).value, tuple(warnings)))

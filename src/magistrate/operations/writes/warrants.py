@@ -20,7 +20,7 @@ from magistrate.operations.models.definitions import read_definition
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot, WarrantFilter
 from magistrate.store.contract.new_rows import NewWarrant, Stamp
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.contract.store import AtomicWrite, Judge, WriteCounts
+from magistrate.store.contract.store import AtomicWrite, ValidateTypes, WriteCounts
 
 TARGET_HOLD_SECONDS = 0.010
 """Sets how long a chunk should hold other writers. A machine or a disk that is suddenly busy makes the chunk take
@@ -165,7 +165,7 @@ async def delete_matching(
         chunk = matches[: size.rows]
         written = await ctx.store.delete_matches(chunk, stamp())
         revision, deleted = written.revision, deleted + written.value.deleted
-        size.adapt(len(chunk), written.value.hold_seconds)
+        size.adapt(len(chunk), written.value.blocking_seconds)
         matches = matches[len(chunk) :]
         if written.value.deleted < len(chunk):
             remaining = most - deleted
@@ -176,7 +176,7 @@ async def delete_matching(
                 first = random.randrange(len(matches))
                 matches = matches[first:] + matches[:first]
         if matches:
-            await asyncio.sleep(pause_seconds(written.value.hold_seconds))
+            await asyncio.sleep(pause_seconds(written.value.blocking_seconds))
     return Snapshot(revision, DeletedMatches(deleted, has_more))
 
 
@@ -214,10 +214,10 @@ def list_kind(is_expired: bool, is_stranded: bool = False) -> ListKind[Warrant]:
     return EXPIRED_WARRANT_LIST if is_expired else WARRANT_LIST
 
 
-def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at: int | None) -> Judge:
+def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at: int | None) -> ValidateTypes:
     """Returns a function that validates the warrants. They may not have expired at the time `at`, if it is given."""
 
-    def judge(definitions: Mapping[TypeName, str]) -> None:
+    def validate(definitions: Mapping[TypeName, str]) -> None:
         defined = {name: read_definition(definition) for name, definition in definitions.items()}
         first_places: dict[tuple[str | int | None, ...], int] = {}
         for place, warrant in enumerate(new):
@@ -227,7 +227,7 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at:
             if fault is not None:
                 raise fault.within(element(place))
 
-    return judge
+    return validate
 
 
 def _describe_judged(warrant: NewWarrant) -> tuple[str | int | None, ...]:

@@ -73,7 +73,7 @@ class EventFilter:
 
 
 class EventPosition(NamedTuple):
-    """Represents how far a follower has read the events: up to `place`. The others tell what was not kept any more when
+    """Represents how far a follower has read the events: up to `place`. The others say what was not kept any more when
     it began: changes up to a revision, and decisions up to a number. The end of a revision is a position, too."""
 
     place: Place
@@ -119,7 +119,7 @@ class DecisionRecord(msgspec.Struct, frozen=True):
 class EventStore(Protocol):
     """Describes the part of a store that handles events."""
 
-    async def list_events(self, wanted: Slice, only: EventFilter) -> Snapshot[PageSlice[Event]]:
+    async def list_events(self, part: Slice, only: EventFilter) -> Snapshot[PageSlice[Event]]:
         """Lists a slice of the events that match the filter. Sorts: createdAt, which is by the place.
 
         Warrants that ended because an object was deleted are not listed; the deletion of the object is.

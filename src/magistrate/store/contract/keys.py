@@ -67,11 +67,11 @@ class KeyStore(Protocol):
         `most` keys already."""
         ...
 
-    async def rotate_key(self, id: str, new: NewSecret) -> Snapshot[StoredKey]:
+    async def rotate_key(self, key_id: str, new: NewSecret) -> Snapshot[StoredKey]:
         """Replaces the secret of a key. Of earlier secrets, only the last one stays valid. Raises NotFound."""
         ...
 
-    async def delete_key(self, id: str) -> Revision:
+    async def delete_key(self, key_id: str) -> Revision:
         """Deletes the key, and returns the newest revision. Raises NotFound."""
         ...
 

@@ -1,9 +1,8 @@
 """Defines the rows that writes store."""
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -122,7 +121,7 @@ MAX_WARRANTS_IN_A_WRITE = 1_048_576
 
 FIRST_REPLACEMENT = MAX_WARRANTS_IN_A_WRITE // 2
 """Sets the first place for warrants of `put_warrants` that replace others; those that replace none have lower places.
-So the numbers tell what the write did, also when its request is repeated."""
+So the numbers show what the write did, also when its request is repeated."""
 
 WarrantOutcome = Literal["created", "updated", "unchanged"]
 
@@ -135,28 +134,9 @@ def write_outcome(warrant: Warrant, revision: Revision) -> WarrantOutcome:
     return "created" if place < FIRST_REPLACEMENT else "updated"
 
 
-S = TypeVar("S")
-
-
 class DeletedChunk(NamedTuple):
-    """Counts the warrants that one write of a delete by filter deleted. `hold_seconds` is about how long no other
-    writer could write: from when this write had its turn until it was answered."""
+    """Counts the warrants that one write of a delete by filter deleted. `blocking_seconds` is about how long no other
+    writer could write: from when this write began until it was answered."""
 
     deleted: int
-    hold_seconds: float
-
-
-class TimedScript(Generic[S]):
-    """Wraps a script of a write (`S`), and notes when it begins; the last time counts if it is begun more than once."""
-
-    def __init__(self, script: Callable[[Revision], S]) -> None:
-        self._script = script
-        self._began_at = time.monotonic()
-
-    def begin(self, head: Revision) -> S:
-        self._began_at = time.monotonic()
-        return self._script(head)
-
-    def measure_seconds(self) -> float:
-        """Returns the seconds since the script began."""
-        return time.monotonic() - self._began_at
+    blocking_seconds: float

@@ -1,4 +1,4 @@
-"""Bounds the memory of rows that may be large, for whoever asks for that: what a request reads counts until it is
+"""Bounds the memory of rows that may be large, if they want that: what a request reads counts until it is
 answered."""
 
 from collections.abc import Awaitable, Callable, Sequence

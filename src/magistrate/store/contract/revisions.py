@@ -2,7 +2,7 @@
 
 A store that is restored, or fails over to a server that lacks its last writes, continues with other writes under the
 same numbers. What a process knows is therefore of one history: each read of the newest revision is compared with it,
-and when the store turns out to have another history, everything is forgotten, and those who keep more are told."""
+and when the store has another history, everything is forgotten, and those who keep more are notified."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
 from magistrate.store.contract.stored_rows import Identity
 
-MOST_REVISIONS = 10_000
+MAX_REVISIONS = 10_000
 """Limits the revisions that are known, which take about 150 bytes each."""
-MOST_BESIDES = 1_000
-"""Limits the revisions besides that were looked up."""
+MAX_OTHER_REVISIONS = 1_000
+"""Limits the other revisions, which were looked up."""
 
 
 class RevisionId(NamedTuple):
@@ -30,7 +30,7 @@ class RevisionId(NamedTuple):
 
 
 class Presence(Enum):
-    """Tells where a write is: in the store, or nowhere because another has its number, or because it is ahead of the
+    """Says where a write is: in the store, or nowhere because another has its number, or because it is ahead of the
     newest revision. One whose revision is older than the list of revisions counts as in the store."""
 
     STORED = 0
@@ -56,11 +56,11 @@ class KnownRevisions:
         self.unlinked: RevisionId | None = None
         """Is the newest revision that was seen in the store, unless it is known to belong to the history."""
         self._bits: dict[Revision, int | None] = {}
-        self._besides: dict[Revision, int | None] = {}
+        self._others: dict[Revision, int | None] = {}
         self._observers: list[Callable[[], None]] = []
 
     def call_on_change(self, observer: Callable[[], None]) -> None:
-        """Calls the observer whenever the store turns out to have another history."""
+        """Calls the observer whenever the store is found to have another history."""
         self._observers.append(observer)
 
     def find(self, revision: Revision) -> RevisionId | None:
@@ -69,46 +69,46 @@ class KnownRevisions:
             return self.newest
         if self.unlinked is not None and self.unlinked.revision == revision:
             return self.unlinked
-        for bits in (self._bits, self._besides):
+        for bits in (self._bits, self._others):
             if revision in bits:
                 return RevisionId(revision, bits[revision])
         return None
 
-    def holds(self, id: RevisionId) -> bool:
+    def holds(self, revision_id: RevisionId) -> bool:
         """Returns whether a revision is known to belong to the history that the last read has seen; one without bits
         is taken by its number."""
-        revision, bits = id
+        revision, bits = revision_id
         if self.unlinked is not None or revision > self.seen:
             return False
         if bits is None:
             return True
-        return self._bits.get(revision) == bits or self._besides.get(revision) == bits
+        return self._bits.get(revision) == bits or self._others.get(revision) == bits
 
-    def note_newest(self, id: RevisionId) -> None:
+    def note_newest(self, revision_id: RevisionId) -> None:
         """Notes what a read has seen as the newest revision."""
-        revision, bits = id
+        revision, bits = revision_id
         self.seen = revision
-        if self._besides.get(revision, bits) != bits:
-            self._begin_anew(id)
+        if self._others.get(revision, bits) != bits:
+            self._begin_anew(revision_id)
         elif revision in self._bits:
             if self._bits[revision] != bits:
-                self._begin_anew(id)
+                self._begin_anew(revision_id)
             elif self.unlinked is not None and self.newest.revision == revision:
                 self.unlinked = None
         elif self.newest == NOTHING_WRITTEN:
-            self._add(id)
+            self._add(revision_id)
         else:
-            self.unlinked = id
+            self.unlinked = revision_id
 
-    def note_stored(self, id: RevisionId) -> None:
+    def note_stored(self, revision_id: RevisionId) -> None:
         """Notes that a revision was found in the store, in the history that is followed."""
-        if len(self._besides) >= MOST_BESIDES:
-            self._besides.pop(next(iter(self._besides)))
-        self._besides[id.revision] = id.bits
+        if len(self._others) >= MAX_OTHER_REVISIONS:
+            self._others.pop(next(iter(self._others)))
+        self._others[revision_id.revision] = revision_id.bits
 
     def note_write(self, before: RevisionId, written: RevisionId) -> None:
         """Notes a revision that followed on another. If others are known that are newer, it was noted late, or the
-        store was restored: which of both, the next link tells."""
+        store was restored: the next link shows which of both."""
         self.note_newest(before)
         if before == self.newest:
             self._add(written)
@@ -129,20 +129,20 @@ class KnownRevisions:
             self.unlinked = None if self.unlinked.revision <= newest.revision else self.unlinked
         return is_same
 
-    def _contains(self, id: RevisionId) -> bool:
-        return id.revision in self._bits and self._bits[id.revision] == id.bits
+    def _contains(self, revision_id: RevisionId) -> bool:
+        return revision_id.revision in self._bits and self._bits[revision_id.revision] == revision_id.bits
 
-    def _add(self, id: RevisionId) -> None:
-        self._bits[id.revision] = id.bits
-        self.newest, self.seen = id, id.revision
-        if self.unlinked is not None and self.unlinked.revision <= id.revision:
+    def _add(self, revision_id: RevisionId) -> None:
+        self._bits[revision_id.revision] = revision_id.bits
+        self.newest, self.seen = revision_id, revision_id.revision
+        if self.unlinked is not None and self.unlinked.revision <= revision_id.revision:
             self.unlinked = None
-        if len(self._bits) > MOST_REVISIONS:
+        if len(self._bits) > MAX_REVISIONS:
             del self._bits[next(iter(self._bits))]
 
     def _begin_anew(self, newest: RevisionId) -> None:
         self._bits = {newest.revision: newest.bits}
-        self._besides.clear()
+        self._others.clear()
         self.newest, self.seen, self.unlinked = newest, newest.revision, None
         self.history += 1
         for observer in self._observers:
@@ -150,7 +150,7 @@ class KnownRevisions:
 
 
 class RevisionStore(Protocol):
-    """Describes the part of a store that tells writes with the same number from each other. Every sentence has a test
+    """Describes the part of a store that distinguishes writes with the same number. Every sentence has a test
     in tests/store/test_revision_ids.py."""
 
     @property
@@ -171,18 +171,18 @@ class RevisionStore(Protocol):
         unless that is clear. Raises HistoryReplaced."""
         ...
 
-    async def locate(self, id: RevisionId) -> Presence:
+    async def locate(self, revision_id: RevisionId) -> Presence:
         """Returns where a write is, by one statement, which also shows whether the store still has the history that is
         known."""
         ...
 
 
-def note_writes(known: KnownRevisions, before: RevisionId, written: Sequence[RevisionId]) -> None:
+def note_writes(revisions: KnownRevisions, before: RevisionId, written: Sequence[RevisionId]) -> None:
     """Notes what a transaction has written after a revision."""
-    known.note_newest(before)
-    for id in written:
-        known.note_write(before, id)
-        before = id
+    revisions.note_newest(before)
+    for revision_id in written:
+        revisions.note_write(before, revision_id)
+        before = revision_id
 
 
 STALE_MS = 50
@@ -195,7 +195,7 @@ Mark = tuple[float, int]
 
 
 class Staleness(Enum):
-    """Tells how stale a value is that was read after a mark.
+    """Says how stale a value is that was read after a mark.
 
     CURRENT: no revision was made since, except by other processes on PostgreSQL less than AGING_MS ago. AGING: the
     same, but with STALE_MS; it is time to read again. STALE: neither of the two holds."""

@@ -50,7 +50,7 @@ class PolicyStore(Protocol):
 
     async def get_policy(self, name: PolicyName, at: Revision | None = None) -> Snapshot[StoredPolicy | None]: ...
 
-    async def list_policies(self, wanted: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
+    async def list_policies(self, part: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
         """Lists a slice of the named policies. Sorts: name."""
         ...
 
@@ -101,7 +101,7 @@ class WriteCounts(msgspec.Struct, frozen=True):
     unchanged: int
 
 
-Judge = Callable[[Mapping[TypeName, str]], None]
+ValidateTypes = Callable[[Mapping[TypeName, str]], None]
 """Validates the definitions of object types as a write would leave them, inside that write; raising an exception
 undoes the write."""
 
@@ -148,7 +148,7 @@ class Store(
     async def get_object(self, ref: ObjectRef, at: Revision | None = None) -> Snapshot[StoredObject | None]: ...
 
     async def list_objects(
-        self, wanted: Slice, only: ObjectFilter, at: Revision | None = None
+        self, part: Slice, only: ObjectFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObject]]:
         """Lists a slice of the objects that match the filter.
 
@@ -196,7 +196,7 @@ class Store(
         ...
 
     async def put_warrants(
-        self, new: Sequence[NewWarrant], judge: Judge, stamp: Stamp
+        self, new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp
     ) -> Snapshot[tuple[Warrant, ...]]:
         """Stores each warrant, in order, unless the same one, policy included, is already stored, and returns one row
         for each, of which `write_outcome` says what was done. Missing objects and subjects are created, except for
@@ -206,10 +206,10 @@ class Store(
         and keeps its `created_at`. One that has expired ends, and a new one is created. One whose policy can hold no
         more, by its `lifetime`, is replaced and has been created now. Of several that are the same, the last counts.
 
-        `judge` is given the types of the objects, as far as they are defined."""
+        `validate` is given the types of the objects, as far as they are defined."""
         ...
 
-    async def write(self, wanted: AtomicWrite, judge: Judge, stamp: Stamp) -> Snapshot[WriteCounts]:
+    async def write(self, batch: AtomicWrite, validate: ValidateTypes, stamp: Stamp) -> Snapshot[WriteCounts]:
         """Does the work of `delete_warrants`, `delete_objects`, `put_objects` and `put_warrants`, in this order, as one
         write, if all preconditions hold before it.
 
@@ -220,7 +220,7 @@ class Store(
     async def import_batch(
         self,
         batch: ImportBatch,
-        judge: Judge,
+        validate: ValidateTypes,
         stamp: Stamp,
         progress: ImportProgress | None = None,
         forbidden: FindForbidden | None = None,
@@ -230,7 +230,7 @@ class Store(
 
         A row that is already stored with the same content stays and is not logged. A warrant keeps the creation time
         that it states; if it is stored with another one, that warrant ends, and a new one begins. One that is stored
-        with other limits is replaced. `judge` is given all types. Raises StrandedWarrants like
+        with other limits is replaced. `validate` is given all types. Raises OrphanedWarrants like
         `put_object_types`."""
         ...
 
@@ -266,14 +266,14 @@ class Store(
         ended and are not collected included; otherwise the rows looked at until enough are found."""
         ...
 
-    async def delete_matches(self, found: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
+    async def delete_matches(self, matches: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
         """Deletes those of these warrants that still exist, as they were read, and have not expired by the time of the
         stamp. One that was deleted and created again since is another warrant, and stays. Makes no revision if none
         is left."""
         ...
 
     async def list_warrants(
-        self, wanted: Slice, only: WarrantFilter, at: Revision | None = None
+        self, part: Slice, only: WarrantFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[Warrant]]:
         """Lists a slice of the warrants that match the filter. Sorts: createdAt (then number).
 
@@ -288,7 +288,7 @@ class Store(
     ) -> Snapshot[StoredObjectType | None]: ...
 
     async def list_object_types(
-        self, wanted: Slice, only: ObjectTypeFilter, at: Revision | None = None
+        self, part: Slice, only: ObjectTypeFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObjectType]]:
         """Lists a slice of the object types that match the filter. Sorts: typeId, createdAt (then typeId)."""
         ...
@@ -296,21 +296,21 @@ class Store(
     async def put_object_types(
         self,
         types: Sequence[NewObjectType],
-        judge: Judge,
+        validate: ValidateTypes,
         stamp: Stamp,
         must_exist: bool = False,
         is_whole_model: bool = False,
         forbidden: FindForbidden | None = None,
     ) -> Snapshot[tuple[StoredObjectType, ...]]:
-        """Creates or replaces each object type, like `put_objects`. `judge` is given all types. With `must_exist`,
+        """Creates or replaces each object type, like `put_objects`. `validate` is given all types. With `must_exist`,
         raises NotFound for the first that does not exist; with `is_whole_model`, deletes all other object types.
 
-        Raises StrandedWarrants if a stored warrant that has not expired has one of the patterns that `forbidden`
+        Raises OrphanedWarrants if a stored warrant that has not expired has one of the patterns that `forbidden`
         finds, given the definitions before and after, and all patterns. Takes an index range for each of these."""
         ...
 
     async def put_model(
-        self, new: NewModel, judge: Judge, stamp: Stamp, forbidden: FindForbidden | None = None
+        self, new: NewModel, validate: ValidateTypes, stamp: Stamp, forbidden: FindForbidden | None = None
     ) -> Revision:
         """Does the work of `put_object_types` for a whole model and of `put_policies` for a whole set, as one write.
 

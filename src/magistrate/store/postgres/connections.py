@@ -24,7 +24,7 @@ T = TypeVar("T")
 
 ATTEMPTS = 4
 """Limits how often one read or group of writes is run when the server reports that it may be retried, or when a pooled
-connection turns out to be dead."""
+connection is dead."""
 
 READ_ONLY_SECONDS = 1.0
 """Limits how often all connections are replaced because one is read-only: the server itself may be, and for long."""
@@ -55,8 +55,8 @@ class ConnectionUse:
         """Makes the use end soon: whatever it has not sent to the server yet is never sent.
 
         The connection is shut down on this side, so that the task that waits for it gets an error. When psycopg is
-        cancelled instead, it asks the server to cancel the statement, and waits up to ten seconds for a server that
-        does not answer."""
+        cancelled instead, it has the server cancel the statement, and waits up to ten seconds for one that does not
+        answer."""
         self.is_broken_off = True
         if self.connection is not None:
             with (
@@ -79,7 +79,7 @@ class ConnectionPool:
                 "autocommit": True,
                 "connect_timeout": whole_seconds(timeout_ms),
                 "client_encoding": "utf8",
-                # The raw cursor sends statements as they are; others parse long ones anew each time.
+                # The raw cursor sends statements as they are; others parse long ones each time.
                 "cursor_factory": psycopg.AsyncRawCursor,
             },
             min_size=1,

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 from magistrate.engine.cache.segments import CacheBytes
-from magistrate.engine.names import Revision
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stored_rows import Identity
@@ -19,7 +18,7 @@ from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse,
 from magistrate.store.postgres.pipeline import Connection
 from magistrate.store.postgres.writer import GroupWriter
 from magistrate.store.schema import migrations
-from magistrate.store.scripts.database import Observer, Rows, Script, observe_nothing
+from magistrate.store.scripts.database import Observer, Rows, ScriptStart, observe_nothing
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql.head import READ_IDENTITY
@@ -136,7 +135,7 @@ class PostgresDatabase:
 
         return await self._read_with(once)
 
-    async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
+    async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
         return await self._writer.transact(script, makes_revision)
 
     def mark(self) -> Mark:

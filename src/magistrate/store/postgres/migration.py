@@ -40,21 +40,21 @@ LOCK_TIMEOUT_MS = 1_000
 _RACES = (errors.DuplicateTable, errors.DuplicateObject, errors.UniqueViolation, errors.DeadlockDetected)
 
 
-def migrate_postgres(conninfo: str, timeout_ms: int, known: Sequence[Migration] = ()) -> None:
+def migrate_postgres(conninfo: str, timeout_ms: int, available: Sequence[Migration] = ()) -> None:
     """Brings the schema up to date in one transaction; several processes may try at once, and one of them does it.
     The known migrations are those of the package unless others are given.
 
     Waits for locks for up to `timeout_ms`, with pauses in which others can read the tables. Raises StoreUnavailable,
     SchemaMismatch if a newer version has migrated the database, or InvalidSetting for a URL that libpq refuses."""
     check_conninfo(conninfo)
-    known = known or migrations("postgres")
+    available = available or migrations("postgres")
     races = 0
     lock_timeout_ms = min(LOCK_TIMEOUT_MS, timeout_ms // 2)
     last_attempt_at = time.monotonic() + (timeout_ms - lock_timeout_ms) / 1_000
     while True:
         try:
             with _connect(conninfo, timeout_ms) as connection:
-                return _migrate(connection, known, lock_timeout_ms)
+                return _migrate(connection, available, lock_timeout_ms)
         except errors.LockNotAvailable as error:
             pause = random.uniform(0.5, 1) * lock_timeout_ms / 1_000
             if time.monotonic() + pause > last_attempt_at:
@@ -106,7 +106,7 @@ def _describe_lock_timeout(timeout_ms: int) -> str:
     )
 
 
-def _migrate(connection: psycopg.Connection[TupleRow], known: Sequence[Migration], lock_timeout_ms: int) -> None:
+def _migrate(connection: psycopg.Connection[TupleRow], available: Sequence[Migration], lock_timeout_ms: int) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise InvalidSetting(f"database URL: the database has the encoding {encoding}; it must be UTF8")
@@ -114,26 +114,26 @@ def _migrate(connection: psycopg.Connection[TupleRow], known: Sequence[Migration
     # default of the database would show the table as it was before the wait.
     connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
     [has_migrations] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
-    if has_migrations and _is_up_to_date(connection, known):
+    if has_migrations and _is_up_to_date(connection, available):
         return
     connection.execute(LIMIT_LOCK_WAIT.format(milliseconds=lock_timeout_ms))
     if not has_migrations:
         connection.execute(CREATE_TABLE)
     connection.execute(LOCK_MIGRATIONS)
     raw = psycopg.RawCursor(connection)
-    for migration in _list_pending(connection, known):
+    for migration in _list_pending(connection, available):
         connection.execute(migration.sql)
         raw.execute(number_placeholders(INSERT_MIGRATION), (migration.number, migration.name))
     if not _has_head(connection):
         raw.execute(number_placeholders(MAKE_HEAD), new_identity())
 
 
-def _is_up_to_date(connection: psycopg.Connection[TupleRow], known: Sequence[Migration]) -> bool:
-    return not _list_pending(connection, known) and _has_head(connection)
+def _is_up_to_date(connection: psycopg.Connection[TupleRow], available: Sequence[Migration]) -> bool:
+    return not _list_pending(connection, available) and _has_head(connection)
 
 
-def _list_pending(connection: psycopg.Connection[TupleRow], known: Sequence[Migration]) -> Sequence[Migration]:
-    return list_pending(known, connection.execute(LIST_MIGRATIONS).fetchall())
+def _list_pending(connection: psycopg.Connection[TupleRow], available: Sequence[Migration]) -> Sequence[Migration]:
+    return list_pending(available, connection.execute(LIST_MIGRATIONS).fetchall())
 
 
 def _has_head(connection: psycopg.Connection[TupleRow]) -> bool:
@@ -149,16 +149,16 @@ def inspect_postgres(conninfo: str, timeout_ms: int) -> StoreReport:
     """Returns what a PostgreSQL database is at. Raises StoreUnavailable, or InvalidSetting for a URL that libpq
     refuses."""
     check_conninfo(conninfo)
-    known = migrations("postgres")
+    available = migrations("postgres")
     try:
         with psycopg.connect(conninfo, connect_timeout=whole_seconds(timeout_ms)) as connection:
             connection.read_only = True
             [now] = connection.execute(READ_CLOCK).fetchone() or (None,)
             [is_there] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
             if not is_there:
-                return StoreReport(0, len(known), now=now)
+                return StoreReport(0, len(available), now=now)
             applied = connection.execute(LIST_MIGRATIONS).fetchall()
             [written_at] = connection.execute(NEWEST_REVISION).fetchone() or (None,)
     except psycopg.Error as error:
         raise StoreUnavailable(f"PostgreSQL cannot be read: {error}") from error
-    return StoreReport(newest_of(applied), len(known), find_mismatch(known, applied), written_at, now)
+    return StoreReport(newest_of(applied), len(available), find_mismatch(available, applied), written_at, now)

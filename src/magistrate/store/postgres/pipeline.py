@@ -64,10 +64,10 @@ class StatementPipeline:
     async def run(self, statements: Sequence[Statement]) -> list[Rows]:
         """Returns the rows of each statement, in order. At the first that fails, raises its error and runs none of
         the statements after it. If the connection is lost, or the caller stops waiting, the connection is closed."""
-        found: list[Rows] = []
+        rows: list[Rows] = []
         for batch in divide_statements(statements):
-            found += await self._run_batch(batch)
-        return found
+            rows += await self._run_batch(batch)
+        return rows
 
     async def _run_batch(self, statements: Sequence[Statement]) -> list[Rows]:
         encoded = [(text, _encode(values)) for text, values in statements]

@@ -11,10 +11,10 @@ from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import Mark, RevisionId
 from magistrate.store.scripts.database import Row, Rows
 
-MOST_GROUPS = 64
-MOST_BYTES = 4_194_304
+MAX_GROUPS = 64
+MAX_BYTES = 4_194_304
 """Limits what the groups take in memory together (4 MiB)."""
-MOST_ROWS = 100
+MAX_ROWS = 100
 """Limits the changes of one group; followers read those of a larger group from the log."""
 BYTES_OF_A_VALUE = 40
 """Counts a value of a row that is not a text, with its place in the row."""
@@ -23,7 +23,7 @@ BYTES_OF_A_VALUE = 40
 @dataclass(frozen=True, slots=True)
 class GroupChanges:
     """Holds what a group of writes changed between two revisions, with nothing else in between. `changes` are the rows
-    on warrants that it added to the change log, None if they do not tell everything. At the time of the `mark`, nobody
+    on warrants that it added to the change log, None if they are incomplete. At the time of the `mark`, nobody
     else could write."""
 
     before: RevisionId
@@ -43,13 +43,13 @@ class RecentChanges:
 
     def measure(self) -> CacheBytes:
         """Returns how many bytes the groups take, and the limit on them."""
-        return CacheBytes("changes", self._bytes, MOST_BYTES)
+        return CacheBytes("changes", self._bytes, MAX_BYTES)
 
     def add(self, group: GroupChanges) -> None:
         size = _measure_group(group)
         self._groups.append((group, size))
         self._bytes += size
-        while self._bytes > MOST_BYTES or len(self._groups) > MOST_GROUPS:
+        while self._bytes > MAX_BYTES or len(self._groups) > MAX_GROUPS:
             self._bytes -= self._groups.popleft()[1]
 
     def find(self, after: RevisionId, most: int, writes: int) -> tuple[Mark, Rows] | None:
@@ -59,15 +59,15 @@ class RecentChanges:
         one that `writes` counts, or if the revision belongs to another history."""
         if not self._groups or self._groups[-1][0].mark[1] != writes:
             return None
-        (last, _), found = self._groups[-1], deque[Row]()
+        (last, _), changes = self._groups[-1], deque[Row]()
         reached = last.newest
         for group, _ in reversed(self._groups):
             if reached.revision <= after.revision:
                 break
             if group.newest != reached or group.changes is None:
                 return None
-            found.extendleft(reversed(group.changes))
-            if len(found) > most:
+            changes.extendleft(reversed(group.changes))
+            if len(changes) > most:
                 return None
             reached = group.before
         is_beyond = after.revision > last.newest.revision
@@ -77,7 +77,7 @@ class RecentChanges:
         head = (newest.revision, 0, newest.bits, *after, last.model_revision)
         rows = [
             (*head, made_by, position, key, action, *(limits or (None, None)))
-            for made_by, position, action, _, key, _, _, *limits in found
+            for made_by, position, action, _, key, _, _, *limits in changes
         ]
         return last.mark, rows or [(*head, *[None] * 6)]
 

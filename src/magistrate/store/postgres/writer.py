@@ -7,9 +7,8 @@ docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -26,7 +25,7 @@ from magistrate.store.postgres.pipeline import (
     StatementPipeline,
     pipeline_of,
 )
-from magistrate.store.postgres.recent_changes import MOST_ROWS, GroupChanges, RecentChanges
+from magistrate.store.postgres.recent_changes import MAX_ROWS, GroupChanges, RecentChanges
 from magistrate.store.scripts.database import (
     Compute,
     Execute,
@@ -35,11 +34,11 @@ from magistrate.store.scripts.database import (
     Observer,
     Row,
     Rows,
-    Script,
+    ScriptStart,
     Select,
     Step,
 )
-from magistrate.store.scripts.runs import LookupMemo, ScriptRun, finds_of
+from magistrate.store.scripts.runs import WRITES_AT_ONCE, LookupMemo, QueuedWrite, ScriptRun, WriteResult, finds_of
 from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, READ_HEAD
 from magistrate.store.sql.insertions import join_insertions
 from magistrate.store.sql.postgres import (
@@ -59,30 +58,6 @@ elements do not make others wait long."""
 
 SECONDS_AT_ONCE = 0.002
 """Limits how long scripts run before other requests may."""
-
-
-@dataclass(slots=True, eq=False)
-class QueuedWrite:
-    """Represents a write that waits for its turn: how its script is begun, and the future on which its caller waits. A
-    write that `is_alone` shares its transaction with no other."""
-
-    begin: Callable[[Revision], Script[Any]]
-    makes_revision: bool
-    result: asyncio.Future[Any]
-    is_alone: bool = False
-
-    @property
-    def was_refused(self) -> bool:
-        """Returns whether the caller was told that the write was not made."""
-        return self.result.done() and not self.result.cancelled()
-
-
-@dataclass(frozen=True, slots=True)
-class WriteResult:
-    """Holds what a script returned, or what it raised."""
-
-    value: Any
-    error: Exception | None
 
 
 class GroupTransaction:
@@ -136,7 +111,7 @@ class GroupTransaction:
 
     def list_changes(self, mark: Mark) -> GroupChanges:
         """Returns what the transaction changes, given a mark that was taken while it was open."""
-        logged = self._logged if self._logged is None or len(self._logged) <= MOST_ROWS else None
+        logged = self._logged if self._logged is None or len(self._logged) <= MAX_ROWS else None
         return GroupChanges(self.head_before, self.head, self._model_revision, logged, mark)
 
     async def roll_back(self) -> None:
@@ -164,17 +139,17 @@ class GroupTransaction:
     async def _look_up(self, runs: Collection[ScriptRun[Any]], first: Sequence[Statement] = ()) -> list[Rows]:
         """Runs these statements, and then looks up what the runs wait for, in one round trip. Returns the rows of the
         former."""
-        wanted: dict[str, dict[tuple[str, ...], None]] = {}
+        missing: dict[str, dict[tuple[str, ...], None]] = {}
         for run in runs:
             for statement, keys in run.list_missing().items():
-                wanted.setdefault(statement, {}).update(dict.fromkeys(keys))
-        found = await self._send([*first, *(_find(one, keys) for one, keys in wanted.items())])
-        for (statement, keys), rows in zip(wanted.items(), found[len(first) :], strict=True):
+                missing.setdefault(statement, {}).update(dict.fromkeys(keys))
+        results = await self._send([*first, *(_find(one, keys) for one, keys in missing.items())])
+        for (statement, keys), rows in zip(missing.items(), results[len(first) :], strict=True):
             self._memo.remember(statement, keys, rows)
         for run in runs:
             run.advance()
             await self._yield_if_long()
-        return found[: len(first)]
+        return results[: len(first)]
 
     async def _run_next(self, write: QueuedWrite, needs_savepoint: bool) -> WriteResult:
         run = self._ahead[write]
@@ -185,7 +160,7 @@ class GroupTransaction:
         if run.error is None:
             await self._keep(run)
         await self._yield_if_long()
-        return WriteResult(run.value, run.error)
+        return WriteResult(write, run.value, run.error)
 
     async def _keep(self, run: ScriptRun[Any]) -> None:
         """Makes what a run has changed a part of the transaction."""
@@ -203,7 +178,7 @@ class GroupTransaction:
             self.head = self._sent_head = RevisionId(Revision(head), bits)
 
     async def _finish(self, run: ScriptRun[Any], needs_savepoint: bool) -> None:
-        """Runs the rest of a script that has to wait for the database in its turn."""
+        """Runs the rest of a script that has to wait for the database while it runs."""
         has_savepoint = False
         while run.step is not None:
             if run.list_missing():
@@ -242,13 +217,13 @@ class GroupTransaction:
         unsent, self._unsent = self._unsent, []
         everything = [*unsent, *statements]
         self.statements += sum(text not in CONTROL for text, _ in everything)
-        found = await self._pipeline.run(everything)
+        results = await self._pipeline.run(everything)
         self._yielded_at = time.monotonic()
-        return found[len(unsent) :]
+        return results[len(unsent) :]
 
 
-def _find(one: str, keys: Collection[tuple[str, ...]]) -> Statement:
-    return find_each(one), (msgspec.json.encode(list(keys)).decode(),)
+def _find(statement: str, keys: Collection[tuple[str, ...]]) -> Statement:
+    return find_each(statement), (msgspec.json.encode(list(keys)).decode(),)
 
 
 def _statements_of(executes: Iterable[Execute]) -> Iterator[Statement]:
@@ -259,9 +234,6 @@ def _statements_of(executes: Iterable[Execute]) -> Iterator[Statement]:
 
 
 T = TypeVar("T")
-
-WRITES_AT_ONCE = 64
-"""Limits the writes that are committed together, so that the first of them need not wait long for the last."""
 
 CLOSE_WITHIN_SECONDS = 1.0
 """Limits the wait for a group that is being written when the store is closed."""
@@ -287,10 +259,10 @@ class GroupWriter:
         self._head = Revision(0)
         self._task: asyncio.Task[None] | None = None
 
-    async def transact(self, begin: Callable[[Revision], Script[T]], makes_revision: bool) -> T:
+    async def transact(self, begin: ScriptStart[T], makes_revision: bool) -> T:
         """Implements Database.transact."""
         loop = asyncio.get_running_loop()
-        write = QueuedWrite(begin, makes_revision, loop.create_future())
+        write = QueuedWrite(begin, loop.create_future(), makes_revision=makes_revision)
         self._waiting.append(write)
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._write_on())
@@ -320,7 +292,7 @@ class GroupWriter:
             self._break_off_if_unawaited()
 
     def _break_off_if_unawaited(self) -> None:
-        """Breaks a group off for which nobody waits any more; otherwise, a server that does not answer would hold up
+        """Breaks a group off for which nobody waits any more; otherwise, a server that does not answer would delay
         the next group."""
         if self._group and all(write.result.done() for write in self._group):
             self._use.break_off()
@@ -338,7 +310,9 @@ class GroupWriter:
                 self._fail(error)
                 raise
             else:
-                self._answer(results)
+                self._group = []
+                for result in results:
+                    result.answer()
 
     def _take_waiting(self) -> bool:
         """Adds waiting writes to the group, as far as it may grow. Returns whether it has any then."""
@@ -357,7 +331,7 @@ class GroupWriter:
         try:
             return await self._pool.attempt(self._write_once, lambda: not self._is_committing, self._use)
         finally:
-            # What has changed must be seen by whoever asks once these writes are answered.
+            # What has changed must be seen by all who read once these writes are answered.
             self.revisions += any(write.makes_revision for write in self._group)
 
     async def _write_once(self, connection: Connection) -> list[WriteResult]:
@@ -380,7 +354,7 @@ class GroupWriter:
 
     async def _run_group(self, transaction: GroupTransaction) -> list[WriteResult] | None:
         """Returns None if the time of a write ran out when it was a part of the transaction already: that is undone,
-        and has to be begun anew without it."""
+        and has to be begun again without it."""
         if not self._take_waiting():
             return []
         await transaction.begin(self._group, self._head)
@@ -407,16 +381,6 @@ class GroupWriter:
         self._waiting.extendleft(reversed(self._group[accepted:]))
         del self._group[accepted:]
 
-    def _answer(self, results: list[WriteResult]) -> None:
-        group, self._group = self._group, []
-        for write, result in zip(group, results, strict=True):
-            if write.result.done():
-                continue
-            if result.error is None:
-                write.result.set_result(result.value)
-            else:
-                write.result.set_exception(result.error)
-
     def _fail(self, error: BaseException) -> None:
         """Answers a group that was not written. If the database has refused a statement, each write is tried again
         alone, so that only the one fails to which the statement belongs."""
@@ -431,5 +395,4 @@ class GroupWriter:
             self._waiting.extendleft(reversed(group))
         else:
             for write in group:
-                if not write.result.done():
-                    write.result.set_exception(translated)
+                WriteResult(write, error=translated).answer()

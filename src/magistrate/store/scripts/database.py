@@ -69,6 +69,9 @@ class Compute(msgspec.Struct, frozen=True):
 Step = Select | Find | FindTogether | Execute | Compute
 Script = Generator[Step, list[Rows], T]
 
+ScriptStart = Callable[[Revision], Script[T]]
+"""Begins a script, given the newest revision."""
+
 NOTHING: Mapping[str, Collection[tuple[str, ...]]] = {}
 """States the changes of a statement that changes no row that a Find finds."""
 
@@ -83,7 +86,7 @@ def observe_nothing(sql: str) -> None:
 class Database(Protocol):
     dialect: Dialect
     known: KnownRevisions
-    """Is told of all revisions that this process writes."""
+    """Learns of all revisions that this process writes."""
 
     @property
     def statements(self) -> int:
@@ -101,7 +104,7 @@ class Database(Protocol):
         Raises StoreUnavailable."""
         ...
 
-    async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
+    async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
         """Runs a script, which is given the newest revision, alone among all writers, and commits what it did.
 
         An exception of the script undoes everything it did and is raised here. Raises StoreUnavailable; the script

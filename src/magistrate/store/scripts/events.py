@@ -1,6 +1,6 @@
 """Stores the newest decisions, as a script, and builds events from rows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, chain, islice
 
 import msgspec
@@ -18,7 +18,7 @@ from magistrate.store.contract.events import (
     FollowedEvents,
     Place,
 )
-from magistrate.store.scripts.database import Execute, Row, Rows, Script, Select
+from magistrate.store.scripts.database import Execute, Row, Rows, Script, ScriptStart, Select
 from magistrate.store.sql.decisions import (
     DELETE_DECISIONS,
     INSERT_DECISION,
@@ -39,13 +39,13 @@ MAX_ROWS = 256
 wait for the interpreter."""
 
 
-def keep_decisions(decisions: Sequence[DecisionRecord], most: int) -> Callable[[Revision], Script[None]]:
+def keep_decisions(decisions: Sequence[DecisionRecord], most: int) -> ScriptStart[None]:
     def script(head: Revision) -> Script[None]:
         [[(last, reached_at)]] = yield Select(LAST_DECISION, [()])
-        times = islice(accumulate((one.at for one in decisions), max, initial=reached_at), 1, None)
+        times = islice(accumulate((decision.at for decision in decisions), max, initial=reached_at), 1, None)
         rows = [
-            (number, head, at, *_row(one))
-            for number, (at, one) in enumerate(zip(times, decisions, strict=True), last + 1)
+            (number, head, at, *_row(decision))
+            for number, (at, decision) in enumerate(zip(times, decisions, strict=True), last + 1)
         ]
         while rows:
             batch = rows[: 1 << (min(len(rows), MAX_ROWS).bit_length() - 1)]
@@ -98,14 +98,14 @@ def build_followed(rows: Rows, after: EventPosition | None, limit: int, only: Ev
     if after is None:
         after = EventPosition((-1, CHANGES, -1), changes, decisions)
     _require_kept(after, only, (changes, CHANGES, END_OF_PLACES), (decisions_at, DECISIONS, decisions))
-    found = tuple(build_event(row[7:]) for row in rows if row[7] is not None)
-    place = found[limit - 1].place if len(found) > limit else (newest, DECISIONS, last_decision)
-    return FollowedEvents(found[:limit], after._replace(place=place))
+    followed = tuple(build_event(row[7:]) for row in rows if row[7] is not None)
+    place = followed[limit - 1].place if len(followed) > limit else (newest, DECISIONS, last_decision)
+    return FollowedEvents(followed[:limit], after._replace(place=place))
 
 
 def _require_kept(after: EventPosition, only: EventFilter, last_change: Place, last_decision: Place) -> None:
     """Raises EventsNotKept unless all events behind a position are kept, given the places of the last that are not."""
-    kinds = {one.kind == "decision" for one in only.kinds}
+    kinds = {selected.kind == "decision" for selected in only.kinds}
     lacks_changes = last_change[0] > after.changes_deleted and last_change > after.place
     lacks_decisions = last_decision[2] > after.decisions_deleted and last_decision > after.place
     if (lacks_changes and False in kinds) or (lacks_decisions and True in kinds):

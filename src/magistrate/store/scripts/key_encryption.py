@@ -80,13 +80,13 @@ def _open_without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NONBLOCK)
 
 
-def _check_mode(path: str, found: os.stat_result) -> None:
+def _check_mode(path: str, status: os.stat_result) -> None:
     """Raises InvalidSetting if other users can read the file. A group may read a file of root, because containers are
     given secrets in this way."""
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise InvalidSetting(f"secret_key_file: {path} must be a regular file, for each worker reads it")
-    allowed = 0o640 if found.st_uid == 0 else 0o600
-    mode = stat.S_IMODE(found.st_mode)
+    allowed = 0o640 if status.st_uid == 0 else 0o600
+    mode = stat.S_IMODE(status.st_mode)
     if mode & 0o077 & ~allowed:
         raise InvalidSetting(f"secret_key_file: others can use {path} (mode {mode:04o}); run `chmod 600 {path}`")
 

@@ -1,7 +1,7 @@
 """Reads and writes the keys of callers, as scripts."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -9,7 +9,7 @@ from magistrate.engine.names import Revision
 from magistrate.errors import Conflict, NotFound
 from magistrate.store.contract.keys import KeptKeys, NewSecret, SessionKey, StoredKey, StoredKeys
 from magistrate.store.contract.lists import Snapshot
-from magistrate.store.scripts.database import Execute, Row, Rows, Script, Select
+from magistrate.store.scripts.database import Execute, Row, Rows, Script, ScriptStart, Select
 from magistrate.store.scripts.key_encryption import Sealing
 from magistrate.store.sql.keys import (
     DELETE_KEY,
@@ -44,7 +44,7 @@ async def build_keys(rows: Rows) -> StoredKeys:
     return StoredKeys(Revision(revision), version, tuple(keys))
 
 
-def create_key(new: StoredKey, most: int) -> Callable[[Revision], Script[Revision]]:
+def create_key(new: StoredKey, most: int) -> ScriptStart[Revision]:
     def script(head: Revision) -> Script[Revision]:
         [stored] = yield Select(LIST_KEY_NAMES, [()])
         if (new.name,) in stored:
@@ -60,44 +60,44 @@ def create_key(new: StoredKey, most: int) -> Callable[[Revision], Script[Revisio
     return script
 
 
-def rotate_key(id: str, new: NewSecret) -> Callable[[Revision], Script[Snapshot[StoredKey]]]:
+def rotate_key(key_id: str, new: NewSecret) -> ScriptStart[Snapshot[StoredKey]]:
     def script(head: Revision) -> Script[Snapshot[StoredKey]]:
-        yield from _find(id)
-        yield Execute(ROTATE_KEY, [(new.previous_until, new.prefix, new.digest, id)])
+        yield from _find(key_id)
+        yield Execute(ROTATE_KEY, [(new.previous_until, new.prefix, new.digest, key_id)])
         yield Execute(MOVE_KEYS_VERSION, [()])
-        return Snapshot(head, (yield from _find(id)))
+        return Snapshot(head, (yield from _find(key_id)))
 
     return script
 
 
-def delete_key(id: str) -> Callable[[Revision], Script[Revision]]:
+def delete_key(key_id: str) -> ScriptStart[Revision]:
     def script(head: Revision) -> Script[Revision]:
-        yield from _find(id)
-        yield Execute(DELETE_KEY, [(id,)])
+        yield from _find(key_id)
+        yield Execute(DELETE_KEY, [(key_id,)])
         yield Execute(MOVE_KEYS_VERSION, [()])
         return head
 
     return script
 
 
-def note_key_uses(uses: Mapping[str, int], pause: int) -> Callable[[Revision], Script[None]]:
+def note_key_uses(uses: Mapping[str, int], pause: int) -> ScriptStart[None]:
     def script(head: Revision) -> Script[None]:
-        yield Execute(NOTE_KEY_USE, [(at, id, at - pause) for id, at in uses.items()])
+        yield Execute(NOTE_KEY_USE, [(at, key_id, at - pause) for key_id, at in uses.items()])
 
     return script
 
 
-def _find(id: str) -> Script[StoredKey]:
-    [rows] = yield Select(FIND_KEY, [(id,)])
+def _find(key_id: str) -> Script[StoredKey]:
+    [rows] = yield Select(FIND_KEY, [(key_id,)])
     if not rows:
-        raise NotFound("Key", id)
+        raise NotFound("Key", key_id)
     return _build_key(rows[0])
 
 
 def _build_key(row: Row) -> StoredKey:
-    id, name, prefix, digest, scopes, object_types, *others = row
+    key_id, name, prefix, digest, scopes, object_types, *others = row
     limited_to = None if object_types is None else _decode(object_types)
-    return StoredKey(id, name, prefix, digest, _decode(scopes), limited_to, *others)
+    return StoredKey(key_id, name, prefix, digest, _decode(scopes), limited_to, *others)
 
 
 def _encode(names: Sequence[str]) -> str:
@@ -108,7 +108,7 @@ def _decode(text: str) -> tuple[str, ...]:
     return msgspec.json.decode(text, type=tuple[str, ...])
 
 
-def keep_key_digest(digest: str, at: int) -> Callable[[Revision], Script[bool]]:
+def keep_key_digest(digest: str, at: int) -> ScriptStart[bool]:
     def script(head: Revision) -> Script[bool]:
         [kept] = yield Select(LIST_KEY_DIGESTS, [()])
         if not kept:
@@ -119,7 +119,7 @@ def keep_key_digest(digest: str, at: int) -> Callable[[Revision], Script[bool]]:
     return script
 
 
-def replace_key_digests(digest: str, at: int) -> Callable[[Revision], Script[int]]:
+def replace_key_digests(digest: str, at: int) -> ScriptStart[int]:
     def script(head: Revision) -> Script[int]:
         [replaced] = yield Select(LIST_KEY_DIGESTS, [()])
         yield Execute(DELETE_KEY_DIGESTS, [()])
@@ -130,9 +130,7 @@ def replace_key_digests(digest: str, at: int) -> Callable[[Revision], Script[int
     return script
 
 
-def keep_session_key(
-    new: SessionKey, unless_after: int, delete_by: int, sealing: Sealing
-) -> Callable[[Revision], Script[KeptKeys]]:
+def keep_session_key(new: SessionKey, unless_after: int, delete_by: int, sealing: Sealing) -> ScriptStart[KeptKeys]:
     def script(head: Revision) -> Script[KeptKeys]:
         [rows] = yield Select(LIST_SESSION_KEYS, [()])
         kept = open_kept_keys(rows, sealing)
@@ -147,15 +145,15 @@ def keep_session_key(
     return script
 
 
-def seal_session_keys(sealing: Sealing) -> Callable[[Revision], Script[int]]:
+def seal_session_keys(sealing: Sealing) -> ScriptStart[int]:
     def script(head: Revision) -> Script[int]:
         [rows] = yield Select(LIST_SESSION_KEYS, [()])
         changed = []
-        for id, kept, created_at in _keys_in(rows):
-            binding = _binding(id, created_at)
+        for key_id, kept, created_at in _keys_in(rows):
+            binding = _binding(key_id, created_at)
             secret = sealing.unseal(kept, binding)
             if not sealing.is_current(kept, binding):
-                changed.append((sealing.seal(secret, binding), id))
+                changed.append((sealing.seal(secret, binding), key_id))
         yield Execute(REPLACE_SESSION_SECRET, changed)
         return len(changed)
 
@@ -172,8 +170,8 @@ def delete_session_keys(head: Revision) -> Script[int]:
 def open_kept_keys(rows: Rows, sealing: Sealing) -> KeptKeys:
     """Builds the keys from the rows of LIST_SESSION_KEYS. Raises SigningKeysLocked."""
     keys = (
-        SessionKey(id, sealing.unseal(kept, _binding(id, created_at)), created_at)
-        for id, kept, created_at in _keys_in(rows)
+        SessionKey(key_id, sealing.unseal(kept, _binding(key_id, created_at)), created_at)
+        for key_id, kept, created_at in _keys_in(rows)
     )
     return KeptKeys(Revision(rows[0][0]), tuple(keys))
 
@@ -182,5 +180,5 @@ def _keys_in(rows: Rows) -> list[Row]:
     return [row[3:] for row in rows if row[3] is not None]
 
 
-def _binding(id: str, created_at: int) -> str:
+def _binding(key_id: str, created_at: int) -> str:
     return f"{id} {created_at}"

@@ -1,55 +1,57 @@
 """Writes object types, as scripts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from magistrate.engine.names import WILDCARD, PolicyName, Revision, TypeName, warrant_names
 from magistrate.engine.warrants.warrant import WarrantPattern
-from magistrate.errors import ModelChanged, NotFound, StrandedWarrants
-from magistrate.store.contract.lists import Snapshot
+from magistrate.errors import ModelChanged, NotFound, OrphanedWarrants
 from magistrate.store.contract.new_rows import NewModel, NewObjectType, Stamp
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.contract.store import FindForbidden, Judge
+from magistrate.store.contract.store import FindForbidden, ValidateTypes
 from magistrate.store.contract.stored_rows import StoredObjectType, StoredPolicy
-from magistrate.store.scripts.database import NOTHING, Compute, Execute, Row, Script, Select
-from magistrate.store.scripts.versions import Key, Versioned, WriteOutcome, end, find_called_revision, put, write
+from magistrate.store.scripts.database import NOTHING, Compute, Execute, Row, Script, ScriptStart, Select
+from magistrate.store.scripts.versions import (
+    Key,
+    Versioned,
+    VersionedWrite,
+    WriteOutcome,
+    end,
+    find_called_revision,
+    put,
+    write,
+)
 from magistrate.store.sql.head import MOVE_MODEL
 from magistrate.store.sql.models import (
-    END_OBJECT_TYPE,
-    END_POLICY,
-    FIND_OBJECT_TYPE,
-    FIND_OBJECT_TYPES,
-    FIND_POLICIES,
-    FIND_POLICY,
-    INSERT_OBJECT_TYPE,
-    INSERT_POLICY,
     LIST_DEFINITIONS,
     LIST_PATTERNS,
     LIST_POLICY_NAMES,
     MODEL_CHANGED,
+    NAMED_POLICY,
+    OBJECT_TYPE,
 )
 from magistrate.store.sql.warrants import WARRANTS_OF_PATTERN, WARRANTS_OF_WILDCARD_PATTERN
 
-MOST_NAMED = 10
+MAX_NAMED = 10
 """Limits the warrants that the error names."""
 
 
-def refuse_stranding(
+def refuse_orphans(
     before: Mapping[TypeName, str], after: Mapping[TypeName, str], forbidden: FindForbidden, at: int
 ) -> Script[None]:
-    """Raises StrandedWarrants if a stored warrant that has not expired by the time `at` counts with the definitions
+    """Raises OrphanedWarrants if a stored warrant that has not expired by the time `at` counts with the definitions
     before and does not with those after. Takes one lookup of an index for each pattern that is concerned."""
     [rows] = yield Select(LIST_PATTERNS, [()])
     patterns = [WarrantPattern(warrant_names(*row)) for row in rows]
     concerned: list[WarrantPattern] = []
     yield Compute(lambda: concerned.extend(forbidden(before, after, patterns)))
-    found: dict[str, None] = {}
+    orphans: dict[str, None] = {}
     for pattern in dict.fromkeys(map(_without_object, concerned)):
-        if len(found) > MOST_NAMED:
+        if len(orphans) > MAX_NAMED:
             break
-        found.update(dict.fromkeys((yield from _find_warrants(pattern, at))))
-    if found:
-        raise StrandedWarrants(sorted(found)[:MOST_NAMED], len(found) > MOST_NAMED)
+        orphans.update(dict.fromkeys((yield from _find_warrants(pattern, at))))
+    if orphans:
+        raise OrphanedWarrants(sorted(orphans)[:MAX_NAMED], len(orphans) > MAX_NAMED)
 
 
 def _without_object(pattern: WarrantPattern) -> WarrantPattern:
@@ -58,7 +60,7 @@ def _without_object(pattern: WarrantPattern) -> WarrantPattern:
 
 def _find_warrants(pattern: WarrantPattern, at: int) -> Script[Sequence[str]]:
     of_type, _, relation, subject_type, subject_id, subject_relation = pattern
-    limits = (at, MOST_NAMED + 1)
+    limits = (at, MAX_NAMED + 1)
     if subject_id == WILDCARD:
         names = (subject_type, subject_relation, of_type, relation)
         [rows] = yield Select(WARRANTS_OF_WILDCARD_PATTERN, [(*names, *limits)])
@@ -75,34 +77,37 @@ def build_object_type(row: Row) -> StoredObjectType:
 OBJECT_TYPES: Versioned[StoredObjectType] = Versioned(
     kind="object-type",
     key_length=1,
-    find=FIND_OBJECT_TYPE,
-    find_any=FIND_OBJECT_TYPES,
-    end=END_OBJECT_TYPE,
-    insert=INSERT_OBJECT_TYPE,
+    statements=OBJECT_TYPE,
     stored=build_object_type,
     missing=lambda key: NotFound("ObjectType", *key),
 )
 
-TypesWritten = Script[Snapshot[tuple[StoredObjectType, ...]]]
-
 
 def put_object_types(
     types: Sequence[NewObjectType],
-    judge: Judge,
+    validate: ValidateTypes,
     stamp: Stamp,
     must_exist: bool = False,
     is_whole_model: bool = False,
     forbidden: FindForbidden | None = None,
-) -> Callable[[Revision], TypesWritten]:
+) -> VersionedWrite[StoredObjectType]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
-        return put_all_types(types, judge, stamp, revision, must_exist, is_whole_model, forbidden)
+        return put_all_types(
+            types,
+            validate,
+            stamp,
+            revision,
+            must_exist=must_exist,
+            is_whole_model=is_whole_model,
+            forbidden=forbidden,
+        )
 
-    return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)
+    return write(stamp, tuple[StoredObjectType, ...], work)
 
 
 def put_all_types(
     types: Sequence[NewObjectType],
-    judge: Judge,
+    validate: ValidateTypes,
     stamp: Stamp,
     revision: Revision,
     must_exist: bool = False,
@@ -111,26 +116,25 @@ def put_all_types(
 ) -> Script[WriteOutcome[StoredObjectType]]:
     """Writes object types as a part of this revision; see Store.put_object_types."""
     [defined] = yield Select(LIST_DEFINITIONS, [()])
-    model: dict[TypeName, str] = dict(defined)
-    unknown = next((new.name for new in types if new.name not in model), None)
+    before: dict[TypeName, str] = dict(defined)
+    unknown = next((new.name for new in types if new.name not in before), None)
     if must_exist and unknown is not None:
         raise OBJECT_TYPES.missing((unknown,))
-    wanted: dict[Key, str | None] = {(new.name,): new.definition for new in types}
-    surplus = [(name,) for name in model if (name,) not in wanted] if is_whole_model else []
-    for name in surplus:
-        del model[name[0]]
-    after = model | {new.name: new.definition for new in types}
-    yield Compute(partial(judge, after))
-    if forbidden is not None:
-        yield from refuse_stranding(dict(defined), after, forbidden, stamp.at)
-    stored, effects = yield from put(OBJECT_TYPES, wanted, stamp, revision)
+    named: dict[Key, str | None] = {(new.name,): new.definition for new in types}
+    surplus = [(name,) for name in before if (name,) not in named] if is_whole_model else []
+    after = {name: text for name, text in before.items() if (name,) not in surplus}
+    after |= {new.name: new.definition for new in types}
+    yield Compute(partial(validate, after))
+    if forbidden is not None and after != before:
+        yield from refuse_orphans(before, after, forbidden, stamp.at)
+    stored, effects = yield from put(OBJECT_TYPES, named, stamp, revision)
     if surplus:
         effects += yield from end(OBJECT_TYPES, surplus, revision)
-    yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
+    yield Execute(MOVE_MODEL, [(revision,)] if effects else [], NOTHING)
     return WriteOutcome(tuple(stored[(new.name,)] for new in types), effects)
 
 
-def seed(types: Sequence[NewObjectType], stamp: Stamp) -> Callable[[Revision], Script[bool]]:
+def seed(types: Sequence[NewObjectType], stamp: Stamp) -> ScriptStart[bool]:
     def script(head: Revision) -> Script[bool]:
         if head == 0:
             yield from put_object_types(types, lambda model: None, stamp)(head)
@@ -139,13 +143,13 @@ def seed(types: Sequence[NewObjectType], stamp: Stamp) -> Callable[[Revision], S
     return script
 
 
-def delete_object_type(name: TypeName, stamp: Stamp) -> Callable[[Revision], TypesWritten]:
+def delete_object_type(name: TypeName, stamp: Stamp) -> VersionedWrite[StoredObjectType]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
         effects = yield from end(OBJECT_TYPES, [(name,)], revision)
         yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
         return WriteOutcome((), effects)
 
-    return lambda head: write(head, stamp, tuple[StoredObjectType, ...], work)
+    return write(stamp, tuple[StoredObjectType, ...], work)
 
 
 def build_policy(row: Row) -> StoredPolicy:
@@ -155,24 +159,19 @@ def build_policy(row: Row) -> StoredPolicy:
 NAMED_POLICIES: Versioned[StoredPolicy] = Versioned(
     kind="policy",
     key_length=1,
-    find=FIND_POLICY,
-    find_any=FIND_POLICIES,
-    end=END_POLICY,
-    insert=INSERT_POLICY,
+    statements=NAMED_POLICY,
     stored=build_policy,
     missing=lambda key: NotFound("Policy", *key),
 )
 
-PoliciesWritten = Script[Snapshot[tuple[StoredPolicy, ...]]]
-
 
 def put_policies(
     new: Sequence[tuple[PolicyName, str]], stamp: Stamp, must_exist: bool, is_whole_set: bool
-) -> Callable[[Revision], PoliciesWritten]:
+) -> VersionedWrite[StoredPolicy]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredPolicy]]:
-        return put_all_policies(new, stamp, revision, must_exist, is_whole_set)
+        return put_all_policies(new, stamp, revision, must_exist=must_exist, is_whole_set=is_whole_set)
 
-    return lambda head: write(head, stamp, tuple[StoredPolicy, ...], work)
+    return write(stamp, tuple[StoredPolicy, ...], work)
 
 
 def put_all_policies(
@@ -184,42 +183,39 @@ def put_all_policies(
 ) -> Script[WriteOutcome[StoredPolicy]]:
     """Writes named policies as a part of this revision; see PolicyStore.put_policies."""
     [rows] = yield Select(LIST_POLICY_NAMES, [()])
-    names = [name for (name,) in rows]
-    wanted: dict[Key, str | None] = {(name,): definition for name, definition in new}
-    unknown = next((key for key in wanted if key[0] not in names), None)
+    stored_keys: set[Key] = set(rows)
+    named: dict[Key, str | None] = {(name,): definition for name, definition in new}
+    unknown = next((key for key in named if key not in stored_keys), None)
     if must_exist and unknown is not None:
         raise NAMED_POLICIES.missing(unknown)
-    stored, effects = yield from put(NAMED_POLICIES, wanted, stamp, revision)
-    surplus = [(name,) for name in names if (name,) not in wanted] if is_whole_set else []
+    stored, effects = yield from put(NAMED_POLICIES, named, stamp, revision)
+    surplus = sorted(stored_keys - named.keys()) if is_whole_set else []
     if surplus:
         effects += yield from end(NAMED_POLICIES, surplus, revision)
-    yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
+    yield Execute(MOVE_MODEL, [(revision,)] if effects else [], NOTHING)
     return WriteOutcome(tuple(stored[(name,)] for name, _ in new), effects)
 
 
-def delete_policy(name: PolicyName, stamp: Stamp) -> Callable[[Revision], PoliciesWritten]:
+def delete_policy(name: PolicyName, stamp: Stamp) -> VersionedWrite[StoredPolicy]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredPolicy]]:
         effects = yield from end(NAMED_POLICIES, [(name,)], revision)
         yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
         return WriteOutcome((), effects)
 
-    return lambda head: write(head, stamp, tuple[StoredPolicy, ...], work)
-
-
-ModelWritten = Script[Snapshot[tuple[None, ...]]]
+    return write(stamp, tuple[StoredPolicy, ...], work)
 
 
 def put_model(
-    new: NewModel, judge: Judge, stamp: Stamp, forbidden: FindForbidden | None
-) -> Callable[[Revision], ModelWritten]:
+    new: NewModel, validate: ValidateTypes, stamp: Stamp, forbidden: FindForbidden | None
+) -> VersionedWrite[None]:
     def work(revision: Revision) -> Script[WriteOutcome[None]]:
         if new.expected is not None:
             yield from _require_unchanged(new.expected, Revision(revision - 1))
-        types = yield from put_all_types(new.types, judge, stamp, revision, is_whole_model=True, forbidden=forbidden)
+        types = yield from put_all_types(new.types, validate, stamp, revision, is_whole_model=True, forbidden=forbidden)
         policies = yield from put_all_policies(new.policies, stamp, revision, is_whole_set=True)
         return WriteOutcome((), [*types.effects, *policies.effects])
 
-    return lambda head: write(head, stamp, tuple[None, ...], work)
+    return write(stamp, tuple[None, ...], work)
 
 
 def _require_unchanged(expected: RevisionId, newest: Revision) -> Script[None]:

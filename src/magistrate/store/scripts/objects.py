@@ -9,7 +9,6 @@ import msgspec
 from magistrate.engine.names import Revision
 from magistrate.engine.terms import ObjectRef
 from magistrate.errors import NotFound
-from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.stored_rows import StoredObject
 from magistrate.store.scripts.database import Execute, Row, Rows, Script, Select
@@ -17,6 +16,7 @@ from magistrate.store.scripts.versions import (
     Effect,
     Key,
     Versioned,
+    VersionedWrite,
     WriteOutcome,
     describe_expiry,
     end,
@@ -24,13 +24,13 @@ from magistrate.store.scripts.versions import (
     put,
     write,
 )
-from magistrate.store.sql.objects import END_OBJECT, FIND_OBJECT, FIND_OBJECTS, INSERT_OBJECT
+from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.warrants import (
     END_EXPIRED_OF_OBJECT,
     END_EXPIRED_OF_SUBJECT,
     END_WARRANTS_OF_OBJECT,
     END_WARRANTS_OF_SUBJECT,
-    FIND_WARRANT,
+    WARRANT,
     WARRANTS_OF_OBJECT,
     WARRANTS_OF_SUBJECT,
 )
@@ -43,41 +43,36 @@ def build_object(row: Row) -> StoredObject:
 OBJECTS: Versioned[StoredObject] = Versioned(
     kind="object",
     key_length=2,
-    find=FIND_OBJECT,
-    find_any=FIND_OBJECTS,
-    end=END_OBJECT,
-    insert=INSERT_OBJECT,
+    statements=OBJECT,
     stored=build_object,
     missing=lambda key: NotFound(*key),
 )
 
-Written = Script[Snapshot[tuple[StoredObject, ...]]]
 
-
-def put_objects(objects: Sequence[NewObject], stamp: Stamp) -> Callable[[Revision], Written]:
+def put_objects(objects: Sequence[NewObject], stamp: Stamp) -> VersionedWrite[StoredObject]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
         stored, effects = yield from put_all(objects, stamp, revision)
         return WriteOutcome(tuple(stored[new.type, new.id] for new in objects), effects)
 
-    return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
+    return write(stamp, tuple[StoredObject, ...], work)
 
 
 def put_all(
     objects: Sequence[NewObject], stamp: Stamp, revision: Revision
 ) -> Script[tuple[dict[Key, StoredObject], list[Effect]]]:
     """Creates or replaces the objects. Returns each as it is then, and what was changed."""
-    wanted: dict[Key, str | None] = {(new.type, new.id): new.meta for new in objects}
+    metas: dict[Key, str | None] = {(new.type, new.id): new.meta for new in objects}
     fresh = {(new.type, new.id) for new in objects if new.fresh}
-    return (yield from put(OBJECTS, wanted, stamp, revision, fresh=fresh))
+    return (yield from put(OBJECTS, metas, stamp, revision, fresh=fresh))
 
 
-def replace_meta(ref: ObjectRef, meta: str | None, stamp: Stamp) -> Callable[[Revision], Written]:
+def replace_meta(ref: ObjectRef, meta: str | None, stamp: Stamp) -> VersionedWrite[StoredObject]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
         key = (ref.type, ref.id)
         stored, effects = yield from put(OBJECTS, {key: meta}, stamp, revision, must_exist=True)
         return WriteOutcome((stored[key],), effects)
 
-    return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
+    return write(stamp, tuple[StoredObject, ...], work)
 
 
 # Ends deleted objects, and with each the warrants in which it is the object or the subject.
@@ -104,14 +99,12 @@ _CASCADES = (
 _NUMBER = itemgetter(7)
 
 
-def delete_objects(
-    refs: Sequence[ObjectRef], stamp: Stamp
-) -> Callable[[Revision], Script[Snapshot[tuple[StoredObject, ...]]]]:
+def delete_objects(refs: Sequence[ObjectRef], stamp: Stamp) -> VersionedWrite[StoredObject]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
         effects = yield from end_objects(refs, stamp.at, revision)
         return WriteOutcome((), effects)
 
-    return lambda head: write(head, stamp, tuple[StoredObject, ...], work)
+    return write(stamp, tuple[StoredObject, ...], work)
 
 
 def end_objects(refs: Sequence[ObjectRef], at: int, revision: Revision) -> Script[list[Effect]]:
@@ -130,15 +123,15 @@ def _end_warrants(cascade: _Cascade, ref: ObjectRef, at: int, revision: Revision
     effects: list[Effect] = []
     has_any_expired = False
     after: Row = ("",) * 5
-    found: Rows = [()]
-    while found:
-        [found] = yield Select(cascade.read, [(ref.id, ref.type, *after, READ_AT_ONCE)])
-        after = cascade.order(found[-1]) if found else after
-        effects += (_describe_end(row, at, ended_with) for row in sorted(found, key=_NUMBER))
-        has_any_expired = has_any_expired or any(has_expired(row, at) for row in found)
+    rows: Rows = [()]
+    while rows:
+        [rows] = yield Select(cascade.read, [(ref.id, ref.type, *after, READ_AT_ONCE)])
+        after = cascade.order(rows[-1]) if rows else after
+        effects += (_describe_end(row, at, ended_with) for row in sorted(rows, key=_NUMBER))
+        has_any_expired = has_any_expired or any(has_expired(row, at) for row in rows)
     if not effects:
         return effects
-    changes = {FIND_WARRANT: [effect.key for effect in effects]} if len(effects) <= READ_AT_ONCE else None
+    changes = {WARRANT.find: [effect.key for effect in effects]} if len(effects) <= READ_AT_ONCE else None
     if has_any_expired:
         yield Execute(cascade.end_expired, [(revision, revision, ref.id, ref.type, at)], changes)
     yield Execute(cascade.end, [(revision, ref.id, ref.type)], changes)
@@ -148,4 +141,4 @@ def _end_warrants(cascade: _Cascade, ref: ObjectRef, at: int, revision: Revision
 def _describe_end(row: Row, at: int, ended_with: str) -> Effect:
     if has_expired(row, at):
         return describe_expiry(row)
-    return Effect("deleted", "warrant", tuple(row[:7]), row[10], ended_with)
+    return Effect("deleted", "warrant", row[:7], before=row[10], after=ended_with)

@@ -5,46 +5,44 @@ A revision's age is measured by the clock of its writer, which may be wrong. A r
 if it and all revisions before it were written long enough ago: one that is stamped too early does not cause newer
 ones to be deleted."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import takewhile
 
 from magistrate.engine.names import Revision
 from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS
-from magistrate.store.scripts.database import Execute, Row, Script, Select
+from magistrate.store.scripts.database import Execute, Row, Script, ScriptStart, Select
 from magistrate.store.scripts.events import delete_decisions
 from magistrate.store.scripts.versions import MICROSECONDS_PER_HOUR
 from magistrate.store.sql.changes import DELETE_CHANGES, OLDEST_CHANGES
 from magistrate.store.sql.decisions import OLDEST_DECISIONS
 from magistrate.store.sql.head import MOVE_DELETED_CHANGES, MOVE_HORIZON, READ_HEAD
-from magistrate.store.sql.models import (
-    DELETE_ENDED_OBJECT_TYPE,
-    DELETE_ENDED_POLICY,
-    ENDED_OBJECT_TYPES,
-    ENDED_POLICIES,
-)
-from magistrate.store.sql.objects import DELETE_ENDED_OBJECT, ENDED_OBJECTS
+from magistrate.store.sql.models import NAMED_POLICY, OBJECT_TYPE
+from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.requests import DELETE_ONCE, EXPIRED_ONCE
 from magistrate.store.sql.revisions import DELETE_REVISIONS, REVISIONS_FROM
 from magistrate.store.sql.warrants import DELETE_ENDED_WARRANT, ENDED_WARRANTS
 
+ENDED = (
+    *((table.list_ended, table.delete_ended) for table in (OBJECT, OBJECT_TYPE, NAMED_POLICY)),
+    (ENDED_WARRANTS, DELETE_ENDED_WARRANT),
+)
+"""Holds the statements that list rows that ended by a revision, with those that delete such rows."""
 
-def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
+
+def collect(before: int, most: int) -> ScriptStart[int]:
     def script(head: Revision) -> Script[int]:
         [[(_, horizon, _)]] = yield Select(READ_HEAD, [()])
         [revisions] = yield Select(REVISIONS_FROM, [(horizon, most + 1)])
         past = _past(revisions, before)
         ended_by = past[-1] if past else 0
-        [objects] = yield Select(ENDED_OBJECTS, [(ended_by, most)])
-        [types] = yield Select(ENDED_OBJECT_TYPES, [(ended_by, most)])
-        [policies] = yield Select(ENDED_POLICIES, [(ended_by, most)])
-        [warrants] = yield Select(ENDED_WARRANTS, [(ended_by, most)])
+        ended: list[Row] = []
+        for list_ended, delete_ended in ENDED:
+            [rows] = yield Select(list_ended, [(ended_by, most)])
+            yield Execute(delete_ended, rows)
+            ended += rows
         [keys] = yield Select(EXPIRED_ONCE, [(before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR, most)])
-        yield Execute(DELETE_ENDED_OBJECT, objects)
-        yield Execute(DELETE_ENDED_OBJECT_TYPE, types)
-        yield Execute(DELETE_ENDED_POLICY, policies)
-        yield Execute(DELETE_ENDED_WARRANT, warrants)
         yield Execute(DELETE_ONCE, keys)
-        if ended := [*objects, *types, *policies, *warrants]:
+        if ended:
             # A revision is readable while all rows that ended after it are there.
             horizon = max(row[-1] for row in ended)
             yield Execute(MOVE_HORIZON, [(horizon, horizon)])
@@ -57,7 +55,7 @@ def collect(before: int, most: int) -> Callable[[Revision], Script[int]]:
     return script
 
 
-def delete_events(before: int, most: int) -> Callable[[Revision], Script[int]]:
+def delete_events(before: int, most: int) -> ScriptStart[int]:
     def script(head: Revision) -> Script[int]:
         [oldest] = yield Select(REVISIONS_FROM, [(0, most + 1)])
         past = _past(oldest, before)

@@ -1,12 +1,16 @@
-"""Runs the scripts of writes that share a transaction ahead of their turn.
+"""Queues writes, and runs the scripts of those that share a transaction ahead of their execution.
 
 Scripts are run one after another, each as if it were alone; but what all of them look up first is read for all of them
-at once. A script then runs against these rows, its changes only noted. When its turn comes, its run counts if the
-writes before it changed nothing that it looked up, and otherwise is begun anew. See
+at once. A script then runs against these rows, its changes only noted. When the writes before
+it are done, its run counts if they changed nothing that it looked up; otherwise, it is begun again. See
 docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
 
+import asyncio
+import math
+import time
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from magistrate.engine.names import Revision
@@ -19,6 +23,7 @@ from magistrate.store.scripts.database import (
     Row,
     Rows,
     Script,
+    ScriptStart,
     Select,
     Step,
     observe_nothing,
@@ -28,9 +33,49 @@ from magistrate.store.sql.head import MOVE_HEAD, MOVE_MODEL
 
 T = TypeVar("T")
 
-MOST_UNSENT_VALUES = 32_768
+WRITES_AT_ONCE = 64
+"""Limits the writes that are committed together, so that the first of them need not wait long for the last."""
+
+MAX_UNSENT_VALUES = 32_768
 """Limits the values of the statements that a run keeps, unless one statement alone has more: they
 take some twenty milliseconds to send, in parts between which other requests run."""
+
+
+@dataclass(slots=True, eq=False)
+class QueuedWrite:
+    """Represents a write that waits for the writer: how its script is begun, and the future on which its caller waits,
+    which is cancelled when the caller leaves. It is refused after its `deadline`. One that `is_alone` shares its
+    transaction with no other."""
+
+    begin: ScriptStart[Any]
+    result: asyncio.Future[Any]
+    deadline: float = math.inf
+    makes_revision: bool = True
+    is_alone: bool = False
+
+    @property
+    def was_refused(self) -> bool:
+        """Returns whether the caller has received the error that the write was not made."""
+        return self.result.done() and not self.result.cancelled()
+
+
+@dataclass(frozen=True, slots=True)
+class WriteResult:
+    """Holds what the script of a write returned, or what it raised."""
+
+    write: QueuedWrite
+    value: Any = None
+    error: BaseException | None = None
+
+    def answer(self) -> None:
+        """Answers the caller, unless it has left or was refused."""
+        if self.write.result.done():
+            return
+        if self.error is None:
+            self.write.result.set_result(self.value)
+        else:
+            self.write.result.set_exception(self.error)
+
 
 Place = tuple[str, tuple[str, ...]]
 """Identifies a lookup: the statement that finds a row by its key, and the key."""
@@ -78,9 +123,7 @@ class ScriptRun(Generic[T]):
     yielded and that are not run yet; `step` is the step at which it has to wait for the database, None at its end;
     then it has returned `value` or raised `error`."""
 
-    def __init__(
-        self, begin: Callable[[Revision], Script[Any]], head: Revision, memo: LookupMemo, observer: Observer
-    ) -> None:
+    def __init__(self, begin: ScriptStart[Any], head: Revision, memo: LookupMemo, observer: Observer) -> None:
         self.executes: list[Execute] = []
         self.step: Step | None = None
         self.value: Any = None
@@ -108,7 +151,7 @@ class ScriptRun(Generic[T]):
 
     def list_missing(self) -> MissingKeys:
         """Returns what has to be looked up for the run to advance, before any of its own statements is sent; nothing
-        if the run has ended, or cannot advance before its turn."""
+        if the run has ended, or cannot advance before the writes ahead of it are done."""
         missing: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         if isinstance(self.step, Find | FindTogether) and not self._reads_own_changes(self.step):
             for find in finds_of(self.step):
@@ -117,23 +160,23 @@ class ScriptRun(Generic[T]):
 
     def advance(self) -> None:
         """Runs the script until it has to wait for the database, or ends."""
-        if isinstance(self.step, Find | FindTogether) and (found := self._answer(self.step)) is not None:
-            self.answer(found)
+        if isinstance(self.step, Find | FindTogether) and (rows := self._answer(self.step)) is not None:
+            self.answer(rows)
 
     def take_executes(self) -> list[Execute]:
         """Returns the statements that are not run yet, for the caller to run them."""
         taken, self.executes, self._unsent_values = self.executes, [], 0
         return taken
 
-    def answer(self, found: list[Rows] | None) -> None:
+    def answer(self, rows: list[Rows] | None) -> None:
         """Sends the script what its step found, None to begin it, and advances."""
         try:
-            while found is not None or self.step is None:
+            while rows is not None or self.step is None:
                 # mypy takes the type of what is sent from later steps; None is what begins a generator.
-                self.step = self._script.send(found)  # type: ignore[arg-type]
+                self.step = self._script.send(rows)  # type: ignore[arg-type]
                 if self._observer is not observe_nothing:
                     self._observe(self.step)
-                found = self._answer(self.step)
+                rows = self._answer(self.step)
         except StopIteration as finished:
             self.step, self.value = None, finished.value
         except Exception as error:
@@ -154,7 +197,7 @@ class ScriptRun(Generic[T]):
         if isinstance(step, Execute):
             if step.values:
                 self._note(step)
-            return [] if self._unsent_values <= MOST_UNSENT_VALUES else None
+            return [] if self._unsent_values <= MAX_UNSENT_VALUES else None
         if isinstance(step, Select):
             return None if step.values else []
         if not isinstance(step, Find | FindTogether) or self._reads_own_changes(step):
@@ -193,3 +236,19 @@ def read_moved_head(step: Execute) -> RevisionId:
 
 def finds_of(step: Find | FindTogether) -> Iterable[Find]:
     return (step,) if isinstance(step, Find) else step.finds
+
+
+class TimedScript(Generic[T]):
+    """Wraps a script of a write, and notes when it begins; the last time counts if it is begun more than once."""
+
+    def __init__(self, begin: ScriptStart[T]) -> None:
+        self._begin = begin
+        self._began_at = time.monotonic()
+
+    def begin(self, head: Revision) -> Script[T]:
+        self._began_at = time.monotonic()
+        return self._begin(head)
+
+    def measure_seconds(self) -> float:
+        """Returns the seconds since the script began."""
+        return time.monotonic() - self._began_at

@@ -7,6 +7,7 @@ revision, its rows in the change log and its idempotency."""
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Generic, Literal, TypeVar
 
 import msgspec
@@ -16,12 +17,13 @@ from magistrate.errors import KeyReused, NotFound, RevisionLost
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS, Once, Stamp
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.scripts.database import NOTHING, Execute, Find, Row, Script, Select
+from magistrate.store.scripts.database import NOTHING, Execute, Find, Row, Script, ScriptStart, Select
 from magistrate.store.sql.changes import INSERT_CHANGE, INSERT_LIMITED_CHANGE
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql.requests import DELETE_ONCE, FIND_ANY_ONCE, FIND_ONCE, KEEP_ONCE
 from magistrate.store.sql.revisions import FIND_EXPECTED, INSERT_REVISION
+from magistrate.store.sql.versions import RowStatements
 
 T = TypeVar("T")
 
@@ -32,7 +34,7 @@ Action = Literal["created", "updated", "deleted", "expired"]
 MICROSECONDS_PER_HOUR = 3_600_000_000
 
 BITS = 32
-"""Counts the random bits that tell a write from another with the same number."""
+"""Counts the random bits that distinguish a write from another with the same number."""
 
 EFFECTS_AT_ONCE = 4_000
 """Limits the rows of the change log that are built together, which takes some milliseconds."""
@@ -40,15 +42,11 @@ EFFECTS_AT_ONCE = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Versioned(Generic[T]):
-    """Describes a table whose rows begin with a key of `key_length` columns and end with content and created_at, and
-    holds the statements that find, end and insert the rows."""
+    """Describes a table whose rows begin with a key of `key_length` columns and end with content and created_at."""
 
     kind: Kind
     key_length: int
-    find: str
-    find_any: str
-    end: str
-    insert: str
+    statements: RowStatements
     stored: Callable[[Row], T]
     missing: Callable[[Key], NotFound]
 
@@ -62,8 +60,8 @@ class Effect(msgspec.Struct, frozen=True, gc=False):
     action: Action
     kind: Kind
     key: Key
-    before: str | None
-    after: str | None
+    before: str | None = None
+    after: str | None = None
     starts_at: int | None = None
     expires_at: int | None = None
 
@@ -74,16 +72,28 @@ class WriteOutcome(Generic[T]):
     effects: list[Effect]
 
 
+VersionedWrite = ScriptStart[Snapshot[tuple[T, ...]]]
+
+
 def write(
-    head: Revision,
     stamp: Stamp,
     answer: type[tuple[T, ...]],
-    work: Callable[[Revision], Script[WriteOutcome[T]]],
+    work: ScriptStart[WriteOutcome[T]],
     is_called: bool = True,
+) -> VersionedWrite[T]:
+    """Returns a script that does the work as the next revision, which the work is given, or returns the earlier result
+    if the stamp has an idempotency key that was used before. `answer` is the type of the rows, for decoding them.
+    Unless it `is_called`, no caller requested it: only time has passed."""
+    return partial(_write, stamp, answer, work, is_called)
+
+
+def _write(
+    stamp: Stamp,
+    answer: type[tuple[T, ...]],
+    work: ScriptStart[WriteOutcome[T]],
+    is_called: bool,
+    head: Revision,
 ) -> Script[Snapshot[tuple[T, ...]]]:
-    """Does the work as the next revision, or returns the earlier result if the stamp has an idempotency key that was
-    used before. `answer` is the type of the rows, for decoding them. Unless it `is_called`, no caller asked for it:
-    only time has passed."""
     if stamp.once is not None:
         earlier = yield from _find_earlier(stamp, stamp.once)
         if earlier is not None:
@@ -111,23 +121,23 @@ def write(
 def _find_earlier(stamp: Stamp, once: Once) -> Script[Row | None]:
     """Returns the row of the earlier write with this idempotency key, or None. Raises KeyReused if that was another
     write."""
-    [found] = yield Find(FIND_ONCE, FIND_ANY_ONCE, [(once.owner, once.key)])
-    if not found or found[0][5] <= stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR:
+    [rows] = yield Find(FIND_ONCE, FIND_ANY_ONCE, [(once.owner, once.key)])
+    if not rows or rows[0][5] <= stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR:
         return None
-    if found[0][2] != once.fingerprint:
+    if rows[0][2] != once.fingerprint:
         raise KeyReused
-    return found[0]
+    return rows[0]
 
 
 def find_called_revision(expected: Sequence[RevisionId], newest: Revision) -> Script[int]:
     """Returns the newest revision that a caller has written, if a write expects any of these. Raises RevisionLost if
     one of them is not in the store, which is at revision `newest`."""
     called = 0
-    for one in expected:
-        if one.revision > newest:
+    for revision_id in expected:
+        if revision_id.revision > newest:
             raise RevisionLost
-        [[(found, bits, called)]] = yield Select(FIND_EXPECTED, [(one.revision,)])
-        if found is not None and one.bits is not None and bits != one.bits:
+        [[(stored, bits, called)]] = yield Select(FIND_EXPECTED, [(revision_id.revision,)])
+        if stored is not None and revision_id.bits is not None and bits != revision_id.bits:
             raise RevisionLost
     return called
 
@@ -157,7 +167,7 @@ def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:
     """Returns the rows of these keys that are alive; keys without one are left out."""
     if not keys:
         return {}
-    [rows] = yield Find(table.find, table.find_any, list(keys))
+    [rows] = yield Find(table.statements.find, table.statements.find_any, list(keys))
     return index_rows(table, rows)
 
 
@@ -168,7 +178,7 @@ def index_rows(table: Versioned[T], rows: Iterable[Row]) -> dict[Key, Row]:
 
 def put(
     table: Versioned[T],
-    wanted: Mapping[Key, str | None],
+    contents: Mapping[Key, str | None],
     stamp: Stamp,
     revision: Revision,
     fresh: Collection[Key] = (),
@@ -178,12 +188,12 @@ def put(
     was changed.
 
     Keys in `fresh` are not looked up. With `must_exist`, raises NotFound for the first key that has no such row."""
-    existing = yield from find(table, [key for key in wanted if key not in fresh])
+    existing = yield from find(table, [key for key in contents if key not in fresh])
     stored: dict[Key, T] = {}
     effects: list[Effect] = []
     ended: list[tuple[Parameter, ...]] = []
     inserted: list[tuple[Parameter, ...]] = []
-    for key, content in wanted.items():
+    for key, content in contents.items():
         row = existing.get(key)
         if row is None and must_exist:
             raise table.missing(key)
@@ -193,15 +203,15 @@ def put(
             continue
         if row:
             ended.append((revision, *key))
-            effects.append(Effect("updated", table.kind, key, row[-2], content))
+            effects.append(Effect("updated", table.kind, key, before=row[-2], after=content))
         else:
-            effects.append(Effect("created", table.kind, key, None, content))
+            effects.append(Effect("created", table.kind, key, after=content))
         inserted.append((*key, content, created_at, revision))
-    changes = {table.find: [effect.key for effect in effects]}
+    changes = {table.statements.find: [effect.key for effect in effects]}
     if ended:
-        yield Execute(table.end, ended, changes)
+        yield Execute(table.statements.end, ended, changes)
     if inserted:
-        yield Execute(table.insert, inserted, changes)
+        yield Execute(table.statements.insert, inserted, changes)
     return stored, effects
 
 
@@ -210,15 +220,15 @@ def end(
 ) -> Script[list[Effect]]:
     """Ends the row of each key that is alive. Raises NotFound for the first key that has none, or only one that does
     not exist for callers, or is named a second time."""
-    wanted = list(keys)
-    existing = yield from find(table, dict.fromkeys(wanted))
+    named = list(keys)
+    existing = yield from find(table, dict.fromkeys(named))
     effects = []
-    for key in wanted:
+    for key in named:
         row = existing.pop(key, None)
         if row is None or not exists(row):
             raise table.missing(key)
-        effects.append(Effect("deleted", table.kind, key, row[-2], None))
-    yield Execute(table.end, [(revision, *key) for key in wanted], {table.find: wanted})
+        effects.append(Effect("deleted", table.kind, key, before=row[-2]))
+    yield Execute(table.statements.end, [(revision, *key) for key in named], {table.statements.find: named})
     return effects
 
 
@@ -231,4 +241,4 @@ def has_expired(row: Row, at: int) -> bool:
 def describe_expiry(row: Row) -> Effect:
     """Returns the end of a warrant that has expired, from a row that begins with (*key, number, starts_at, expires_at,
     text)."""
-    return Effect("expired", "warrant", row[:7], row[10], None, *row[8:10])
+    return Effect("expired", "warrant", row[:7], before=row[10], starts_at=row[8], expires_at=row[9])

@@ -18,14 +18,25 @@ from magistrate.errors import NotFound
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE, NewWarrant, Stamp
 from magistrate.store.contract.revisions import RevisionId, WarrantChanges
-from magistrate.store.contract.store import Judge
-from magistrate.store.scripts.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
+from magistrate.store.contract.store import ValidateTypes
+from magistrate.store.scripts.database import (
+    NOTHING,
+    Execute,
+    Find,
+    FindTogether,
+    Row,
+    Rows,
+    Script,
+    ScriptStart,
+    Select,
+)
 from magistrate.store.scripts.objects import OBJECTS
 from magistrate.store.scripts.versions import (
     Action,
     Effect,
     Key,
     Versioned,
+    VersionedWrite,
     WriteOutcome,
     describe_expiry,
     end,
@@ -35,22 +46,19 @@ from magistrate.store.scripts.versions import (
     write,
 )
 from magistrate.store.sql.head import MOVE_MODEL
-from magistrate.store.sql.models import FIND_OBJECT_TYPE, FIND_OBJECT_TYPES, FIND_PATTERN, FIND_PATTERNS, INSERT_PATTERN
-from magistrate.store.sql.objects import FIND_OBJECT, FIND_OBJECTS
+from magistrate.store.sql.models import FIND_PATTERN, FIND_PATTERNS, INSERT_PATTERN, OBJECT_TYPE
+from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.warrants import (
     END_EXPIRED_WARRANT,
     END_MATCHED_WARRANT,
     END_NUMBERED_WARRANT,
-    END_WARRANT,
     EXPIRED_WARRANTS,
-    FIND_WARRANT,
-    FIND_WARRANTS,
     INSERT_LIMITED_WARRANT,
     INSERT_MISSING_LIMITED_WARRANT,
     INSERT_MISSING_WARRANT,
-    INSERT_WARRANT,
     KEEP_POLICY,
     NUMBERS_ENDED,
+    WARRANT,
 )
 
 
@@ -92,47 +100,45 @@ _NAMES = 6
 WARRANTS: Versioned[Warrant] = Versioned(
     kind="warrant",
     key_length=7,
-    find=FIND_WARRANT,
-    find_any=FIND_WARRANTS,
-    end=END_WARRANT,
-    insert=INSERT_WARRANT,
+    statements=WARRANT,
     stored=build_warrant,
     missing=lambda key: NotFound("Warrant", render_key(key)),
 )
 
-Written = Script[Snapshot[tuple[Warrant, ...]]]
 _ROWS = tuple[Warrant, ...]
 
 
-def put_warrants(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp) -> Callable[[Revision], Written]:
-    return partial(write, stamp=stamp, answer=_ROWS, work=partial(_put, new, judge, stamp))
+def put_warrants(new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp) -> VersionedWrite[Warrant]:
+    return write(stamp, _ROWS, partial(_put, new, validate, stamp))
 
 
-def _put(new: Sequence[NewWarrant], judge: Judge, stamp: Stamp, revision: Revision) -> Script[WriteOutcome[Warrant]]:
-    stored, effects = yield from insert_all(new, judge, stamp, revision)
+def _put(
+    new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp, revision: Revision
+) -> Script[WriteOutcome[Warrant]]:
+    stored, effects = yield from insert_all(new, validate, stamp, revision)
     return WriteOutcome(tuple([build_warrant(stored[warrant_key(warrant)]) for warrant in new]), effects)
 
 
 def insert_all(
-    new: Sequence[NewWarrant], judge: Judge, stamp: Stamp, revision: Revision
+    new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp, revision: Revision
 ) -> Script[tuple[Mapping[Key, Row], list[Effect]]]:
     """Makes every warrant be stored with its time limits, and inserts the objects that are missing. Returns the row of
     every warrant, and what was changed: warrants first."""
-    wanted = {warrant_key(warrant): warrant for warrant in new}
-    patterns, objects = patterns_of(wanted), objects_of(wanted)
-    # What is looked up for warrants that turn out to be stored already is rarely much, and one round trip is saved.
+    named = {warrant_key(warrant): warrant for warrant in new}
+    patterns, objects = patterns_of(named), objects_of(named)
+    # What is looked up for warrants that are stored already is rarely much, and one round trip is saved.
     types, warrants, known_patterns, known_objects = yield FindTogether(
         (
-            Find(FIND_OBJECT_TYPE, FIND_OBJECT_TYPES, [*{(warrant.object.type,): None for warrant in new}]),
-            Find(FIND_WARRANT, FIND_WARRANTS, [*wanted]),
+            Find(OBJECT_TYPE.find, OBJECT_TYPE.find_any, [*{(warrant.object.type,): None for warrant in new}]),
+            Find(WARRANT.find, WARRANT.find_any, [*named]),
             Find(FIND_PATTERN, FIND_PATTERNS, patterns),
-            Find(FIND_OBJECT, FIND_OBJECTS, objects),
+            Find(OBJECT.find, OBJECT.find_any, objects),
         )
     )
-    judge({name: definition for name, definition, _ in types})
+    validate({name: definition for name, definition, _ in types})
     stored = index_rows(WARRANTS, warrants)
-    plan = _plan_writes(wanted, stored, stamp.at, revision)
-    if len(plan.inserted) < len(wanted):
+    plan = _plan_writes(named, stored, stamp.at, revision)
+    if len(plan.inserted) < len(named):
         patterns, objects = patterns_of(plan.inserted), objects_of(plan.inserted)
     if any(map(_digest_of, plan.inserted)):
         yield from keep_policies({row[6]: row[10] for row in plan.inserted.values() if row[10]})
@@ -154,7 +160,7 @@ def insert_all(
 def _end_rows(statement: str, values: Row, rows: Iterable[Row]) -> Execute:
     """Returns a step that ends warrants, given as rows with the columns of `build_warrant`, by their numbers."""
     ended = list(rows)
-    return Execute(statement, [(*values, row[7]) for row in ended], {FIND_WARRANT: [row[:7] for row in ended]})
+    return Execute(statement, [(*values, row[7]) for row in ended], {WARRANT.find: [row[:7] for row in ended]})
 
 
 @dataclass(slots=True)
@@ -170,15 +176,13 @@ class _WritePlan:
     effects: list[Effect] = field(default_factory=list)
 
 
-def _plan_writes(
-    wanted: Mapping[Key, NewWarrant], stored: Mapping[Key, Row], at: int, revision: Revision
-) -> _WritePlan:
+def _plan_writes(named: Mapping[Key, NewWarrant], stored: Mapping[Key, Row], at: int, revision: Revision) -> _WritePlan:
     """Returns what is to be written so that the wanted warrants are stored."""
-    if not stored and not any(chain.from_iterable(map(_content_of, wanted.values()))):
-        return _plan_creations(list(wanted), at, revision)
+    if not stored and not any(chain.from_iterable(map(_content_of, named.values()))):
+        return _plan_creations(list(named), at, revision)
     plan = _WritePlan()
     first = revision * MAX_WARRANTS_IN_A_WRITE
-    for key, new in wanted.items():
+    for key, new in named.items():
         former = stored.get(key)
         action: Action = "created"
         number, created_at = first + len(plan.inserted), at
@@ -198,7 +202,9 @@ def _plan_writes(
             plan.limited.append((*key, number, created_at, revision, starts_at, expires_at))
         else:
             plan.ordinary.append((*key, number, created_at, revision))
-        plan.effects.append(Effect(action, "warrant", key, before, after, starts_at, expires_at))
+        plan.effects.append(
+            Effect(action, "warrant", key, before=before, after=after, starts_at=starts_at, expires_at=expires_at)
+        )
     return plan
 
 
@@ -211,7 +217,7 @@ def _plan_creations(keys: Sequence[Key], at: int, revision: Revision) -> _WriteP
     return _WritePlan(
         inserted=dict(zip(keys, map(add, keys, inserted), strict=True)),
         ordinary=list(map(add, keys, written)),
-        effects=[Effect("created", "warrant", key, None, None) for key in keys],
+        effects=[Effect("created", "warrant", key) for key in keys],
     )
 
 
@@ -234,19 +240,19 @@ def _insert_rows(ordinary: Sequence[Row], limited: Sequence[Row], only_missing: 
     """Inserts warrants, given as rows (*key, number, created_at, created_revision), and as rows that also have
     starts_at and expires_at."""
     for rows, statement, missing in (
-        (ordinary, INSERT_WARRANT, INSERT_MISSING_WARRANT),
+        (ordinary, WARRANT.insert, INSERT_MISSING_WARRANT),
         (limited, INSERT_LIMITED_WARRANT, INSERT_MISSING_LIMITED_WARRANT),
     ):
         if rows:
-            changes = {FIND_WARRANT: [row[:7] for row in rows]}
+            changes = {WARRANT.find: [row[:7] for row in rows]}
             yield Execute(missing if only_missing else statement, rows, changes)
 
 
-def end_expired(stamp: Stamp, most: int) -> Callable[[Revision], Script[int]]:
+def end_expired(stamp: Stamp, most: int) -> ScriptStart[int]:
     def script(head: Revision) -> Script[int]:
         [expired] = yield Select(EXPIRED_WARRANTS, [(stamp.at, most)])
         if expired:
-            yield from write(head, stamp, tuple[Warrant, ...], partial(_end_expired, expired), is_called=False)
+            yield from write(stamp, _ROWS, partial(_end_expired, expired), is_called=False)(head)
         return len(expired)
 
     return script
@@ -257,8 +263,8 @@ def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[WriteOutc
     return WriteOutcome((), [describe_expiry(row) for row in expired])
 
 
-def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> Callable[[Revision], Written]:
-    return partial(write, stamp=stamp, answer=_ROWS, work=partial(_delete, named, stamp))
+def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> VersionedWrite[Warrant]:
+    return write(stamp, _ROWS, partial(_delete, named, stamp))
 
 
 def _delete(named: Sequence[NewWarrant], stamp: Stamp, revision: Revision) -> Script[WriteOutcome[Warrant]]:
@@ -271,9 +277,9 @@ def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> 
     return (yield from end(WARRANTS, keys, revision, lambda row: not has_expired(row, stamp.at)))
 
 
-def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision], Script[Snapshot[tuple[int, ...]]]]:
+def delete_matches(matches: Sequence[Warrant], stamp: Stamp) -> VersionedWrite[int]:
     def script(head: Revision) -> Script[Snapshot[tuple[int, ...]]]:
-        effects = yield from _end_matches(found, stamp, Revision(head + 1))
+        effects = yield from _end_matches(matches, stamp, Revision(head + 1))
         if not effects:
             return Snapshot(head, (0,))
 
@@ -281,20 +287,20 @@ def delete_matches(found: Sequence[Warrant], stamp: Stamp) -> Callable[[Revision
             yield from ()
             return WriteOutcome((len(effects),), effects)
 
-        return (yield from write(head, stamp, tuple[int, ...], work))
+        return (yield from write(stamp, tuple[int, ...], work)(head))
 
     return script
 
 
-def _end_matches(found: Sequence[Warrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
-    keys = [(*warrant.names, policy_digest(warrant.policy)) for warrant in found]
-    matched = [(revision, warrant.number, stamp.at) for warrant in found]
-    yield Execute(END_MATCHED_WARRANT, matched, {FIND_WARRANT: keys})
+def _end_matches(matches: Sequence[Warrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
+    keys = [(*warrant.names, policy_digest(warrant.policy)) for warrant in matches]
+    matched = [(revision, warrant.number, stamp.at) for warrant in matches]
+    yield Execute(END_MATCHED_WARRANT, matched, {WARRANT.find: keys})
     [rows] = yield Select(NUMBERS_ENDED, [(revision,)])
     ended = {number for (number,) in rows}
     return [
-        Effect("deleted", "warrant", key, warrant.policy or None, None)
-        for key, warrant in zip(keys, found, strict=True)
+        Effect("deleted", "warrant", key, before=warrant.policy or None)
+        for key, warrant in zip(keys, matches, strict=True)
         if warrant.number in ended
     ]
 
@@ -317,7 +323,7 @@ def patterns_of(rows: Iterable[Row]) -> list[Key]:
 
 def _wildcards(ids: Sequence[str]) -> list[str]:
     """Returns these ids as a warrant pattern has them."""
-    return [WILDCARD if id == WILDCARD else "" for id in ids] if WILDCARD in ids else [""] * len(ids)
+    return [WILDCARD if name == WILDCARD else "" for name in ids] if WILDCARD in ids else [""] * len(ids)
 
 
 def objects_of(rows: Iterable[Row]) -> list[Key]:
@@ -337,22 +343,22 @@ def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
     """Stores the warrant patterns of these rows; a pattern that no warrant had before changes the model."""
     patterns = patterns_of(rows)
     if patterns:
-        [known] = yield Find(FIND_PATTERN, FIND_PATTERNS, patterns)
-        yield from insert_patterns(patterns, known, revision)
+        [stored] = yield Find(FIND_PATTERN, FIND_PATTERNS, patterns)
+        yield from insert_patterns(patterns, stored, revision)
 
 
-def insert_patterns(patterns: Iterable[Key], known: Rows, revision: Revision) -> Script[None]:
+def insert_patterns(patterns: Iterable[Key], stored: Rows, revision: Revision) -> Script[None]:
     """Stores those of the patterns that are not known."""
-    new = [pattern for pattern in patterns if pattern not in known]
+    new = [pattern for pattern in patterns if pattern not in stored]
     if new:
         yield Execute(INSERT_PATTERN, new, {FIND_PATTERN: new})
         yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
 
 
 def warrant_key(warrant: NewWarrant) -> Key:
-    object, subject = warrant.object, warrant.subject
+    obj, subject = warrant.object, warrant.subject
     digest = policy_digest(warrant.policy) if warrant.policy else ""
-    return object.type, object.id, warrant.relation, subject.type, subject.id, subject.relation or "", digest
+    return obj.type, obj.id, warrant.relation, subject.type, subject.id, subject.relation or "", digest
 
 
 def render_key(key: Key) -> str:

@@ -26,8 +26,8 @@ class Dialect:
 
     `indexed` reads `warrant w` by an index, `many_ids` and `many_objects` join `warrant w` or `object o` to a JSON
     array of ids, and `texts` extracts the texts of a JSON array. `changes` reads `change c` with its `revision r`, and
-    `decisions` reads `decision r`, in the order of their keys; `name` extracts a text of a `key`. `{holds}`, `{index}`,
-    `{column}`, `{row}` and `{place}` are filled in.
+    `decisions` reads `decision r`, in the order of their keys; `name` extracts a text of a `key`. `{condition}`,
+    `{index}`, `{column}`, `{row}` and `{place}` are filled in.
 
     `following` reads `warrant w` beside `reached u`, the rows that a recursion has found before, and `{columns}` of
     them; several of these are joined by `between`, and the recursion reads them by `all_following`."""

@@ -68,11 +68,11 @@ class _Reach:
         return "ASC" if self.ascending else "DESC"
 
 
-def events_statement(wanted: Slice, only: EventFilter, dialect: Dialect) -> Clause:
+def events_statement(part: Slice, only: EventFilter, dialect: Dialect) -> Clause:
     """Returns a statement that selects (*NEWEST, behind, *place, at, made_at, action, kind, key, content, starts_at,
     expires_at, actor, request_id, bits) for `limit + 1` rows, or twice as many, nearest to the boundary first, like
     `list_statement`. The filter must have a kind."""
-    ahead, beyond = _reaches(wanted)
+    ahead, beyond = _reaches(part)
     rows = _merge_events(ahead, only, dialect)
     page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
     if beyond is None:
@@ -99,14 +99,14 @@ def follow_statement(after: EventPosition | None, limit: int, only: EventFilter,
     )
 
 
-def _reaches(wanted: Slice) -> tuple[_Reach, _Reach | None]:
+def _reaches(part: Slice) -> tuple[_Reach, _Reach | None]:
     """Returns the range of rows that may be on the page, and the range at the boundary or on its other side, where a
     single row suffices."""
-    ascending = wanted.descending == wanted.backwards
-    most = wanted.limit + 1
-    if wanted.boundary is None:
+    ascending = part.descending == part.backwards
+    most = part.limit + 1
+    if part.boundary is None:
         return _Reach(None, None, ascending, most), None
-    revision, source, number = map(int, wanted.boundary)
+    revision, source, number = map(int, part.boundary)
     boundary = (revision, source, number)
     if ascending:
         return _Reach(boundary, None, True, most), _Reach(None, (revision, source, number + 1), False, 1)
@@ -119,10 +119,10 @@ def _merge_events(reach: _Reach, only: EventFilter, dialect: Dialect) -> Clause:
         (CHANGES, _CHANGE, dialect.changes, "c"),
         (DECISIONS, _DECISION, dialect.decisions, "r"),
     ):
-        kinds = [one for one in only.kinds if (one.kind == "decision") == (source == DECISIONS)]
+        kinds = [kind for kind in only.kinds if (kind.kind == "decision") == (source == DECISIONS)]
         if kinds:
-            holds = _any(kinds, dialect, row)
-            selected = Clause(text.format(joined=joined.format(holds=holds.sql)), holds.values)
+            alternatives = _any(kinds, dialect, row)
+            selected = Clause(text.format(joined=joined.format(condition=alternatives.sql)), alternatives.values)
             bounds = [*_limit_places(reach, source), *_limit_times(only, source)]
             parts.append(_part(source, selected, bounds, reach))
     texts = [f"SELECT * FROM ({part.sql}) s{number}" for number, part in enumerate(parts)]
@@ -171,22 +171,22 @@ def _order(source: int | None, reach: _Reach) -> str:
 
 def _any(kinds: Sequence[EventsOfKind], dialect: Dialect, row: str) -> Clause:
     """Returns a condition that the row is of one of the kinds."""
-    alternatives = [_holds(one, dialect, row) for one in kinds]
+    alternatives = [_match_kind(one, dialect, row) for one in kinds]
     text = " OR ".join(f"({one.sql})" for one in alternatives)
     return Clause(text, tuple(chain.from_iterable(one.values for one in alternatives)))
 
 
-def _holds(wanted: EventsOfKind, dialect: Dialect, row: str) -> Clause:
+def _match_kind(kind: EventsOfKind, dialect: Dialect, row: str) -> Clause:
     terms: list[str] = []
     values: list[str] = []
-    if wanted.kind != "decision":
-        terms.append(f"{row}.kind = '{wanted.kind}'")
-    if wanted.action is not None:
+    if kind.kind != "decision":
+        terms.append(f"{row}.kind = '{kind.kind}'")
+    if kind.action is not None:
         terms.append(f"{row}.action = ?")
-        values.append(wanted.action)
-    for place, name in wanted.names.items():
+        values.append(kind.action)
+    for place, name in kind.names.items():
         terms.append(f"{dialect.name.format(row=row, place=place)} = ?")
         values.append(name)
-    if wanted.kind == "warrant":
+    if kind.kind == "warrant":
         terms.append(_NOT_WITH_ITS_OBJECT)
     return Clause(" AND ".join(terms) or "true", tuple(values))

@@ -23,26 +23,26 @@ class Repeated(NamedTuple):
     values: Sequence[tuple[Parameter, ...]]
 
 
-def join_insertions(one: str, rows: Sequence[tuple[Parameter, ...]]) -> Iterator[Repeated]:
+def join_insertions(statement: str, rows: Sequence[tuple[Parameter, ...]]) -> Iterator[Repeated]:
     """Yields what does the same as this statement run for each of these rows, in order. If it inserts many rows, each
     statement inserts some of them."""
-    several = insert_rows(one, ROWS_AT_ONCE) if len(rows) >= ROWS_AT_ONCE else None
+    several = insert_rows(statement, ROWS_AT_ONCE) if len(rows) >= ROWS_AT_ONCE else None
     if several is None:
-        yield Repeated(one, rows)
+        yield Repeated(statement, rows)
         return
     joined = len(rows) - len(rows) % ROWS_AT_ONCE
     starts = range(0, joined, ROWS_AT_ONCE)
     yield Repeated(several, [tuple(chain.from_iterable(rows[start : start + ROWS_AT_ONCE])) for start in starts])
     if joined < len(rows):
-        yield Repeated(one, rows[joined:])
+        yield Repeated(statement, rows[joined:])
 
 
 @lru_cache(maxsize=64)
-def insert_rows(one: str, rows: int) -> str | None:
+def insert_rows(statement: str, rows: int) -> str | None:
     """Returns a statement that inserts several rows, given the one for a single row; None if it inserts none. On
     PostgreSQL, ten rows take little longer than one, because most of the time goes into each statement and its
     result."""
-    found = _ROW_TO_INSERT.search(one)
-    if not one.lstrip().startswith("INSERT INTO") or found is None:
+    matched = _ROW_TO_INSERT.search(statement)
+    if not statement.lstrip().startswith("INSERT INTO") or matched is None:
         return None
-    return one[: found.start(1)] + ", ".join([found[1]] * rows) + one[found.end(1) :]
+    return statement[: matched.start(1)] + ", ".join([matched[1]] * rows) + statement[matched.end(1) :]

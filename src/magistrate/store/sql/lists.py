@@ -32,7 +32,7 @@ class TableListing:
     narrowing: Mapping[str, str] = field(default_factory=dict)
     """Maps columns whose filters leave few rows to the index that finds these rows, which are then sorted."""
     ended_by: str = ""
-    """Names the column of the revision that ended a row in the way that lists it; empty if living rows are listed."""
+    """Names the column of the revision that ended the listed rows; empty if living rows are listed."""
     row_bytes: int = SMALL_ROW_BYTES
     """Limits the bytes of most rows, for which memory is reserved before they are read; 0 if rows are not kept."""
     members: Mapping[str, str] = field(default_factory=dict)
@@ -135,27 +135,27 @@ class ListFilter:
         return self.text is not None or not by_index.issuperset((*self.equal, *self.among)) or bool(self.among)
 
 
-def list_statement(listing: TableListing, wanted: Slice, only: ListFilter, at: int | None, dialect: Dialect) -> Clause:
+def list_statement(listing: TableListing, part: Slice, only: ListFilter, at: int | None, dialect: Dialect) -> Clause:
     """Returns a statement that selects (*NEWEST, behind, *columns) for up to `limit + 1` rows, nearest to
     the boundary first.
 
     `behind` is true if a row lies on the other side of the boundary. If the slice has no row, the statement returns
     one row whose columns are NULL."""
-    ascending = wanted.descending == wanted.backwards
+    ascending = part.descending == part.backwards
     filters = _filters(listing, only)
-    key, index = _order(listing, wanted.sort, only)
-    ahead, behind = _sides(key, wanted.boundary, only.equal, ascending)
+    key, index = _order(listing, part.sort, only)
+    ahead, behind = _sides(key, part.boundary, only.equal, ascending)
     ordered_by = tuple(column for column in key if column not in only.equal)
     onwards, back = (
         ", ".join(f"{column} {direction}" for column in ordered_by)
         for direction in (("ASC", "DESC") if ascending else ("DESC", "ASC"))
     )
-    table = _table(listing, wanted.sort, index, only, dialect)
-    selected = (*listing.columns, *filter(None, [listing.members.get(wanted.sort)]))
-    rows = _select(listing, selected, table, [*filters, ahead], onwards, wanted.limit + 1, at)
+    table = _table(listing, part.sort, index, only, dialect)
+    selected = (*listing.columns, *filter(None, [listing.members.get(part.sort)]))
+    rows = _select(listing, selected, table, [*filters, ahead], onwards, part.limit + 1, at)
     columns = ", ".join(f"p.{column}" for column in listing.columns)
     page = f"{columns} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
-    if wanted.boundary is None:
+    if part.boundary is None:
         return Clause(f"SELECT {NEWEST}, false, {page}", rows.values)
     # EXISTS is avoided: PostgreSQL ignores its order, and reads the whole table if it expects to find a row soon.
     beyond = _select(listing, selected, table, [*filters, behind], back, 1, at)
@@ -188,9 +188,12 @@ def _filters(listing: TableListing, only: ListFilter) -> list[Clause]:
 
 def _list_patterns(patterns: Iterable[WarrantPattern]) -> Clause:
     """Returns a table of the patterns, whatever their objects; there must be one."""
-    wanted = {(f"{one.object_type}#{one.relation}", one.subject_relation, one.subject_type, one[4]) for one in patterns}
-    rows = ", ".join(["(?, ?, ?, ?)"] * len(wanted))
-    return Clause(f"(VALUES {rows}) f", tuple(chain.from_iterable(sorted(wanted))))
+    names = {
+        (f"{pattern.object_type}#{pattern.relation}", pattern.subject_relation, pattern.subject_type, pattern[4])
+        for pattern in patterns
+    }
+    rows = ", ".join(["(?, ?, ?, ?)"] * len(names))
+    return Clause(f"(VALUES {rows}) f", tuple(chain.from_iterable(sorted(names))))
 
 
 def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[str, ...], str]:
@@ -221,9 +224,9 @@ def _select(
 
     def lives(*alive: Clause) -> Clause:
         where = [*alive, *conditions]
-        holds = " AND ".join(clause.sql for clause in where)
+        condition = " AND ".join(clause.sql for clause in where)
         return Clause(
-            f"SELECT {columns} FROM {table.sql} WHERE {holds} ORDER BY {order} LIMIT ?",
+            f"SELECT {columns} FROM {table.sql} WHERE {condition} ORDER BY {order} LIMIT ?",
             (*table.values, *(value for clause in where for value in clause.values), limit),
         )
 
@@ -299,8 +302,8 @@ def match_statement(
     conditions[UNEXPIRED] = at
     if up_to is not None:
         conditions["created_revision <= ?"] = up_to
-    holds = " AND ".join([*conditions, f"deleted_revision = {ALIVE}"])
-    rows = f"SELECT * FROM warrant{dialect.index_hint.format(index)} WHERE {holds}{order} LIMIT ?"
+    condition = " AND ".join([*conditions, f"deleted_revision = {ALIVE}"])
+    rows = f"SELECT * FROM warrant{dialect.index_hint.format(index)} WHERE {condition}{order} LIMIT ?"
     statement = (
         f"SELECT h.revision, {_COLUMNS} FROM head h LEFT JOIN ({rows}) found ON true "
         "LEFT JOIN policy ON digest = policy"

@@ -2,42 +2,13 @@
 
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.head import NEWEST
+from magistrate.store.sql.versions import build_statements
 
-GET_OBJECT_TYPE = f"""
-SELECT {NEWEST}, t.type, t.definition, t.created_at FROM head h
-LEFT JOIN object_type t ON t.type = ? AND t.deleted_revision = {ALIVE}"""
-GET_OBJECT_TYPE_AT = f"""
-SELECT {NEWEST}, t.type, t.definition, t.created_at FROM head h
-LEFT JOIN object_type t ON t.type = ? AND t.created_revision <= ? AND t.deleted_revision > ?"""
+OBJECT_TYPE = build_statements("object_type", ("type",), "definition")
 LIST_DEFINITIONS = f"SELECT type, definition FROM object_type WHERE deleted_revision = {ALIVE} ORDER BY type"
-FIND_OBJECT_TYPES = f"""
-SELECT type, definition, created_at FROM object_type WHERE deleted_revision = {ALIVE} AND (type) IN"""
-FIND_OBJECT_TYPE = f"SELECT type, definition, created_at FROM object_type WHERE type = ? AND deleted_revision = {ALIVE}"
-END_OBJECT_TYPE = f"UPDATE object_type SET deleted_revision = ? WHERE type = ? AND deleted_revision = {ALIVE}"
-INSERT_OBJECT_TYPE = f"""
-INSERT INTO object_type (type, definition, created_at, created_revision, deleted_revision)
-VALUES (?, ?, ?, ?, {ALIVE})"""
-ENDED_OBJECT_TYPES = """
-SELECT type, deleted_revision FROM object_type WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
-DELETE_ENDED_OBJECT_TYPE = "DELETE FROM object_type WHERE type = ? AND deleted_revision = ?"
 
-_POLICY = "SELECT name, definition, created_at FROM named_policy"
-GET_POLICY = f"""
-SELECT {NEWEST}, p.name, p.definition, p.created_at FROM head h
-LEFT JOIN named_policy p ON p.name = ? AND p.deleted_revision = {ALIVE}"""
-GET_POLICY_AT = f"""
-SELECT {NEWEST}, p.name, p.definition, p.created_at FROM head h
-LEFT JOIN named_policy p ON p.name = ? AND p.created_revision <= ? AND p.deleted_revision > ?"""
+NAMED_POLICY = build_statements("named_policy", ("name",), "definition")
 LIST_POLICY_NAMES = f"SELECT name FROM named_policy WHERE deleted_revision = {ALIVE} ORDER BY name"
-FIND_POLICY = f"{_POLICY} WHERE name = ? AND deleted_revision = {ALIVE}"
-FIND_POLICIES = f"{_POLICY} WHERE deleted_revision = {ALIVE} AND (name) IN"
-END_POLICY = f"UPDATE named_policy SET deleted_revision = ? WHERE name = ? AND deleted_revision = {ALIVE}"
-INSERT_POLICY = f"""
-INSERT INTO named_policy (name, definition, created_at, created_revision, deleted_revision)
-VALUES (?, ?, ?, ?, {ALIVE})"""
-ENDED_POLICIES = """
-SELECT name, deleted_revision FROM named_policy WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
-DELETE_ENDED_POLICY = "DELETE FROM named_policy WHERE name = ? AND deleted_revision = ?"
 
 _PATTERN = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
 LIST_PATTERNS = f"SELECT {_PATTERN} FROM warrant_pattern"

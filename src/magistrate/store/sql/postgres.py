@@ -15,16 +15,16 @@ POSTGRES = Dialect(
     "WHEN json_typeof(meta::json -> '{0}') = 'string' THEN '1' || (meta::json ->> '{0}') "
     "ELSE '0' END COLLATE \"C\"",
     many_ids="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
-    "(SELECT * FROM warrant w WHERE w.{column} = ids.id AND {holds} OFFSET 0) w",
+    "(SELECT * FROM warrant w WHERE w.{column} = ids.id AND {condition} OFFSET 0) w",
     many_objects="json_array_elements_text(?::json) AS ids (id) CROSS JOIN LATERAL "
-    "(SELECT * FROM object o WHERE o.object_id = ids.id AND {holds} OFFSET 0) o",
-    indexed="warrant w WHERE {holds}",
+    "(SELECT * FROM object o WHERE o.object_id = ids.id AND {condition} OFFSET 0) o",
+    indexed="warrant w WHERE {condition}",
     texts="SELECT json_array_elements_text(?::json)",
     changes="change c CROSS JOIN LATERAL "
-    "(SELECT * FROM revision r WHERE r.revision = c.revision AND ({holds}) OFFSET 0) r WHERE true",
-    decisions="decision r CROSS JOIN LATERAL (SELECT 1 AS is_wanted WHERE {holds} OFFSET 0) w WHERE true",
+    "(SELECT * FROM revision r WHERE r.revision = c.revision AND ({condition}) OFFSET 0) r WHERE true",
+    decisions="decision r CROSS JOIN LATERAL (SELECT 1 AS is_wanted WHERE {condition} OFFSET 0) w WHERE true",
     name="({row}.key::json ->> {place})",
-    following="SELECT {columns} FROM warrant w WHERE {holds}",
+    following="SELECT {columns} FROM warrant w WHERE {condition}",
     between=" UNION ALL ",
     all_following="SELECT n.* FROM reached u CROSS JOIN LATERAL ({arms} OFFSET 0) n",
 )
@@ -53,14 +53,14 @@ LIMIT_LOCK_WAIT = "SET LOCAL lock_timeout = {milliseconds}"
 
 
 @lru_cache(maxsize=64)
-def find_each(one: str) -> str:
+def find_each(statement: str) -> str:
     """Returns a statement that finds the rows of all keys in a JSON array, given the one for a single key. Each key is
     looked up by itself: OFFSET 0 keeps the planner from joining them with the whole table."""
     numbers = count()
-    found = re.sub(r"\?", lambda _: f"k.key_{next(numbers)}", one)
-    columns = ", ".join(f"key ->> {number} AS key_{number}" for number in range(one.count("?")))
+    lookup = re.sub(r"\?", lambda _: f"k.key_{next(numbers)}", statement)
+    columns = ", ".join(f"key ->> {number} AS key_{number}" for number in range(statement.count("?")))
     keys = f"SELECT {columns} FROM json_array_elements(?::json) k (key) OFFSET 0"
-    return f"SELECT f.* FROM ({keys}) k CROSS JOIN LATERAL ({found} OFFSET 0) f"
+    return f"SELECT f.* FROM ({keys}) k CROSS JOIN LATERAL ({lookup} OFFSET 0) f"
 
 
 @lru_cache(maxsize=1024)

@@ -20,17 +20,17 @@ from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.dialect import Clause, Dialect, Parameter
 from magistrate.store.sql.head import NEWEST
 
-FEW_IDS = 2
+MAX_SINGLE_IDS = 2
 """Limits how many ids get an arm each, which is faster than sending them as one JSON array."""
 
-FEW_RELATIONS = 20
+MAX_PLACEHOLDERS = 20
 """Limits how many relations get a placeholder each in the statement; more are sent as a JSON array, too."""
 
-MOST_ARMS = 200
+MAX_ARMS = 200
 """Limits the arms of one statement. SQLite accepts 500 arms and 32 766 values, PostgreSQL 65 535 values, and both
 plan large statements ever more slowly."""
 
-MOST_IDS = 10_000
+MAX_IDS = 10_000
 """Limits the ids of one statement, if it has more than one read request: encoding them takes a millisecond, and other
 requests run between two statements."""
 
@@ -87,7 +87,7 @@ def split_reads(reads: Sequence[AnyRead]) -> Iterator[Sequence[AnyRead]]:
     arms = ids = 0
     for read in reads:
         more_arms, more_ids = _count_arms(read), len(read.ids or ())
-        if batch and (arms + more_arms > MOST_ARMS or ids + more_ids > MOST_IDS):
+        if batch and (arms + more_arms > MAX_ARMS or ids + more_ids > MAX_IDS):
             yield batch
             batch, arms, ids = [], 0, 0
         batch.append(read)
@@ -113,15 +113,18 @@ def ahead_statement(
     """Returns a statement that selects the columns of `read_statement` for what the reads find, and for what follows
     from that; the number of a read request is the place of its request."""
     existing = _EXISTING[at is None, False]
-    named = {id for read in reads for id in read.ids if id != WILDCARD}
-    given: dict[Parameter, Parameter] = {NOBODY: ahead.subject_id, None: at}
+    named = {object_id for read in reads for object_id in read.ids if object_id != WILDCARD}
+    substitutes: dict[Parameter, Parameter] = {NOBODY: ahead.subject_id, None: at}
     if len(named) == 1:
-        [given[SOME_OBJECT]] = named
-        of_some = tuple((place, tuple([id if id == WILDCARD else SOME_OBJECT for id in ids])) for place, ids in reads)
+        [substitutes[SOME_OBJECT]] = named
+        of_some = tuple(
+            (place, tuple([object_id if object_id == WILDCARD else SOME_OBJECT for object_id in ids]))
+            for place, ids in reads
+        )
         text, values = _ahead_of_one(ahead.outline, of_some, existing, dialect)
     else:
         text, values = _ahead(ahead.outline, reads, existing, dialect)
-    return Clause(text, (*[given.get(value, value) for value in values], most))
+    return Clause(text, (*[substitutes.get(value, value) for value in values], most))
 
 
 @lru_cache(maxsize=1_024)
@@ -151,7 +154,7 @@ def _build_arms(
     values: list[Parameter] = []
     for number, read in reads:
         relations = read.request.relations
-        places = len(relations) if len(relations) <= FEW_RELATIONS else None
+        places = len(relations) if len(relations) <= MAX_PLACEHOLDERS else None
         beyond = () if isinstance(read, WarrantRead) or read.beyond is None else (read.beyond,)
         for column, subjects, kind, range_values in _ranges(read):
             arms.append((number, places, column, subjects, kind, bool(beyond)))
@@ -165,7 +168,7 @@ def split_objects(refs: Iterable[ObjectRef]) -> Iterator[Mapping[str, Sequence[s
     for ref in refs:
         ids[ref.type].append(ref.id)
     remaining = iter(ids.items())
-    while some := dict(islice(remaining, MOST_ARMS)):
+    while some := dict(islice(remaining, MAX_ARMS)):
         yield some
 
 
@@ -174,17 +177,17 @@ def objects_statement(ids: Mapping[str, Sequence[str]], at: Revision, dialect: D
     exist, given their ids by type, or one row whose columns are NULL if none does."""
     alive = "o.object_type = ? AND o.created_revision <= ? AND o.deleted_revision > ?"
     columns = "o.object_type, o.object_id, o.meta, o.created_at"
-    arm = f"SELECT {columns} FROM {dialect.many_objects.format(holds=alive)}"
-    found = " UNION ALL ".join([arm] * len(ids))
+    arm = f"SELECT {columns} FROM {dialect.many_objects.format(condition=alive)}"
+    union = " UNION ALL ".join([arm] * len(ids))
     values = [(msgspec.json.encode(of_type).decode(), name, at, at) for name, of_type in ids.items()]
-    statement = f"SELECT {NEWEST}, found.* FROM head h LEFT JOIN ({found}) found ON true"
+    statement = f"SELECT {NEWEST}, found.* FROM head h LEFT JOIN ({union}) found ON true"
     return Clause(statement, tuple(chain.from_iterable(values)))
 
 
 def _count_arms(read: AnyRead) -> int:
     """Returns the number of index ranges that answer a read request."""
     subjects = 1 if isinstance(read.request, WarrantsBySubject) else len(_subjects(read.request))
-    return subjects * (len(read.ids) if read.ids is not None and len(read.ids) <= FEW_IDS else 1)
+    return subjects * (len(read.ids) if read.ids is not None and len(read.ids) <= MAX_SINGLE_IDS else 1)
 
 
 def _ranges(read: AnyRead) -> Iterator[tuple[str, str, _Ids, tuple[Parameter, ...]]]:
@@ -211,39 +214,39 @@ def _split_lookups(
     relations = (request.type, *_texts(request.relations))
     if ids is None:
         yield "every", relations
-    elif len(ids) > FEW_IDS:
+    elif len(ids) > MAX_SINGLE_IDS:
         yield "many", (msgspec.json.encode(ids).decode(), *relations)
     else:
-        for id in ids:
-            yield "one", (id, *relations)
+        for object_id in ids:
+            yield "one", (object_id, *relations)
 
 
 def _texts(relations: Sequence[str]) -> Sequence[Parameter]:
-    return relations if len(relations) <= FEW_RELATIONS else [msgspec.json.encode(relations).decode()]
+    return relations if len(relations) <= MAX_PLACEHOLDERS else [msgspec.json.encode(relations).decode()]
 
 
 def _subjects(request: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter, ...]]]:
     """Returns conditions on subjects, each of which is one range of the index, and their values."""
-    wanted = request.subjects
-    if isinstance(wanted, Subject):
-        group = wanted.relation or ""
-        itself, wildcard = (group, wanted.type, wanted.id), (group, wanted.type, WILDCARD)
-        if wanted.id == WILDCARD or not request.has_subject_wildcard:
+    selected = request.subjects
+    if isinstance(selected, Subject):
+        group = selected.relation or ""
+        itself, wildcard = (group, selected.type, selected.id), (group, selected.type, WILDCARD)
+        if selected.id == WILDCARD or not request.has_subject_wildcard:
             return [(_EXACTLY, itself)]
         # Two conditions, because with IN, SQLite would rebuild the list for each relation, three times as slow.
         return [(_EXACTLY, itself), (_EXACTLY, wildcard)]
-    if wanted is not None:
-        return [(_OF_TYPE, (wanted,))]
+    if selected is not None:
+        return [(_OF_TYPE, (selected,))]
     return [(_ANY_GROUP, ())]
 
 
 @lru_cache(maxsize=1_024)
 def _text(arms: tuple[_Arm, ...], existing: str, dialect: Dialect) -> str:
-    found = " UNION ALL ".join(_arm_text(arm, existing, dialect) for arm in arms) or _NO_ROW
+    union = " UNION ALL ".join(_arm_text(arm, existing, dialect) for arm in arms) or _NO_ROW
     # Limited twice: SQLite may materialize the inner rows, all of them, before it reads the outer limit.
     return (
         f"SELECT {NEWEST}, h.model_revision, {_ANSWERED} "
-        f"FROM head h LEFT JOIN ({found} LIMIT ?) u ON true "
+        f"FROM head h LEFT JOIN ({union} LIMIT ?) u ON true "
         "LEFT JOIN policy p ON p.digest = u.policy LIMIT ?"
     )
 
@@ -257,24 +260,26 @@ def _following(outline: ReadOutline, existing: str, dialect: Dialect) -> tuple[s
     revisions = (None,) * existing.count("?")
     for step in outline.steps:
         request = outline.requests[step.request]
-        places = len(request.relations) if len(request.relations) <= FEW_RELATIONS else None
+        places = len(request.relations) if len(request.relations) <= MAX_PLACEHOLDERS else None
         sources = ", ".join(map(str, step.sources))
         names = () if step.subject_relation is None else (step.subject_relation,)
-        found = f"u.read_number IN ({sources}) AND u.subject_type = ?{' AND u.subject_relation = ?' if names else ''}"
+        reached = f"u.read_number IN ({sources}) AND u.subject_type = ?{' AND u.subject_relation = ?' if names else ''}"
         for subjects, subject_values in _subjects(request):
-            holds = f"{found} AND w.object_id = u.subject_id AND {_of_object(places, subjects, existing, dialect)}"
+            condition = (
+                f"{reached} AND w.object_id = u.subject_id AND {_of_object(places, subjects, existing, dialect)}"
+            )
             columns = f"{step.request} AS read_number, {_COLUMNS}"
-            texts.append(dialect.following.format(columns=columns, holds=holds))
+            texts.append(dialect.following.format(columns=columns, condition=condition))
             values += (step.type, *names, request.type, *_texts(request.relations), *subject_values, *revisions)
     return dialect.all_following.format(arms=dialect.between.join(texts)) if texts else "", tuple(values)
 
 
 @lru_cache(maxsize=1_024)
 def _ahead_text(arms: tuple[_Arm, ...], following: str, existing: str, dialect: Dialect) -> str:
-    found = " UNION ALL ".join(_arm_text(arm, existing, dialect) for arm in arms) or _NO_ROW
+    union = " UNION ALL ".join(_arm_text(arm, existing, dialect) for arm in arms) or _NO_ROW
     recursion = f" UNION {following}" if following else ""
     return (
-        f"WITH RECURSIVE reached ({_REACHED}) AS (SELECT * FROM ({found}) b{recursion}) "
+        f"WITH RECURSIVE reached ({_REACHED}) AS (SELECT * FROM ({union}) b{recursion}) "
         f"SELECT {NEWEST}, h.model_revision, {_ANSWERED} "
         "FROM head h LEFT JOIN (SELECT * FROM reached LIMIT ?) u ON true "
         "LEFT JOIN policy p ON p.digest = u.policy"
@@ -292,13 +297,13 @@ def _arm_text(arm: _Arm, existing: str, dialect: Dialect) -> str:
     relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else dialect.texts})"
     of_object = _of_object(places, subjects, existing, dialect)
     if ids == "one":
-        warrants = dialect.indexed.format(index=index, holds=f"w.{column} = ? AND {of_object}")
+        warrants = dialect.indexed.format(index=index, condition=f"w.{column} = ? AND {of_object}")
     elif ids == "many":
-        warrants = dialect.many_ids.format(index=index, column=column, holds=of_object)
+        warrants = dialect.many_ids.format(index=index, column=column, condition=of_object)
     elif subjects == _EXACTLY:
-        warrants = dialect.indexed.format(index="warrant_by_subject", holds=of_object)
+        warrants = dialect.indexed.format(index="warrant_by_subject", condition=of_object)
     else:
         of_type = f"w.object_type || '#' || w.relation {relations} AND {subjects} AND {existing}"
-        warrants = dialect.indexed.format(index="warrant_by_type", holds=of_type)
+        warrants = dialect.indexed.format(index="warrant_by_type", condition=of_type)
     text = f"SELECT {read} AS read_number, {_COLUMNS} FROM {warrants}"
     return f"SELECT * FROM ({text} LIMIT 1 OFFSET ?) b" if is_beyond else text

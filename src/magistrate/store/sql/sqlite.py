@@ -15,14 +15,14 @@ SQLITE = Dialect(
     index_hint=" INDEXED BY {}",
     member_key=r"CASE WHEN instr(replace(meta, '\\', ''), '\u0000') > 0 THEN '0' "
     "WHEN json_type(meta, '$.{0}') = 'text' THEN '1' || (meta ->> '$.{0}') ELSE '0' END",
-    many_ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY {index} ON w.{column} = ids.value AND {holds}",
-    many_objects="json_each(?) ids CROSS JOIN object o ON o.object_id = ids.value AND {holds}",
-    indexed="warrant w INDEXED BY {index} WHERE {holds}",
+    many_ids="json_each(?) ids CROSS JOIN warrant w INDEXED BY {index} ON w.{column} = ids.value AND {condition}",
+    many_objects="json_each(?) ids CROSS JOIN object o ON o.object_id = ids.value AND {condition}",
+    indexed="warrant w INDEXED BY {index} WHERE {condition}",
     texts="SELECT value FROM json_each(?)",
-    changes="change c CROSS JOIN revision r ON r.revision = c.revision WHERE ({holds})",
-    decisions="decision r NOT INDEXED WHERE ({holds})",
+    changes="change c CROSS JOIN revision r ON r.revision = c.revision WHERE ({condition})",
+    decisions="decision r NOT INDEXED WHERE ({condition})",
     name="json_extract({row}.key, '$[{place}]')",
-    following="SELECT {columns} FROM reached u CROSS JOIN warrant w INDEXED BY warrant_by_object ON {holds}",
+    following="SELECT {columns} FROM reached u CROSS JOIN warrant w INDEXED BY warrant_by_object ON {condition}",
     between=" UNION ",
     all_following="{arms}",
 )
@@ -66,10 +66,10 @@ KEYS_AT_ONCE = 512
 """Limits the keys that one statement looks up. A statement has at most 32,766 values, and a key up to seven; longer
 statements are not faster, and are too long to be kept prepared."""
 
-MANY_KEYS = 32
+MIN_KEYS_COMPARED = 32
 """Sets the number of keys from which on columns that are alike in all of them are bound once."""
 
-MOST_GROUPS = 4
+MAX_GROUPS = 4
 """Limits the groups of keys that are alike in their first column and looked up apart from the others."""
 
 _COLUMNS = re.compile(r"\(([^()]*)\) IN$")
@@ -78,14 +78,14 @@ Lookup = tuple[str, Sequence[Parameter]]
 """Holds a statement and its values."""
 
 
-def build_lookups(one: str, any_of: str, keys: Sequence[tuple[str, ...]]) -> Iterator[Lookup]:
+def build_lookups(statement: str, any_of: str, keys: Sequence[tuple[str, ...]]) -> Iterator[Lookup]:
     """Yields statements that together find the rows of all keys, given the statement for a single key, and the
     beginning of that for any of several.
 
     They take a quarter of the time of one statement per key. The keys of a large write are often alike in all columns
     but one or two, which halves it again."""
     if len(keys) == 1:
-        yield one, keys[0]
+        yield statement, keys[0]
         return
     for group in _group_keys(keys):
         for start in range(0, len(group), KEYS_AT_ONCE):
@@ -95,15 +95,15 @@ def build_lookups(one: str, any_of: str, keys: Sequence[tuple[str, ...]]) -> Ite
 def _group_keys(keys: Sequence[tuple[str, ...]]) -> Sequence[Sequence[tuple[str, ...]]]:
     """Returns the keys with the same first column together, if these are many and there are few such columns: a write
     has objects and subjects of two types, for example."""
-    columns = list(map(itemgetter(0), keys)) if len(keys) >= MANY_KEYS else []
+    columns = list(map(itemgetter(0), keys)) if len(keys) >= MIN_KEYS_COMPARED else []
     names = dict.fromkeys(columns)
-    if not 1 < len(names) <= MOST_GROUPS:
+    if not 1 < len(names) <= MAX_GROUPS:
         return [keys]
     return [list(compress(keys, map(name.__eq__, columns))) for name in names]
 
 
 def _find_together(any_of: str, keys: Sequence[tuple[str, ...]]) -> Lookup:
-    columns = list(zip(*keys, strict=True)) if len(keys) >= MANY_KEYS else ()
+    columns = list(zip(*keys, strict=True)) if len(keys) >= MIN_KEYS_COMPARED else ()
     alike = tuple(place for place, column in enumerate(columns) if column.count(column[0]) == len(column))
     values: Iterable[Parameter]
     if 0 < len(alike) < len(columns):
@@ -121,12 +121,12 @@ def _write_statement(any_of: str, alike: Sequence[int], width: int, keys: int) -
     places = ", ".join(["(" + ", ".join("?" * (width - len(alike))) + ")"] * keys)
     if not alike:
         return f"{any_of} (VALUES {places})"
-    found = _COLUMNS.search(any_of)
-    assert found is not None
-    names = found[1].split(", ")
+    matched = _COLUMNS.search(any_of)
+    assert matched is not None
+    names = matched[1].split(", ")
     equal = " AND ".join(f"{names[place]} = ?" for place in alike)
     differing = ", ".join(name for place, name in enumerate(names) if place not in alike)
-    return f"{any_of[: found.start()]}{equal} AND ({differing}) IN (VALUES {places})"
+    return f"{any_of[: matched.start()]}{equal} AND ({differing}) IN (VALUES {places})"
 
 
 def _pad_keys(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:

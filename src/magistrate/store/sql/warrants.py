@@ -2,25 +2,28 @@
 
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.head import NEWEST
+from magistrate.store.sql.versions import RowStatements
 
 _NAMES = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
 _WARRANT_KEY = f"{_NAMES}, policy"
 _FIND_WARRANTS = f"""
 SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text, created_at
 FROM warrant LEFT JOIN policy ON digest = policy WHERE deleted_revision = {ALIVE} AND ({_WARRANT_KEY})"""
-FIND_WARRANT = f"{_FIND_WARRANTS} = (?, ?, ?, ?, ?, ?, ?)"
-FIND_WARRANTS = f"{_FIND_WARRANTS} IN"
-END_WARRANT = f"""
+WARRANT = RowStatements(
+    find=f"{_FIND_WARRANTS} = (?, ?, ?, ?, ?, ?, ?)",
+    find_any=f"{_FIND_WARRANTS} IN",
+    end=f"""
 UPDATE warrant SET deleted_revision = ?
-WHERE ({_WARRANT_KEY}) = (?, ?, ?, ?, ?, ?, ?) AND deleted_revision = {ALIVE}"""
+WHERE ({_WARRANT_KEY}) = (?, ?, ?, ?, ?, ?, ?) AND deleted_revision = {ALIVE}""",
+    insert=f"""
+INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE})""",
+)
 # A NULL for created_at stands for any.
-END_WARRANT_THAT_DIFFERS = f"""{END_WARRANT} AND (created_at <> coalesce(?, created_at)
+END_WARRANT_THAT_DIFFERS = f"""{WARRANT.end} AND (created_at <> coalesce(?, created_at)
 OR starts_at IS DISTINCT FROM ? OR expires_at IS DISTINCT FROM ?)"""
 WARRANTS_ENDED = f"SELECT {_WARRANT_KEY}, created_at FROM warrant WHERE deleted_revision = ?"
-INSERT_WARRANT = f"""
-INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE})"""
-INSERT_MISSING_WARRANT = f"{INSERT_WARRANT} ON CONFLICT DO NOTHING"
+INSERT_MISSING_WARRANT = f"{WARRANT.insert} ON CONFLICT DO NOTHING"
 INSERT_LIMITED_WARRANT = f"""
 INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision, starts_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE}, ?, ?)"""

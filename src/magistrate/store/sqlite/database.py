@@ -11,7 +11,7 @@ import os
 import queue
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
@@ -20,12 +20,11 @@ from typing import NoReturn, TypeVar, cast
 import apsw
 
 from magistrate.engine.cache.segments import CacheBytes
-from magistrate.engine.names import Revision
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stored_rows import Identity
 from magistrate.store.schema import migrations
-from magistrate.store.scripts.database import Observer, Rows, Script, observe_nothing
+from magistrate.store.scripts.database import Observer, Rows, ScriptStart, observe_nothing
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
 from magistrate.store.sql.dialect import Parameter
@@ -94,7 +93,7 @@ or a tool that locks the whole file, makes a reader wait at all."""
 STEPS_BETWEEN_LOOKS = 10_000
 """Counts instructions of SQLite's virtual machine between two looks at how long a read takes: about a millisecond."""
 
-MOST_STEPS_OF_A_LOOKUP = 60_000
+MAX_LOOKUP_STEPS = 60_000
 """Limits the instructions after which a lookup is made again as a long read, give or take those between two looks at
 their number. How much a statement looks at is not always known before: one that reads ahead follows all groups of an
 object, of which there may be 60,000."""
@@ -158,7 +157,7 @@ class SqliteDatabase:
         read = partial(self._read_long, sql, values, self._deadline())
         return await asyncio.get_running_loop().run_in_executor(self._read_threads, read)
 
-    async def transact(self, script: Callable[[Revision], Script[T]], makes_revision: bool = True) -> T:
+    async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
         if self._closed:
             raise StoreUnavailable("the store is closed")
         return await self._writer.transact(script, self._deadline())
@@ -256,7 +255,7 @@ class SqliteDatabase:
 
     def _look_up(self, sql: str, values: tuple[Parameter, ...]) -> Rows | None:
         """Returns the rows of a lookup, or None if it was interrupted because it looks at too much."""
-        self._lookup_looks_left = MOST_STEPS_OF_A_LOOKUP // STEPS_BETWEEN_LOOKS
+        self._lookup_looks_left = MAX_LOOKUP_STEPS // STEPS_BETWEEN_LOOKS
         try:
             return self._reader.execute(sql, values).fetchall()
         except apsw.InterruptError:

@@ -60,7 +60,7 @@ def open_connection(path: str, timeout_ms: int, *pragmas: str) -> apsw.Connectio
     """Opens an existing file; one that was moved away must not be created again, empty."""
     connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE, statementcachesize=STATEMENTS_KEPT)
     connection.set_busy_timeout(timeout_ms)
-    # Plans depend on the text alone: otherwise, SQLite also looks at bound values, and prepares joins anew each time.
+    # Plans depend on the text alone: otherwise, SQLite also looks at bound values, and prepares joins each time.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     for pragma in (*OF_EACH_CONNECTION, *pragmas):
         connection.execute(pragma)
@@ -112,20 +112,20 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
 
 def inspect_sqlite(path: str, timeout_ms: int) -> StoreReport:
     """Returns what a SQLite file is at; one that does not exist is at 0. Raises StoreUnavailable."""
-    known = migrations("sqlite")
+    available = migrations("sqlite")
     if not Path(path).exists():
-        return StoreReport(0, len(known))
+        return StoreReport(0, len(available))
     try:
         with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
             connection.set_busy_timeout(timeout_ms)
             if not connection.execute(HAS_MIGRATIONS).fetchall():
-                return StoreReport(0, len(known))
+                return StoreReport(0, len(available))
             applied = cast("Applied", connection.execute(LIST_MIGRATIONS).fetchall())
             newest = connection.execute(NEWEST_REVISION).fetchall()
     except apsw.Error as error:
         raise StoreUnavailable(f"the SQLite database {path} cannot be read: {error}") from error
     written_at = cast(int, newest[0][0]) if newest else None
-    return StoreReport(newest_of(applied), len(known), find_mismatch(known, applied), written_at)
+    return StoreReport(newest_of(applied), len(available), find_mismatch(available, applied), written_at)
 
 
 def find_exposed_files(path: str) -> list[ExposedFile]:

@@ -11,17 +11,26 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, NoReturn, TypeVar, cast
+from typing import NoReturn, TypeVar, cast
 
 import apsw
 
 from magistrate.engine.names import Revision
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions, RevisionId, note_writes
-from magistrate.store.scripts.database import Execute, Find, FindTogether, Observer, Rows, Script, Select, Step
-from magistrate.store.scripts.runs import read_moved_head
+from magistrate.store.scripts.database import (
+    Execute,
+    Find,
+    FindTogether,
+    Observer,
+    Rows,
+    Script,
+    ScriptStart,
+    Select,
+    Step,
+)
+from magistrate.store.scripts.runs import WRITES_AT_ONCE, QueuedWrite, WriteResult, read_moved_head
 from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql.insertions import join_insertions
 from magistrate.store.sql.sqlite import (
@@ -61,24 +70,6 @@ class WalCheckpoints:
 
 T = TypeVar("T")
 
-WRITES_AT_ONCE = 64
-"""Limits the writes that are committed together, so that the first of them need not wait long for the last."""
-
-
-@dataclass(slots=True, eq=False)
-class WaitingWrite(Generic[T]):
-    """Represents a script that is queued for the writer: the deadline until which it may wait, and the future on which
-    its caller waits; it is cancelled when the caller leaves."""
-
-    begin: Callable[[Revision], Script[T]]
-    deadline: float
-    result: asyncio.Future[T]
-
-
-Group = Sequence[WaitingWrite[Any]]
-Outcome = tuple[WaitingWrite[Any], Any, Exception | None]
-"""Holds a write and what it returned, or what it raised."""
-
 
 class FileWriter:
     """Runs the scripts of writes, one group at a time, on one connection. `check_file` raises StoreUnavailable if the
@@ -99,7 +90,7 @@ class FileWriter:
         self._check_file = check_file
         self._translate = translate
         self._known = known
-        self._waiting: queue.SimpleQueue[WaitingWrite[Any] | None] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[QueuedWrite | None] = queue.SimpleQueue()
         self._head = self._stored_head = NOTHING_WRITTEN
         """Are the newest revision, as the transaction sees it, and what it has stored of it."""
         self._head_before, self._written = NOTHING_WRITTEN, list[RevisionId]()
@@ -111,13 +102,12 @@ class FileWriter:
     def start(self) -> None:
         self._thread.start()
 
-    async def transact(self, begin: Callable[[Revision], Script[T]], deadline: float) -> T:
+    async def transact(self, begin: ScriptStart[T], deadline: float) -> T:
         """Implements Database.transact. A write whose caller leaves is not made, unless it has begun; others in its
         group are."""
-        write = WaitingWrite(begin, deadline, asyncio.get_running_loop().create_future())
+        write = QueuedWrite(begin, asyncio.get_running_loop().create_future(), deadline)
         self._waiting.put(write)
-        result: T = await write.result
-        return result
+        return cast(T, await write.result)
 
     def close(self) -> None:
         """Makes the writes that wait, and closes the connection."""
@@ -138,24 +128,24 @@ class FileWriter:
             self._write_group(group)
             self._checkpoints.run_if_due()
 
-    def _write_group(self, group: Group) -> None:
+    def _write_group(self, group: Sequence[QueuedWrite]) -> None:
         try:
-            outcomes = self._commit_group(group)
-            _answer(outcomes, partial(note_writes, self._known, self._head_before, tuple(self._written)))
+            results = self._commit_group(group)
+            _answer(results, partial(note_writes, self._known, self._head_before, tuple(self._written)))
         except BaseException as error:  # for any error, the thread must continue and no caller may wait forever
             failure = error if isinstance(error, Exception) else StoreUnavailable("the write was broken off")
-            _answer([(write, None, failure) for write in group])
+            _answer([WriteResult(write, error=failure) for write in group])
 
-    def _commit_group(self, group: Group) -> list[Outcome]:
+    def _commit_group(self, group: Sequence[QueuedWrite]) -> list[WriteResult]:
         """Returns what each write that was in time returned or raised; all that returned are on disk. An exception
         raised here fails all of them."""
         try:
             group = self._begin_group(group)
-            outcomes = self._run_together(group)
-            if outcomes is None:
+            results = self._run_together(group)
+            if results is None:
                 self._roll_back()
-                outcomes = [self._run_apart(write) for write in self._begin_group(group)]
-            if outcomes:
+                results = [self._run_apart(write) for write in self._begin_group(group)]
+            if results:
                 self._store_head()
                 self._observer(COMMIT)
                 self.connection.execute(COMMIT)
@@ -165,13 +155,13 @@ class FileWriter:
         except BaseException:
             self._roll_back()
             raise
-        return outcomes
+        return results
 
     def _roll_back(self) -> None:
         if self.connection.in_transaction:
             self.connection.execute(ROLL_BACK)
 
-    def _begin_group(self, group: Group) -> Group:
+    def _begin_group(self, group: Sequence[QueuedWrite]) -> Sequence[QueuedWrite]:
         """Begins a transaction and returns the writes that are still in time by then. The others are refused, each at
         its deadline. Without any, no transaction is left open."""
         self._check_file()
@@ -191,23 +181,23 @@ class FileWriter:
             self._roll_back()
         return group
 
-    def _run_together(self, group: Group) -> list[Outcome] | None:
+    def _run_together(self, group: Sequence[QueuedWrite]) -> list[WriteResult] | None:
         """Runs the writes without savepoints. Returns None if one of several has failed after it had changed something:
         the others have then to be spared what it did."""
-        outcomes: list[Outcome] = []
+        results: list[WriteResult] = []
         for write in group:
             self._has_changed = False
             try:
-                outcomes.append((write, self._drive(write.begin(self._head.revision)), None))
+                results.append(WriteResult(write, self._drive(write.begin(self._head.revision))))
             except Exception as error:
                 if len(group) == 1:
                     raise
                 if self._has_changed or isinstance(error, apsw.Error):
                     return None
-                outcomes.append((write, None, error))
-        return outcomes
+                results.append(WriteResult(write, error=error))
+        return results
 
-    def _run_apart(self, write: WaitingWrite[Any]) -> Outcome:
+    def _run_apart(self, write: QueuedWrite) -> WriteResult:
         """Runs a write in a savepoint, which has a cost but lets an exception undo this write alone and spare the
         rest of the group."""
         self._store_head()
@@ -215,7 +205,7 @@ class FileWriter:
         self.connection.execute(SAVEPOINT)
         try:
             try:
-                return write, self._drive(write.begin(head.revision)), None
+                return WriteResult(write, self._drive(write.begin(head.revision)))
             except apsw.Error as error:
                 self._translate(error)
         except Exception as error:
@@ -224,7 +214,7 @@ class FileWriter:
             self.connection.execute(ROLL_BACK_TO_SAVEPOINT)
             self._head = self._stored_head = head
             del self._written[written:]
-            return write, None, error
+            return WriteResult(write, error=error)
         finally:
             if self.connection.in_transaction:
                 self.connection.execute(RELEASE)
@@ -244,9 +234,9 @@ class FileWriter:
                 self._execute(step)
             return []
         if isinstance(step, FindTogether):
-            return [self._build_lookups(find) for find in step.finds]
+            return [self._find_rows(find) for find in step.finds]
         if isinstance(step, Find):
-            return [self._build_lookups(step)]
+            return [self._find_rows(step)]
         if isinstance(step, Select):
             return self._select(step)
         step.run()
@@ -282,7 +272,7 @@ class FileWriter:
             self.connection.execute(MOVE_HEAD, self._head)
             self._stored_head = self._head
 
-    def _build_lookups(self, step: Find) -> Rows:
+    def _find_rows(self, step: Find) -> Rows:
         if not step.keys:
             return []
         self._observer(step.one)
@@ -293,29 +283,24 @@ class FileWriter:
         return rows
 
 
-def _refuse_late(group: Group) -> Group:
+def _refuse_late(group: Sequence[QueuedWrite]) -> Sequence[QueuedWrite]:
     """Returns the writes that have a caller still waiting, and refuses the others."""
     now = time.monotonic()
     in_time = [write for write in group if write.deadline > now and not write.result.cancelled()]
     if len(in_time) < len(group):
         late = "the database had no time for this write; it was not made"
-        _answer([(write, None, StoreUnavailable(late)) for write in group if write not in in_time])
+        _answer([WriteResult(write, error=StoreUnavailable(late)) for write in group if write not in in_time])
     return in_time
 
 
-def _answer(outcomes: Sequence[Outcome], note: Callable[[], None] = lambda: None) -> None:
+def _answer(results: Sequence[WriteResult], note: Callable[[], None] = lambda: None) -> None:
     """Notes what was written, and answers the callers of these writes, in one step of their event loop."""
-    if outcomes:
+
+    def answer() -> None:
+        note()
+        for result in results:
+            result.answer()
+
+    if results:
         with suppress(RuntimeError):  # the loop is closed, and nobody waits
-            outcomes[0][0].result.get_loop().call_soon_threadsafe(_set_results, outcomes, note)
-
-
-def _set_results(outcomes: Sequence[Outcome], note: Callable[[], None]) -> None:
-    note()
-    for write, value, error in outcomes:
-        if write.result.done():
-            continue
-        if error is None:
-            write.result.set_result(value)
-        else:
-            write.result.set_exception(error)
+            results[0].write.result.get_loop().call_soon_threadsafe(answer)

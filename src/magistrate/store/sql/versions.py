@@ -1,0 +1,52 @@
+"""Builds the statements on tables whose rows are alive from the revision that wrote them to the one that ended them."""
+
+from dataclasses import dataclass
+
+from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.sql.head import NEWEST
+
+
+@dataclass(frozen=True, slots=True)
+class RowStatements:
+    """Holds the statements that find the living row of a key, or of any of several keys, end it, and insert one."""
+
+    find: str
+    find_any: str
+    end: str
+    insert: str
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedStatements(RowStatements):
+    """Holds all statements on rows of a key, a content and a creation time. `get` and `get_at` read a row at the newest
+    revision or at another one, `list_ended` and `delete_ended` the keys of rows that ended by a revision."""
+
+    get: str
+    get_at: str
+    list_ended: str
+    delete_ended: str
+
+
+def build_statements(table: str, key: tuple[str, ...], content: str) -> VersionedStatements:
+    """Returns the statements on a table, given the columns of its key and of its content."""
+    keys = ", ".join(key)
+    columns = f"{keys}, {content}, created_at"
+    equal = " AND ".join(f"{column} = ?" for column in key)
+    joined = ", ".join(f"r.{column}" for column in (*key, content, "created_at"))
+    get = f"SELECT {NEWEST}, {joined} FROM head h LEFT JOIN {table} r ON {equal}"
+    return VersionedStatements(
+        find=f"SELECT {columns} FROM {table} WHERE {equal} AND deleted_revision = {ALIVE}",
+        find_any=f"SELECT {columns} FROM {table} WHERE deleted_revision = {ALIVE} AND ({keys}) IN",
+        end=f"UPDATE {table} SET deleted_revision = ? WHERE {equal} AND deleted_revision = {ALIVE}",
+        insert=(
+            f"INSERT INTO {table} ({columns}, created_revision, deleted_revision) "
+            f"VALUES ({'?, ' * (len(key) + 3)}{ALIVE})"
+        ),
+        get=f"{get} AND r.deleted_revision = {ALIVE}",
+        get_at=f"{get} AND r.created_revision <= ? AND r.deleted_revision > ?",
+        list_ended=(
+            f"SELECT {keys}, deleted_revision FROM {table} "
+            "WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"
+        ),
+        delete_ended=f"DELETE FROM {table} WHERE {equal} AND deleted_revision = ?",
+    )
