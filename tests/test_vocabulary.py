@@ -137,7 +137,6 @@ NOT_YET_CLEAN = (
     "src/magistrate/engine/rules/",
     "src/magistrate/engine/text/",
     "src/magistrate/engine/walk/",
-    "src/magistrate/errors.py",
     "src/magistrate/operations/",
     "src/magistrate/store/",
     "src/magistrate/wiring/",

@@ -143,7 +143,7 @@ class SqlWarrantReads(SqlRevisions):
     async def read_ahead(
         self, reads: Sequence[PlacedRead], ahead: ReadsAhead, at: Revision | None, most: int
     ) -> AheadResult:
-        statement = ahead_statement(reads, ahead, at, most, self.database.dialect)
+        statement = ahead_statement(reads, ahead, at, most, dialect=self.database.dialect)
         rows = await self.database.read(statement.sql, statement.values)
         revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
         placed = [] if rows[0][4] is None else [(row[4], Warrant(*row[5:])) for row in rows]
@@ -154,11 +154,11 @@ class SqlWarrantReads(SqlRevisions):
     ) -> ReadResult:
         is_long = any(read.ids is None for read in reads) or sum(len(read.ids or ()) for read in reads) > MAX_SHORT_IDS
         limit = most if is_long else min(most, MAX_ROWS)
-        statement = read_statement(reads, at, limit, self.database.dialect, with_expired)
+        statement = read_statement(reads, at, limit, self.database.dialect, with_expired=with_expired)
         rows = await self.database.read(statement.sql, statement.values, long=is_long)
         revision, model_revision = self.check_revision(rows[0], at), Revision(rows[0][3])
         if limit <= len(rows) and limit < most:
-            statement = read_statement(reads, revision, most, self.database.dialect, with_expired)
+            statement = read_statement(reads, revision, most, self.database.dialect, with_expired=with_expired)
             rows = await self.database.read(statement.sql, statement.values, long=True)
             self.check_revision(rows[0], revision)
         newest = Revision(rows[0][0])
@@ -220,4 +220,6 @@ def _build_change(row: Row) -> LoggedChange:
     revision, position, action, kind, key, before, after, starts_at, expires_at = row
     names = msgspec.json.decode(key, type=tuple[str, ...])
     policy = (before if action in ("deleted", "expired") else after) if kind == "warrant" else None
-    return LoggedChange((revision, position), action, kind, names, policy or "", starts_at, expires_at)
+    return LoggedChange(
+        (revision, position), action, kind, names, policy=policy or "", starts_at=starts_at, expires_at=expires_at
+    )

@@ -175,7 +175,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         self, part: Slice, only: ObjectFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObject]]:
         equal = {} if only.of_type is None else {"object_type": only.of_type}
-        return await self._list(OBJECTS, part, ListFilter(equal, text=only.text), at, objects.build_object)
+        return await self._list(OBJECTS, part, ListFilter(equal, text=only.text), at, stored=objects.build_object)
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
         stored: list[StoredObject] = []
@@ -191,7 +191,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     ) -> Snapshot[tuple[ObjectName, ...]]:
         part = Slice("objectType", limit, boundary=after)
         only = ListFilter({} if of_type is None else {"object_type": of_type})
-        listed = await self._list(OBJECT_NAMES, part, only, at, _object_name)
+        listed = await self._list(OBJECT_NAMES, part, only, at, stored=_object_name)
         return Snapshot(listed.revision, listed.value.rows)
 
     async def put_objects(self, new: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
@@ -251,7 +251,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     ) -> Snapshot[PageSlice[Warrant]]:
         conditions = ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at, patterns=only.patterns)
         listing = ENDED_BY_EXPIRY if only.is_expired else WARRANTS
-        return await self._list(listing, part, conditions, at, warrants.build_warrant_of_page)
+        return await self._list(listing, part, conditions, at, stored=warrants.build_warrant_of_page)
 
     async def next_expiry(self) -> int | None:
         rows = await self.database.read(NEXT_EXPIRY, ())
@@ -276,15 +276,14 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
             if not number % MAX_ROWS:
                 await asyncio.sleep(0)
         span = None if at is None else _span_of_types(rows[0])
-        return Snapshot(
-            revision, StoredModel(Revision(rows[0][3]), definitions, frozenset(patterns), policy_definitions, span)
-        )
+        model = StoredModel(Revision(rows[0][3]), definitions, frozenset(patterns), policy_definitions, span=span)
+        return Snapshot(revision, model)
 
     async def get_policy(self, name: PolicyName, at: Revision | None = None) -> Snapshot[StoredPolicy | None]:
         return await self._get(NAMED_POLICY, (name,), at, models.build_policy)
 
     async def list_policies(self, part: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
-        return await self._list(POLICIES, part, ListFilter(), at, models.build_policy)
+        return await self._list(POLICIES, part, ListFilter(), at, stored=models.build_policy)
 
     async def put_policies(
         self,
@@ -305,7 +304,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         self, part: Slice, only: ObjectTypeFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObjectType]]:
         only_named = ListFilter(text=only.text)
-        return await self._list(OBJECT_TYPES, part, only_named, at, models.build_object_type)
+        return await self._list(OBJECT_TYPES, part, only_named, at, stored=models.build_object_type)
 
     async def put_object_types(
         self,
@@ -399,7 +398,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         at: Revision | None,
         stored: Callable[[Row], T],
     ) -> Snapshot[PageSlice[T]]:
-        statement = list_statement(listing, part, only, at, self.database.dialect)
+        statement = list_statement(listing, part, only, at, dialect=self.database.dialect)
         # A read at a revision also reads all rows that ended since.
         looks_at_many = at is not None or only.is_searched(listing) or part.sort in listing.members
         is_long = looks_at_many or part.limit > MAX_LARGE_ROWS

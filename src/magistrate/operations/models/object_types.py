@@ -138,9 +138,9 @@ def judge_and_warn(
     warnings: list[str],
     visible: frozenset[str] | None = None,
 ) -> ValidateTypes:
-    """Returns a validation like `judge_types`. It also puts at most MAX_WARNINGS sentences into the list, about names that
-    the types use and that neither the model nor the policies define; of a caller that may see some object types only,
-    about names on these alone."""
+    """Returns a validation like `judge_types`. It also puts at most MAX_WARNINGS sentences into the list, about names
+    that the types use and that neither the model nor the policies define; of a caller that may see some object types
+    only, about names on these alone."""
     judge_loops = judge_types(types, visible)
 
     def validate(definitions: Mapping[TypeName, str]) -> None:

@@ -161,4 +161,6 @@ def inspect_postgres(conninfo: str, timeout_ms: int) -> StoreReport:
             [written_at] = connection.execute(NEWEST_REVISION).fetchone() or (None,)
     except psycopg.Error as error:
         raise StoreUnavailable(f"PostgreSQL cannot be read: {error}") from error
-    return StoreReport(newest_of(applied), len(available), find_mismatch(available, applied), written_at, now)
+    return StoreReport(
+        newest_of(applied), len(available), find_mismatch(available, applied), written_at=written_at, now=now
+    )

@@ -112,7 +112,7 @@ class GroupTransaction:
     def list_changes(self, mark: Mark) -> GroupChanges:
         """Returns what the transaction changes, given a mark that was taken while it was open."""
         logged = self._logged if self._logged is None or len(self._logged) <= MAX_ROWS else None
-        return GroupChanges(self.head_before, self.head, self._model_revision, logged, mark)
+        return GroupChanges(self.head_before, self.head, self._model_revision, changes=logged, mark=mark)
 
     async def roll_back(self) -> None:
         await self._pipeline.run([(ROLL_BACK, ())])

@@ -80,8 +80,8 @@ def build_decision(row: Row) -> DecisionRecord:
     actor, request_id, bits)."""
     at, action, key, context, revision, contextual_warrants, is_partial, *origin = row
     names = msgspec.json.decode(key, type=tuple[str, ...])
-    kept = (context, Revision(revision), contextual_warrants, bool(is_partial))
-    return DecisionRecord(at, action == _ALLOWED, names, *kept, *origin)
+    columns: Row = (at, action == _ALLOWED, names, context, revision, contextual_warrants, bool(is_partial), *origin)
+    return DecisionRecord(*columns)
 
 
 def build_event(row: Row) -> Event:
@@ -89,7 +89,8 @@ def build_event(row: Row) -> Event:
     request_id, bits)."""
     revision, source, number, at, made_at, action, kind, key, content, *others = row
     names = msgspec.json.decode(key, type=tuple[str, ...])
-    return Event(action, kind, names, content, (revision, source, number), at, made_at, *others)
+    columns: Row = (action, kind, names, content, (revision, source, number), at, made_at, *others)
+    return Event(*columns)
 
 
 def build_followed(rows: Rows, after: EventPosition | None, limit: int, only: EventFilter) -> FollowedEvents:

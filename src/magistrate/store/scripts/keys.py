@@ -95,9 +95,9 @@ def _find(key_id: str) -> Script[StoredKey]:
 
 
 def _build_key(row: Row) -> StoredKey:
-    key_id, name, prefix, digest, scopes, object_types, *others = row
-    limited_to = None if object_types is None else _decode(object_types)
-    return StoredKey(key_id, name, prefix, digest, _decode(scopes), limited_to, *others)
+    *names, scopes, object_types = row[:6]
+    columns: Row = (*names, _decode(scopes), None if object_types is None else _decode(object_types), *row[6:])
+    return StoredKey(*columns)
 
 
 def _encode(names: Sequence[str]) -> str:

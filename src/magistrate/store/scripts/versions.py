@@ -84,15 +84,15 @@ def write(
     """Returns a script that does the work as the next revision, which the work is given, or returns the earlier result
     if the stamp has an idempotency key that was used before. `answer` is the type of the rows, for decoding them.
     Unless it `is_called`, no caller requested it: only time has passed."""
-    return partial(_write, stamp, answer, work, is_called)
+    return partial(_write, stamp, answer, work, is_called=is_called)
 
 
 def _write(
     stamp: Stamp,
     answer: type[tuple[T, ...]],
     work: ScriptStart[WriteOutcome[T]],
-    is_called: bool,
     head: Revision,
+    is_called: bool,
 ) -> Script[Snapshot[tuple[T, ...]]]:
     if stamp.once is not None:
         earlier = yield from _find_earlier(stamp, stamp.once)

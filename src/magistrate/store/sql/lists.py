@@ -150,15 +150,16 @@ def list_statement(listing: TableListing, part: Slice, only: ListFilter, at: int
         ", ".join(f"{column} {direction}" for column in ordered_by)
         for direction in (("ASC", "DESC") if ascending else ("DESC", "ASC"))
     )
-    table = _table(listing, part.sort, index, only, dialect)
-    selected = (*listing.columns, *filter(None, [listing.members.get(part.sort)]))
-    rows = _select(listing, selected, table, [*filters, ahead], onwards, part.limit + 1, at)
-    columns = ", ".join(f"p.{column}" for column in listing.columns)
-    page = f"{columns} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
+    table = _table(listing, part.sort, index, only, dialect=dialect)
+    columns = (*listing.columns, *filter(None, [listing.members.get(part.sort)]))
+    selection = _Selection(listing.ended_by, columns, table, at)
+    rows = selection.select([*filters, ahead], onwards, part.limit + 1)
+    listed = ", ".join(f"p.{column}" for column in listing.columns)
+    page = f"{listed} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
     if part.boundary is None:
         return Clause(f"SELECT {NEWEST}, false, {page}", rows.values)
     # EXISTS is avoided: PostgreSQL ignores its order, and reads the whole table if it expects to find a row soon.
-    beyond = _select(listing, selected, table, [*filters, behind], back, 1, at)
+    beyond = selection.select([*filters, behind], back, 1)
     probe = f"(SELECT {ordered_by[0]} FROM ({beyond.sql}) q) IS NOT NULL"
     return Clause(f"SELECT {NEWEST}, {probe}, {page}", beyond.values + rows.values)
 
@@ -209,40 +210,36 @@ def _order(listing: TableListing, sort: str, only: ListFilter) -> tuple[tuple[st
     return key, listing.indexes.get((*only.equal, *unfixed)) or listing.indexes[unfixed]
 
 
-def _select(
-    listing: TableListing,
-    selected: Sequence[str],
-    table: Clause,
-    conditions: list[Clause],
-    order: str,
-    limit: int,
-    at: int | None,
-) -> Clause:
-    """Returns a statement that selects rows alive now, or rows alive at a revision: those still alive and those that
-    ended since, each by an index of its own. Of a listing of ended rows, it selects those that ended by then."""
-    columns = ", ".join(selected)
+@dataclass(frozen=True, slots=True)
+class _Selection:
+    """Selects rows alive now, or rows alive at a revision: those still alive and those that ended since, each by an
+    index of its own. Of a listing of ended rows (`ended_by`), it selects those that ended by then."""
 
-    def lives(*alive: Clause) -> Clause:
-        where = [*alive, *conditions]
-        condition = " AND ".join(clause.sql for clause in where)
-        return Clause(
-            f"SELECT {columns} FROM {table.sql} WHERE {condition} ORDER BY {order} LIMIT ?",
-            (*table.values, *(value for clause in where for value in clause.values), limit),
-        )
+    ended_by: str
+    columns: tuple[str, ...]
+    table: Clause
+    at: int | None
 
-    if listing.ended_by:
-        by_then = [] if at is None else [Clause(f"{listing.ended_by} <= ?", (at,))]
-        return lives(Clause(f"{listing.ended_by} IS NOT NULL"), *by_then)
-    if at is None:
-        return lives(Clause(f"deleted_revision = {ALIVE}"))
-    written = Clause("created_revision <= ?", (at,))
-    still = lives(Clause(f"deleted_revision = {ALIVE}"), written)
-    ended = lives(Clause(f"deleted_revision > ? AND deleted_revision < {ALIVE}", (at,)), written)
-    return Clause(
-        f"SELECT {columns} FROM (SELECT * FROM ({still.sql}) a UNION ALL SELECT * FROM ({ended.sql}) b) u "
-        f"ORDER BY {order} LIMIT ?",
-        (*still.values, *ended.values, limit),
-    )
+    def select(self, conditions: Sequence[Clause], order: str, limit: int) -> Clause:
+        end = Clause(f"ORDER BY {order} LIMIT ?", (limit,))
+        if self.ended_by:
+            by_then = [] if self.at is None else [Clause(f"{self.ended_by} <= ?", (self.at,))]
+            return self._select([Clause(f"{self.ended_by} IS NOT NULL"), *by_then, *conditions], end)
+        alive = Clause(f"deleted_revision = {ALIVE}")
+        if self.at is None:
+            return self._select([alive, *conditions], end)
+        written = Clause("created_revision <= ?", (self.at,))
+        since = Clause(f"deleted_revision > ? AND deleted_revision < {ALIVE}", (self.at,))
+        still, ended = (self._select([lived, written, *conditions], end) for lived in (alive, since))
+        rows = f"SELECT * FROM ({still.sql}) a UNION ALL SELECT * FROM ({ended.sql}) b"
+        text = f"SELECT {', '.join(self.columns)} FROM ({rows}) u {end.sql}"
+        return Clause(text, (*still.values, *ended.values, *end.values))
+
+    def _select(self, conditions: Sequence[Clause], end: Clause) -> Clause:
+        condition = " AND ".join(clause.sql for clause in conditions)
+        values = (value for clause in conditions for value in clause.values)
+        text = f"SELECT {', '.join(self.columns)} FROM {self.table.sql} WHERE {condition} {end.sql}"
+        return Clause(text, (*self.table.values, *values, *end.values))
 
 
 def _sides(
