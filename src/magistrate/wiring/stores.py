@@ -106,7 +106,7 @@ async def _open_postgres(url: PostgresUrl, settings: Settings, observer: Observe
     conninfo: str | Callable[[], Awaitable[str]] = url.conninfo
     if settings.database_password_command:
         command = PasswordCommand(settings.database_password_command, settings.store_timeout_ms)
-        conninfo = partial(command.complete_aside, url.conninfo)
+        conninfo = partial(command.complete_in_thread, url.conninfo)
     return await open_postgres(
         conninfo, settings.postgres_connections, settings.store_timeout_ms, observer, sealing=sealing
     )

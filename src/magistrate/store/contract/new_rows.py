@@ -39,7 +39,7 @@ class Stamp:
 
 
 class NewObject(msgspec.Struct, frozen=True):
-    """Holds an object to be stored. `fresh` claims that the id was generated just now, so that no such object can
+    """Holds an object to be stored. `fresh` says that the id was generated just now, so that no such object can
     exist."""
 
     type: TypeName

@@ -2,7 +2,7 @@
 
 A store that is restored, or fails over to a server that lacks its last writes, continues with other writes under the
 same numbers. What a process knows is therefore of one history: each read of the newest revision is compared with it,
-and when the store has another history, everything is forgotten, and those who keep more are notified."""
+and when the store has another history, everything is discarded, and those who keep more are notified."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -34,8 +34,9 @@ def _monotonic_microseconds() -> int:
 class DatabaseClock:
     """Returns the time on the machine of the database, in microseconds since 1970 UTC.
 
-    It counts from a monotonic clock, because the clock of this process may be set. Each measurement says between which
-    bounds the other clock can lie, half a round trip each way; the time is moved only as far as it is outside."""
+    It counts from a monotonic clock, because the clock of this process may be set. Each measurement says between
+    which bounds the other clock can lie, half a round trip in each direction; the time is moved only as far as it
+    is outside."""
 
     def __init__(self, local: Callable[[], int] = _monotonic_microseconds) -> None:
         self.local = local

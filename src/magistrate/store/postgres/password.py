@@ -36,7 +36,7 @@ class PasswordCommand:
             raise InvalidSetting("database_password_command: the database URL has a password already; leave one out")
         return psycopg.conninfo.make_conninfo(conninfo, password=self._read())
 
-    async def complete_aside(self, conninfo: str) -> str:
+    async def complete_in_thread(self, conninfo: str) -> str:
         """Returns the same, without holding the event loop meanwhile."""
         return await asyncio.to_thread(self.complete, conninfo)
 

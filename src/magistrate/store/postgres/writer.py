@@ -131,7 +131,7 @@ class GroupTransaction:
             await self._yield_if_long()
 
     async def _yield_if_long(self) -> None:
-        """Lets others run if nothing has been waited for lately."""
+        """Lets others run if nothing has been waited for recently."""
         if time.monotonic() - self._yielded_at > SECONDS_AT_ONCE:
             await asyncio.sleep(0)
             self._yielded_at = time.monotonic()
@@ -143,7 +143,7 @@ class GroupTransaction:
         for run in runs:
             for statement, keys in run.list_missing().items():
                 missing.setdefault(statement, {}).update(dict.fromkeys(keys))
-        results = await self._send([*first, *(_find(one, keys) for one, keys in missing.items())])
+        results = await self._send([*first, *(_find(statement, keys) for statement, keys in missing.items())])
         for (statement, keys), rows in zip(missing.items(), results[len(first) :], strict=True):
             self._memo.remember(statement, keys, rows)
         for run in runs:
@@ -243,7 +243,9 @@ class GroupWriter:
     """Runs the scripts of writes, one group at a time, on one connection of the pool. Each write is answered after the
     commit that it shares."""
 
-    def __init__(self, pool: ConnectionPool, timeout_seconds: float, observer: Observer, known: KnownRevisions) -> None:
+    def __init__(
+        self, pool: ConnectionPool, timeout_seconds: float, observer: Observer, revisions: KnownRevisions
+    ) -> None:
         self.statements = 0
         self.revisions = 0
         """Counts the writes that may have made a revision."""
@@ -251,7 +253,7 @@ class GroupWriter:
         self._pool = pool
         self._timeout = timeout_seconds
         self._observer = observer
-        self._known = known
+        self._known = revisions
         self._waiting: deque[QueuedWrite] = deque()
         self._group: list[QueuedWrite] = []
         self._use = ConnectionUse()

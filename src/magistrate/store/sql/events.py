@@ -171,9 +171,9 @@ def _order(source: int | None, reach: _Reach) -> str:
 
 def _any(kinds: Sequence[EventsOfKind], dialect: Dialect, row: str) -> Clause:
     """Returns a condition that the row is of one of the kinds."""
-    alternatives = [_match_kind(one, dialect, row) for one in kinds]
-    text = " OR ".join(f"({one.sql})" for one in alternatives)
-    return Clause(text, tuple(chain.from_iterable(one.values for one in alternatives)))
+    alternatives = [_match_kind(kind, dialect, row) for kind in kinds]
+    text = " OR ".join(f"({clause.sql})" for clause in alternatives)
+    return Clause(text, tuple(chain.from_iterable(clause.values for clause in alternatives)))
 
 
 def _match_kind(kind: EventsOfKind, dialect: Dialect, row: str) -> Clause:

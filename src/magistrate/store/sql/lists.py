@@ -146,16 +146,16 @@ def list_statement(listing: TableListing, part: Slice, only: ListFilter, at: int
     key, index = _order(listing, part.sort, only)
     ahead, behind = _sides(key, part.boundary, only.equal, ascending)
     ordered_by = tuple(column for column in key if column not in only.equal)
-    onwards, back = (
+    forward, back = (
         ", ".join(f"{column} {direction}" for column in ordered_by)
         for direction in (("ASC", "DESC") if ascending else ("DESC", "ASC"))
     )
     table = _table(listing, part.sort, index, only, dialect=dialect)
     columns = (*listing.columns, *filter(None, [listing.members.get(part.sort)]))
     selection = _Selection(listing.ended_by, columns, table, at)
-    rows = selection.select([*filters, ahead], onwards, part.limit + 1)
+    rows = selection.select([*filters, ahead], forward, part.limit + 1)
     listed = ", ".join(f"p.{column}" for column in listing.columns)
-    page = f"{listed} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {onwards}"
+    page = f"{listed} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {forward}"
     if part.boundary is None:
         return Clause(f"SELECT {NEWEST}, false, {page}", rows.values)
     # EXISTS is avoided: PostgreSQL ignores its order, and reads the whole table if it expects to find a row soon.

@@ -133,7 +133,7 @@ class SqliteDatabase:
         with self._translate_errors():
             writing = open_connection(path, timeout_ms, OVERWRITE_DELETED)
             self._writer = FileWriter(
-                writing, observer, check_file=self._check_file, translate=self._raise_translated, known=self.known
+                writing, observer, check_file=self._check_file, translate=self._raise_translated, revisions=self.known
             )
             self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), READ_ONLY)
             self._reader.set_progress_handler(self._is_too_long, STEPS_BETWEEN_LOOKS)

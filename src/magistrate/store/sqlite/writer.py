@@ -81,7 +81,7 @@ class FileWriter:
         observer: Observer,
         check_file: Callable[[], None],
         translate: Callable[[apsw.Error], NoReturn],
-        known: KnownRevisions,
+        revisions: KnownRevisions,
     ) -> None:
         self.connection = connection
         self.statements = 0
@@ -89,7 +89,7 @@ class FileWriter:
         self._checkpoints = WalCheckpoints(connection)
         self._check_file = check_file
         self._translate = translate
-        self._known = known
+        self._known = revisions
         self._waiting: queue.SimpleQueue[QueuedWrite | None] = queue.SimpleQueue()
         self._head = self._stored_head = NOTHING_WRITTEN
         """Are the newest revision, as the transaction sees it, and what it has stored of it."""
