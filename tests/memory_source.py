@@ -207,11 +207,12 @@ def found(
         checking = check_each(model, query, candidates, context, now, Work(PLENTY))
         checked, more = searched(checking, warrants, overlay)
         return Found(_rows(checked, candidates), levels + more, len(find_row_types(model, query)))
-    itself = findings.itself
-    if itself is not None and itself.id not in _existing(objects, {itself.type}, overlay).get(itself.type, ()):
-        findings = findings.without_itself()
+    named = findings.self_objects
+    for ref in named:
+        if ref.id not in _existing(objects, {ref.type}, overlay).get(ref.type, ()):
+            findings = findings.without(ref)
     existing = _existing(objects, findings.types_to_read, overlay)
-    return Found(_rows(findings, existing), levels, len(findings.types_to_read), itself is not None)
+    return Found(_rows(findings, existing), levels, len(findings.types_to_read), bool(named))
 
 
 def _existing(

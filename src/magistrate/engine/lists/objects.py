@@ -160,7 +160,7 @@ class _ObjectSearch:
         self._conditions = conditions
         self._work = work
         self._busy: dict[ReverseNode, None] = {}
-        self._itself: ObjectRef | None = None
+        self._self_objects: set[ObjectRef] = set()
 
     def steps(self) -> Steps[Findings]:
         yield from self._begin()
@@ -184,7 +184,7 @@ class _ObjectSearch:
             self._work.spend(1)
             if self._work.needs_checkpoint:
                 yield None
-        return Findings(relation_results, self._conditions.valid_until, self._itself)
+        return Findings(relation_results, self._conditions.valid_until, self._self_objects)
 
     def _release_nodes(self) -> Checkpoints[None]:
         for number, node in enumerate(self._graph.all, 1):
@@ -212,7 +212,7 @@ class _ObjectSearch:
     def _gain_leaf(self, node: ReverseNode, of_type: TypeName, leaf: Leaf) -> Checkpoints[None]:
         default, exceptions = leaf.list_objects(of_type, self._subject.type, self._subject.id, self._conditions)
         yield from self._gain_default(node, default)
-        self._itself = self._subject if self._subject.id in exceptions else self._itself
+        self._self_objects |= {self._subject} if self._subject.id in exceptions else set()
         for id, value in exceptions.items():
             if id != WILDCARD or node.is_needed_anywhere:
                 self._gain(node, id, value)

@@ -40,7 +40,7 @@ def meet_conditions(query: ObjectsQuery, searches: Sequence[Steps[Findings]], wo
             return Findings(None, valid_until)
         yield from _restrict(findings.relation_results, found.relation_results, condition.is_negated, work)
         yield from discard([container for one in found.relation_results for container in one.unlink()], work)
-        findings = Findings(findings.relation_results, valid_until, findings.itself)
+        findings = Findings(findings.relation_results, valid_until, {*findings.self_objects, *found.self_objects})
     return findings
 
 

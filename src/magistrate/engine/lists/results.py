@@ -1,6 +1,6 @@
 """Holds the value of one relation for many ids at once: for every subject of a type, or on every object of a type."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
@@ -317,19 +317,18 @@ class RelationResult(Linked):
 class Findings:
     """Holds the rows of a query. `relation_results` is None if the result sets cannot be computed as a whole, because
     groups connect a relation to its own negation: then every candidate has to be checked by itself. From `valid_until`
-    on, the rows may differ. `itself` is the object that the query names, if a rule made a row of it (`self`): unlike
-    all others, which warrants name, it need not exist."""
+    on, the rows may differ. `self_objects` are the objects that the query names, if a rule made rows of them (`self`):
+    unlike all others, which warrants name, they need not exist."""
 
     relation_results: Sequence[RelationResult] | None
     valid_until: int = ALWAYS
-    itself: ObjectRef | None = None
+    self_objects: Collection[ObjectRef] = ()
 
-    def without_itself(self) -> "Findings":
-        """Returns the findings for the case that this object does not exist."""
-        assert self.itself is not None
-        for one in self.relation_results or ():
-            if one.type == self.itself.type:
-                one.result_set.exceptions[self.itself.id] = FALSE
+    def without(self, ref: ObjectRef) -> "Findings":
+        """Returns the findings for the case that one of `self_objects` does not exist."""
+        for relation_result in self.relation_results or ():
+            if relation_result.type == ref.type:
+                relation_result.result_set.exceptions[ref.id] = FALSE
         return self
 
     @property

@@ -107,7 +107,7 @@ class SubjectSearch:
         self._type_names = {*types}
         self._given_types: set[TypeName] = set()
         self._object: ObjectRef | None = None
-        self._itself: ObjectRef | None = None
+        self._self_objects: set[ObjectRef] = set()
         self._conditions = conditions
         self._work = work
         self._facts = Facts(model.counts)
@@ -135,7 +135,7 @@ class SubjectSearch:
                 RelationResult(None, relation, result_set, _reports(result_set))
                 for (_, relation), result_set in unnamed.items()
             ]
-        return Findings(relation_results, self._conditions.valid_until, self._itself)
+        return Findings(relation_results, self._conditions.valid_until, self._self_objects)
 
     def find_result_sets(self, roots: Sequence[Root]) -> Steps[SetsByType | None]:
         """Returns the result sets of all these relations on objects, by type of the subjects; None stands for any type
@@ -253,7 +253,7 @@ class SubjectSearch:
         if plan.rule.leaf is not None:
             self._given_types.add(plan.type)
             ref = ObjectRef(plan.type, place.id)
-            self._itself = ref if ref == self._object else self._itself
+            self._self_objects |= {ref} if ref == self._object else set()
         quantifier = plan.rule.quantifier
         if quantifier is None:
             return True

@@ -128,9 +128,9 @@ class WarrantsInMemory:
             checking = check_each(self.model, query, candidates, context, now=self.now, work=work)
             findings = yield from self._complete(checking)
             return (yield from _list_rows(findings, candidates, work))
-        itself = findings.itself
-        if itself is not None and not self._exists(itself):
-            findings = findings.without_itself()
+        for ref in findings.self_objects:
+            if not self._exists(ref):
+                findings = findings.without(ref)
         existing = self._list_existing(findings.types_to_read)
         work.spend(sum(map(len, existing.values())))
         return (yield from _list_rows(findings, existing, work))

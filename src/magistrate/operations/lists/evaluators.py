@@ -281,8 +281,9 @@ at different times."""
 
 
 async def _list_rows(search: QuerySearch, findings: Findings, work: Work) -> Snapshot[Listing]:
-    if findings.itself is not None and not await _exists(search, findings.itself):
-        findings = findings.without_itself()
+    for ref in findings.self_objects:
+        if not await _exists(search, ref):
+            findings = findings.without(ref)
     existing = await _list_existing(search, findings.types_to_read, work)
     listing = await complete_checkpoints(_build_listing(search, findings, existing, work), work)
     return Snapshot(search.revision, listing)
