@@ -1,1 +1,1 @@
-"""Serves the HTTP API: one table of routes, and the way of a request from the connection to its answer."""
+"""Serves the HTTP API: one table of routes, and all that a request goes through."""

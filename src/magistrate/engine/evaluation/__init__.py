@@ -1,1 +1,1 @@
-"""Decides checks from warrants, level by level, without recursion (docs/compatibility.md"""
+"""Decides checks from warrants, level by level and without recursion, within a budget."""
