@@ -300,7 +300,7 @@ async def test_what_was_missing_before_the_model_changed_is_not_read_for_the_new
             await node.allowed("folder:other#viewer@user:ann", LATEST)
         await take_checkpoint(work)
 
-    monkeypatch.setattr("magistrate.operations.checks.check.take_checkpoint", change_model)
+    monkeypatch.setattr("magistrate.operations.checks.evaluators.take_checkpoint", change_model)
     found = await check_all(
         node.ctx, [question(f"document:{number}#viewer@user:ann") for number in range(500)], NO_DEMAND
     )
