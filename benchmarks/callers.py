@@ -19,12 +19,12 @@ from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.api.auth.callers import list_secrets
+from magistrate.api.calls import Service
 from magistrate.api.http.fast_path import FastPath
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import BegunRequest
 from magistrate.api.http.rate_limits import RateLimit, open_slots
-from magistrate.api.routes import ROUTES
-from magistrate.api.service import Service
+from magistrate.api.route_table import ROUTES
 from magistrate.config import read_settings
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.model.object_types import read_object_type

@@ -17,12 +17,12 @@ from benchmarks.datasets.dataset import Check
 from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
+from magistrate.api.calls import Service
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.http.fast_path import FastPath
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import BegunRequest
-from magistrate.api.routes import ROUTES
-from magistrate.api.service import Service
+from magistrate.api.route_table import ROUTES
 from magistrate.engine.evaluation import evaluation as engine
 from magistrate.engine.model.object_types import read_object_type
 from magistrate.engine.names import ObjectId, RelationName, TypeName

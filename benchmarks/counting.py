@@ -10,7 +10,7 @@ from magistrate.config import read_settings
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness
-from magistrate.store.scripts.database import Database, Rows, Script
+from magistrate.store.database import Database, Rows, Script
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql_store import SqlStore
 

@@ -34,7 +34,7 @@ from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.pages import DifferenceRow
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference, revisions_kind
-from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
 from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewObject, NewWarrant

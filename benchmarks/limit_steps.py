@@ -12,13 +12,13 @@ from uvicorn.server import ServerState
 
 import magistrate
 from benchmarks.keep_alive import request_bytes
+from magistrate.api.calls import Service
 from magistrate.api.http.connection import Connection
 from magistrate.api.http.connection_memory import ConnectionMemory, UnsentAnswers
 from magistrate.api.http.fast_path import FastPath
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.server_config import BoundedConfig
-from magistrate.api.routes import ROUTES
-from magistrate.api.service import Service
+from magistrate.api.route_table import ROUTES
 from magistrate.config import read_settings
 
 SOURCE = Path(magistrate.__file__).parent
@@ -36,7 +36,7 @@ LIMITS = (
     "api/http/connection_state.py",
     "api/http/incoming_bytes.py",
     "engine/cache/graph.py",
-    "engine/evaluation/work.py",
+    "engine/work.py",
     "operations/scheduling.py",
 )
 """The files that consist of limits: of bodies, of work, of connections, and of the time that the event loop is held."""

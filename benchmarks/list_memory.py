@@ -18,8 +18,8 @@ from magistrate.engine.lists.language import read_query
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import Listings
-from magistrate.operations.lists.paging import read_wanted
 from magistrate.operations.lists.query import QUERY_LIST, list_page
+from magistrate.operations.paging import read_wanted
 from magistrate.operations.runs import finish_releases
 
 LISTS = {

@@ -39,8 +39,8 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import Listings, StoredRow
-from magistrate.operations.lists.paging import MAX_LIMIT, Page, read_wanted
 from magistrate.operations.lists.query import QUERY_LIST, list_page
+from magistrate.operations.paging import MAX_LIMIT, Page, read_wanted
 from magistrate.wiring.contexts import LISTS_SHARE
 
 KEPT_BYTES = 4_000_000_000

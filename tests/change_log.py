@@ -7,7 +7,7 @@ import msgspec
 
 from magistrate.engine.names import Revision
 from magistrate.store.contract.store import Store
-from magistrate.store.scripts.database import Row
+from magistrate.store.database import Row
 from magistrate.store.scripts.versions import Kind
 from magistrate.store.sql_store import SqlStore
 

@@ -14,7 +14,7 @@ from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.http.error_bodies import ERROR_TABLE
 from magistrate.api.http.pages import list_console_pages
 from magistrate.api.route import Route
-from magistrate.api.routes import V2_ROUTES
+from magistrate.api.route_table import V2_ROUTES
 from magistrate.api.v1.routes import v1_routes
 from magistrate.config import SETTINGS
 from magistrate.engine.rules import RULE_OPERATORS

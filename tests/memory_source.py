@@ -11,9 +11,6 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
-from magistrate.engine.evaluation.steps import Run
-from magistrate.engine.evaluation.truth import TRUE
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.explanation import Explanation, ExplanationSearch
 from magistrate.engine.lists.language import Query
 from magistrate.engine.lists.query_search import check_each, find, find_row_types
@@ -23,10 +20,13 @@ from magistrate.engine.model.object_types import TypeAdditions, read_object_type
 from magistrate.engine.names import WILDCARD, ObjectId, Revision, TypeName, split_subject_type
 from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
 from magistrate.engine.rules.rule import RuleDefinition
+from magistrate.engine.steps import Run
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay
 from magistrate.engine.warrants.reader import AnyRead, ReverseWarrantRead, WarrantsByObject, WarrantsBySubject
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
+from magistrate.engine.work import Work
 from magistrate.operations.checks.effects import count_effects
 from magistrate.operations.checks.new_links import suggest_links
 from magistrate.operations.difference.states import ComparedState

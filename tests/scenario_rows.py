@@ -6,7 +6,7 @@ from magistrate.engine.lists import results as rows
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.names import TypeName, split_subject_type
 from magistrate.engine.warrants.overlay import Overlay
-from magistrate.operations.lists.paging import Wanted
+from magistrate.operations.paging import Wanted
 from magistrate.store.contract.lists import Slice
 from tests.memory_source import Found, found, model_of
 from tests.oracle_queries import Row

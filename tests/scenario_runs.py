@@ -11,9 +11,9 @@ from magistrate import wiring
 from magistrate.engine.evaluation import evaluation
 from magistrate.engine.evaluation.check import Decision
 from magistrate.engine.evaluation.nodes import CheckNode
-from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.names import Revision
 from magistrate.engine.terms import ObjectRef, object_ref, type_name
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.errors import NotFound
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
@@ -24,7 +24,7 @@ from magistrate.operations.models.policies import put_policies
 from magistrate.operations.writes.objects import delete_objects
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from magistrate.store.contract.new_rows import NewWarrant
-from magistrate.store.scripts.database import Execute, Script
+from magistrate.store.database import Execute, Script
 from tests.conftest import STORES, new_database_url
 from tests.memory_source import model_of
 from tests.running import Client, settings_for

@@ -13,12 +13,12 @@ from magistrate.engine.cache.decision_cache import DecisionCache
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.cache.segments import AbsentKeys, Capacity
 from magistrate.engine.evaluation.check import DENIED, Check
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import measure_queries, read_query
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.policy.policy import MAX_BYTES, Policy, TextCache, measure_policies, read_policy
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from tests.memory_source import PLENTY
 
 ENOUGH = 1 << 40

@@ -13,8 +13,8 @@ from magistrate.cli.commands import main
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.errors import NotFound
 from magistrate.operations.checks import prefetching_reader
-from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.context import Context
+from magistrate.operations.graph_cache.live_graph import LiveGraph
 from tests.memory_source import evaluated, found_paths, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import (

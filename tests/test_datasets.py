@@ -42,9 +42,9 @@ from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
-from magistrate.operations.lists.paging import Wanted
 from magistrate.operations.lists.query import list_page
 from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.paging import Wanted
 from magistrate.store.contract.lists import Slice
 from magistrate.wiring import context_of, import_file
 from tests import oracle

@@ -7,9 +7,9 @@ from weakref import ref
 
 import pytest
 
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.query_search import find
+from magistrate.engine.work import Work
 from magistrate.wiring.garbage_collection import COUNTED_EVERY, COUNTS_OF_A_PERIOD, SurvivorFreezer
 from tests.memory_source import PLENTY, model_of, rows_of
 from tests.scenario_files import stored_warrant

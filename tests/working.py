@@ -11,7 +11,7 @@ from typing import Any
 
 import magistrate
 from benchmarks.counting import CountingDatabase
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.work import Work
 
 COUNTED = tuple(f"{Path(magistrate.__file__).parent / part}/" for part in ("engine", "operations"))
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 
 
 def of(of_type: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 
 from magistrate.api.authzen.routes import ENDPOINTS
 from magistrate.api.route import Route
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from magistrate.wiring.examples import read_example
 from tests.issuing import issue_key
 from tests.running import KEY, Client

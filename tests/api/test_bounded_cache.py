@@ -11,7 +11,7 @@ from magistrate.api.http.body_cache import MAX_BODY_BYTES, MAX_MEMBER_BYTES, Bou
 from magistrate.api.http.fast_path import MAX_HEAD_BYTES, FastPath
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import FastHead
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 
 MOST_BYTES = 2_000_000
 DECODER = msgspec.json.Decoder(CheckBody)

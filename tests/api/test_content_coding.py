@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from magistrate.api.http.content_coding import MIN_COMPRESSED_BYTES, GzipBody, accepts_gzip, has_gzip_body
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from magistrate.errors import BodyTooLarge, InvalidRequest, UnsupportedCoding
 from tests.api.sockets import connect, head, read_to_the_end
 from tests.running import Client, running_service, settings_for

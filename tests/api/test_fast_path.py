@@ -15,7 +15,7 @@ from magistrate.api.auth.callers import KeyRing
 from magistrate.api.http.fast_path import MAX_HEAD_BYTES, FastPath, PendingRefusal
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import BegunRequest, FastHead, Pipeline
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from magistrate.config import read_settings
 from magistrate.operations.checks.check import PendingChecks
 from tests.api.raw_requests import (

@@ -9,7 +9,7 @@ import pytest
 
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.http.pages import list_console_pages, list_reference_files
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from tests.api.sockets import connect, head, read_to_the_end
 from tests.running import Client, running_service, settings_for
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import magistrate.api
 from magistrate.api.http.json_values import MAX_DECIMAL_CHARACTERS, build_decoder, decode_json
 from magistrate.api.http.request_values import decode_body
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from magistrate.errors import InvalidParameter
 from tests.calls import count_calls
 

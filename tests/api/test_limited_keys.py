@@ -14,7 +14,7 @@ from magistrate.api.auth.callers import list_secrets
 from magistrate.api.http.fast_path import FastPath
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import BegunRequest
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from magistrate.api.used_types import list_all, list_none
 from magistrate.engine.names import TypeName
 from magistrate.operations.keys.caller_keys import KeyDraft, create_key

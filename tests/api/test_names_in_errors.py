@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from magistrate.api.fga.routes import FGA_ROUTES
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from magistrate.api.used_types import list_all, list_none
 from tests.api.named_types import REQUESTS, insert
 from tests.conftest import STORES, new_database_url

@@ -20,7 +20,7 @@ from schemathesis.specs.openapi.checks import (
 
 from magistrate.api import openapi
 from magistrate.api.openapi import EXAMPLES
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from tests.browser.console_places import load_example
 from tests.conftest import STORES, new_database_url
 from tests.running import KEY, Client, running_service, settings_for

@@ -3,7 +3,7 @@
 import pytest
 
 from magistrate.api.endpoints.lists import ROWS_AT_ONCE, render_page
-from magistrate.operations.lists.paging import Page
+from magistrate.operations.paging import Page
 
 pytestmark = pytest.mark.anyio
 

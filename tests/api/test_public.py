@@ -11,10 +11,10 @@ import apsw
 import pytest
 
 from magistrate.api.authzen.routes import WELL_KNOWN
+from magistrate.api.calls import Service
 from magistrate.api.endpoints.public import PAGES, LongPage
 from magistrate.api.http.metrics import METRICS, SharedCounts, exposition
-from magistrate.api.routes import ROUTES
-from magistrate.api.service import Service
+from magistrate.api.route_table import ROUTES
 from tests.databases import PostgresServer
 from tests.running import KEY, Client, running_service, settings_for
 

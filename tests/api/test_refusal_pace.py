@@ -18,7 +18,7 @@ from magistrate.api.http.admission import (
     RequestBodies,
 )
 from magistrate.api.http.fast_path import RefusableRoutes
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from magistrate.operations.keys.callers import Scope
 from tests.api.overloading import LONG_MS, overloaded
 from tests.api.sockets import read_answer, read_to_the_end

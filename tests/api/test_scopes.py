@@ -10,7 +10,7 @@ from magistrate.api import openapi
 from magistrate.api.authzen.routes import WELL_KNOWN
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.route import Route
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from magistrate.operations.keys.callers import Scope
 from tests.issuing import issue_key
 from tests.running import Client

@@ -18,7 +18,7 @@ from magistrate.api.http.unknown_members import (
     list_structs,
 )
 from magistrate.api.route import Route
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from tests.conftest import STORES, new_database_url
 from tests.running import Client, running_service, settings_for
 

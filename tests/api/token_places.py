@@ -9,7 +9,7 @@ import httpx
 
 from magistrate.api.http.consistency_tokens import TOKEN_HEADERS
 from magistrate.api.route import Route
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from tests.running import Client
 from tests.scenario_files import warrant_body
 

@@ -19,7 +19,7 @@ from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.operations.keys.caller_keys import KeyDraft, create_key
 from magistrate.operations.keys.callers import ALL_SCOPES, Caller, Scope
-from magistrate.store.schema import StoreReport
+from magistrate.store.migration import StoreReport
 from magistrate.wiring import diagnosis
 from tests.certificates import Authority
 from tests.databases import PostgresServer

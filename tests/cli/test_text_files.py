@@ -151,7 +151,7 @@ READERS = {
     "config/api_keys.py": "above",
     "engine/lists/language.py": "files of the package",
     "operations/importing/importer.py": "above",
-    "store/schema.py": "files of the package",
+    "store/migration.py": "files of the package",
     "store/scripts/key_encryption.py": "above",
     "wiring/api_keys.py": "a file that the service writes",
     "wiring/server.py": "files of the kernel",

@@ -6,13 +6,13 @@ from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.evaluation.evaluation import Evaluation
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import Subject
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from tests.calls import count_calls
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.operations.stored_warrants import question

@@ -9,11 +9,11 @@ from magistrate.engine.cache.decision_cache import MAX_CHARACTERS
 from magistrate.engine.cache.entry_reads import Fetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import Revision
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, Relations, change_of, model_of, rows_of
 from tests.operations.stored_warrants import question
 from tests.scenario_files import stored_warrant

@@ -8,17 +8,17 @@ import pytest
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode
-from magistrate.engine.evaluation.steps import Run
-from magistrate.engine.evaluation.truth import FALSE, TRUE
-from magistrate.engine.evaluation.work import WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.query_search import find
 from magistrate.engine.lists.results import Findings
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation
 from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.steps import Run
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from tests.calls import count_calls
 from tests.chains import CHAINS, WARRANTS, Chain, combined, on_parent, same
 from tests.memory_source import PLENTY, model_of, rows_of

@@ -6,8 +6,8 @@ import pytest
 
 from magistrate.engine.cache.closures import Member
 from magistrate.engine.cache.memberships import Memberships
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import Revision
+from magistrate.engine.work import Work
 from tests.engine.group_graphs import ANN, SHAPES, Case, Shape, clique
 from tests.memory_source import PLENTY, change_of
 from tests.scenario_files import stored_warrant

@@ -7,16 +7,16 @@ import pytest
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import POLICY_STEPS_FOR_A_NODE, PolicyEvaluator
 from magistrate.engine.evaluation.evaluation import Evaluation
-from magistrate.engine.evaluation.truth import TRUE, UNKNOWN
-from magistrate.engine.evaluation.work import WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.query_search import find
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.policy.run import MAX_STEPS, STEPS_AT_ONCE
 from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.truth import TRUE, UNKNOWN
 from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.errors import BudgetExceeded
 from tests.engine.policy.hostile import READABLE
 from tests.memory_source import PLENTY, Relations, model_of, rows_of

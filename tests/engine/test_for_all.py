@@ -6,10 +6,10 @@ from itertools import product
 import pytest
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.for_all import ForAll
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from tests.calls import count_calls
 from tests.memory_source import Relations, evaluated, model_of
 from tests.scenario_files import stored_warrant

@@ -5,9 +5,9 @@ import weakref
 from collections.abc import Sequence
 from itertools import pairwise
 
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Linked, Work, free_containers, sort_in_steps
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.query_search import find
+from magistrate.engine.work import ITEMS_AT_ONCE, Container, Linked, Work, free_containers, sort_in_steps
 from tests.engine.group_graphs import TYPES
 from tests.memory_source import PLENTY, model_of, rows_of
 from tests.scenario_files import stored_warrant

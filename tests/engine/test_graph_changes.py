@@ -8,12 +8,12 @@ from msgspec.structs import replace
 from magistrate.engine.cache.entries import MAX_NAMES_IN_TEXT
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import Subject, object_ref
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, Relations, change_of, model_of
 from tests.properties.graphs import decided
 from tests.scenario_files import stored_warrant

@@ -9,9 +9,9 @@ import pytest
 from pyroaring import BitMap
 
 from magistrate.engine.cache.ids import MAX_IN_A_BLOCK, MAX_LOOSE_IDS, IdTable
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.id_characters import MAX_ID_LENGTH
 from magistrate.engine.names import WILDCARD, ObjectId
+from magistrate.engine.work import Work
 from tests.memory_source import PLENTY
 
 MANY = 20 * MAX_IN_A_BLOCK

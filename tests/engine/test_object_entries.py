@@ -11,7 +11,7 @@ from pyroaring import BitMap
 from magistrate.engine.cache.adjacent_objects import AdjacentObjects, EntryBatch, ReachedObjects, measure_objects
 from magistrate.engine.cache.object_entries import BATCHES_AT_ONCE, PAGE_SIZE, EntrySegment, ReadEntries
 from magistrate.engine.cache.segments import MAX_ITEMS_FREED_AT_ONCE, Capacity
-from magistrate.engine.evaluation.work import Container
+from magistrate.engine.work import Container
 
 subjects = st.sampled_from([0, 1, 2, 3, PAGE_SIZE - 1, PAGE_SIZE, PAGE_SIZE + 7])
 objects = st.lists(st.integers(0, 200_000), max_size=4, unique=True)

@@ -6,10 +6,10 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from tests.memory_source import PLENTY, Relations, found_paths, model_of, rows_of
 

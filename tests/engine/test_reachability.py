@@ -1,9 +1,9 @@
 """Which groups are given by warrants alone, and how much work it is to find them."""
 
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.reachability import find_closed_plans, group_names
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, model_of
 from tests.scenario_files import stored_warrant
 from tests.working import counted_lines

@@ -6,7 +6,7 @@ import pytest
 
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.work import Work
 from tests.engine.group_graphs import TYPES, Shape, chain, clique
 from tests.memory_source import PLENTY, model_of, rows_of
 from tests.operations.stored_warrants import question

@@ -6,8 +6,8 @@ from typing import Any
 
 from magistrate.engine.difference.influences import Influences
 from magistrate.engine.difference.reverse_expansion import Direction, ObjectRelation, ReverseExpansion, begin_reach
-from magistrate.engine.evaluation.work import WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from tests.memory_source import PLENTY
 
 MANY = 5 * WORK_BETWEEN_CHECKPOINTS

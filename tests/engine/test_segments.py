@@ -17,7 +17,7 @@ from magistrate.engine.cache.segments import (
     SparseSegment,
     measure_key,
 )
-from magistrate.engine.evaluation.work import Container
+from magistrate.engine.work import Container
 from tests.working import counted_lines
 
 MANY = 2 * MAX_ITEMS_FREED_AT_ONCE

@@ -4,12 +4,12 @@ import pytest
 
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import MAX_UNUSED_PLANS
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
+from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, evaluated, model_of
 
 

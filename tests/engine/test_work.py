@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from magistrate.engine.evaluation.work import WORK_BETWEEN_CHECKPOINTS, WORK_BETWEEN_LOOKS, Work
+from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, WORK_BETWEEN_LOOKS, Work
 from magistrate.errors import BudgetExceeded
 from tests.memory_source import PLENTY
 

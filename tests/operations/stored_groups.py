@@ -13,9 +13,9 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import StoredRow
-from magistrate.operations.lists.paging import Page, read_wanted
 from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.paging import Page, read_wanted
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.postgres.database import PostgresDatabase

@@ -13,9 +13,9 @@ from magistrate import wiring
 from magistrate.engine.bitmaps.connected_graph import MAX_NODES
 from magistrate.engine.cache.adjacent_objects import MAX_PACKED_NUMBERS
 from magistrate.engine.cache.ids import MAX_IN_A_BLOCK, MAX_RECENT, IdTable
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import ObjectsQuery, read_query
 from magistrate.engine.names import ObjectId
+from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context

@@ -27,7 +27,7 @@ from magistrate.operations.models.object_types import delete_object_type
 from magistrate.operations.writes.warrants import delete_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.stored_rows import ALIVE
-from magistrate.store.scripts.database import Execute, Script
+from magistrate.store.database import Execute, Script
 from magistrate.store.sql_reads import MAX_ROWS
 from tests import oracle
 from tests.event_loop_turns import counted_turns

@@ -15,16 +15,16 @@ from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.warrants.plain_warrants import KindIds, PlainRuns, PlainWarrants
 from magistrate.errors import BudgetExceeded, InvalidParameter
-from magistrate.operations.checks import extended_graph
 from magistrate.operations.checks.check import PendingChecks, check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
-from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.graph_cache import contextual_graph as extended_graph
+from magistrate.operations.graph_cache.live_graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.lists.evaluators import QueryRequest
-from magistrate.operations.lists.paging import Wanted
 from magistrate.operations.lists.query import list_page
 from magistrate.operations.models.object_types import delete_object_type
+from magistrate.operations.paging import Wanted
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.store.contract.lists import Slice
 from tests.operations.node import Node

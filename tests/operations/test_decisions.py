@@ -15,9 +15,9 @@ from magistrate.errors import NotFound, NotReplayable, NotRetained, RevisionLost
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.decision_log import MOST_CHARACTERS
-from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.history.decisions import Replay, find_decision, replay_decision
 from magistrate.operations.history.events import event_id
 from magistrate.operations.models.object_types import create_object_types, delete_object_type

@@ -9,7 +9,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.difference.affected_access import StateSearch
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
-from magistrate.operations.lists.paging import read_wanted
+from magistrate.operations.paging import read_wanted
 from tests.memory_source import model_of
 from tests.operations.node import Node
 from tests.operations.stored_warrants import Types

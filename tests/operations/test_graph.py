@@ -9,14 +9,14 @@ import pytest
 
 from magistrate.engine.cache.entry_reads import MAX_GROUPS_AT_FIRST, MAX_WILDCARDS
 from magistrate.engine.cache.graph import MAX_EACH
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.reader import AnyRead, ReadResult
+from magistrate.engine.work import ITEMS_AT_ONCE, Work
 from magistrate.errors import RevisionLost, StoreUnavailable
 from magistrate.operations.checks.check import PendingChecks, check, check_all
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED
-from magistrate.operations.checks.graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
+from magistrate.operations.graph_cache.live_graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.scheduling import take_checkpoint
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness, WarrantChanges
 from magistrate.store.sql_store import SqlStore
@@ -607,8 +607,8 @@ async def test_rows_are_cached_in_steps_when_the_time_is_up(node: Node, monkeypa
         nonlocal turns
         turns += 1
 
-    monkeypatch.setattr("magistrate.operations.checks.graph.is_time_up", lambda: True)
-    monkeypatch.setattr("magistrate.operations.checks.graph.checkpoint", count_checkpoint)
+    monkeypatch.setattr("magistrate.operations.graph_cache.live_graph.is_time_up", lambda: True)
+    monkeypatch.setattr("magistrate.operations.graph_cache.live_graph.checkpoint", count_checkpoint)
     fetches = node.ctx.graph.counts.fetches
 
     assert await node.allowed("folder:f#viewer@user:bob") is False

@@ -22,8 +22,8 @@ from magistrate.operations.context import Context
 from magistrate.operations.importing import importer as line_file
 from magistrate.operations.importing.importer import LineFile, Reached, import_lines
 from magistrate.operations.lists.evaluators import QueryRequest
-from magistrate.operations.lists.paging import read_wanted
 from magistrate.operations.lists.query import QUERY_LIST, list_page
+from magistrate.operations.paging import read_wanted
 from magistrate.store.contract.lists import ObjectFilter, Slice, WarrantFilter
 from magistrate.store.contract.new_rows import Imported
 from magistrate.store.contract.store import Store

@@ -15,8 +15,8 @@ from magistrate.engine.policy.run import STEPS_AT_ONCE, PolicyRun
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.evaluators import QueryRequest
-from magistrate.operations.lists.paging import read_wanted
 from magistrate.operations.lists.query import QUERY_LIST, list_page
+from magistrate.operations.paging import read_wanted
 from tests.operations.node import Node
 from tests.operations.stored_warrants import question
 

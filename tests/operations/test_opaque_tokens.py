@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from magistrate.engine.names import Revision
 from magistrate.operations.consistency import TokenCodec, compute_crc, compute_mac, decode_text, read_token, write_token
-from magistrate.operations.lists.paging import read_wanted
+from magistrate.operations.paging import read_wanted
 from magistrate.operations.writes.objects import OBJECT_LIST
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity

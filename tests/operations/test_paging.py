@@ -8,7 +8,7 @@ from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.terms import MAX_NAME_LENGTH
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.lists.paging import MAX_CURSOR_LENGTH, read_wanted
+from magistrate.operations.paging import MAX_CURSOR_LENGTH, read_wanted
 from magistrate.operations.writes.objects import OBJECT_LIST, list_objects
 from magistrate.operations.writes.v1_resources import USERS
 from magistrate.store.contract.lists import ObjectFilter

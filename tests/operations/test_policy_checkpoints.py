@@ -9,10 +9,10 @@ from itertools import count
 import pytest
 
 from magistrate import wiring
+from magistrate.api.calls import Call
 from magistrate.api.endpoints import warrants
 from magistrate.api.endpoints.warrant_lines import read_line
 from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
-from magistrate.api.service import Call
 from magistrate.engine.policy import policy
 from magistrate.engine.policy.policy import MAX_BYTES, TextCache
 from magistrate.errors import InvalidParameter

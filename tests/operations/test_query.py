@@ -13,19 +13,19 @@ import msgspec
 import pytest
 
 from benchmarks.counting import CountingDatabase
-from magistrate.engine.evaluation.truth import TRUE
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.results import ListValue, QueryRow, RelationResult, Reports, ResultSet
 from magistrate.engine.lists.reverse_graph import ReverseIndex
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import ITEMS_AT_ONCE, WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.errors import BudgetExceeded, InvalidParameter, RevisionLost
-from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.lists.bitmap_listings import BitmapListing
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import (
@@ -36,9 +36,9 @@ from magistrate.operations.lists.listings import (
     SortKey,
     measure_key,
 )
-from magistrate.operations.lists.paging import Wanted, read_wanted
 from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.paging import Wanted, read_wanted
 from magistrate.operations.writes.objects import ObjectDraft, create_objects, delete_objects
 from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.lists import Slice

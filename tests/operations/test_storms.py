@@ -17,8 +17,8 @@ from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.evaluators import QueryRequest
-from magistrate.operations.lists.paging import Wanted
 from magistrate.operations.lists.query import list_page
+from magistrate.operations.paging import Wanted
 from magistrate.store.contract.lists import Slice
 from tests import oracle, oracle_queries
 from tests.operations.node import Node

@@ -10,8 +10,8 @@ from magistrate.engine.lists.language import read_query
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.evaluators import QueryRequest
-from magistrate.operations.lists.paging import Wanted
 from magistrate.operations.lists.query import list_page
+from magistrate.operations.paging import Wanted
 from magistrate.operations.writes.retention import end_expired
 from magistrate.operations.writes.warrants import delete_matching, list_warrants, read_filter
 from magistrate.store.contract.lists import Slice

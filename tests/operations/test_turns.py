@@ -9,8 +9,8 @@ import pytest
 
 from magistrate import wiring
 from magistrate.engine.evaluation.check import Decision
-from magistrate.engine.evaluation.work import WORK_BETWEEN_CHECKPOINTS, WORK_BETWEEN_LOOKS
 from magistrate.engine.names import Revision
+from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, WORK_BETWEEN_LOOKS
 from magistrate.operations.checks.check import FEW_CHECKS, PendingChecks, check_all
 from magistrate.operations.checks.evaluators import CachedWalks
 from magistrate.operations.consistency import NO_DEMAND

@@ -25,7 +25,7 @@ from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf
 from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS
-from magistrate.store.scripts.database import Rows
+from magistrate.store.database import Rows
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql_store import SqlStore
 from tests.operations.event_loops import TASKS, Clock, Iterations

@@ -4,10 +4,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 from magistrate.cli.checks.reasons import describe_denial
-from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.testing.suite_run import render_explanation
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.notation import read_written
 from magistrate.engine.warrants.warrant import Warrant
 from tests.properties.explanations import nodes_of

@@ -7,14 +7,14 @@ from hypothesis import strategies as st
 from magistrate.engine.cache.entry_reads import Fetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check, Decision
-from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, evaluated, model_of, rows_of
 from tests.properties.models import IDS, RELATIONS, TYPES, Types
 

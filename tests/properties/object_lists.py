@@ -14,15 +14,15 @@ from magistrate.engine.cache.adjacency_reads import AdjacencyFetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Steps, WarrantLists
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.query_search import find_targets
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.rules import RULE_OPERATORS
+from magistrate.engine.steps import Steps, WarrantLists
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from tests import oracle_queries
 from tests.memory_source import PLENTY, change_of, model_of, rows_of
 from tests.properties.models import POLICIES, Types

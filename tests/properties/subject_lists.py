@@ -8,12 +8,12 @@ from magistrate.engine.bitmaps.subject_sets import search_subjects
 from magistrate.engine.cache.adjacency_reads import SubjectFetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import SubjectsQuery
 from magistrate.engine.lists.query_search import list_relations, list_subject_types
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, model_of
 from tests.properties.models import Types
 from tests.properties.named_policies import NAMED

@@ -15,11 +15,11 @@ from msgspec import structs
 from benchmarks.counting import counting_store
 from magistrate import wiring
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.lists.language import Query
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
 from magistrate.operations.checks.check import check_as_of

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import evaluated, found_paths, model_of
 from tests.properties.models import (

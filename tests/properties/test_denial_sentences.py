@@ -3,9 +3,9 @@
 from hypothesis import given
 from msgspec.structs import replace
 
-from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.names import RelationName, WarrantNames
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import TRUE
 from tests.properties.denial_sentences import require_true
 from tests.properties.explanations import NOW, Case, cases, explanation_of, in_force
 from tests.properties.models import oracle_value

@@ -33,7 +33,7 @@ from magistrate.operations.difference.filters import Narrowing, read_narrowing
 from magistrate.operations.difference.pages import DifferenceRow
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference, revisions_kind
-from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
 from magistrate.store.contract.revisions import RevisionId

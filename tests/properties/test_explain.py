@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.explanation.changes import Effects, Suggestion
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.overlay import WarrantKey, warrant_key
 from magistrate.engine.warrants.warrant import Warrant
 from tests.access import access, difference

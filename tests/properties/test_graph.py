@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from magistrate.engine.cache.entry_reads import Fetch
 from magistrate.engine.cache.graph import MAX_VISITS, Graph
 from magistrate.engine.evaluation.check import Check, Decision
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import Revision
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
+from magistrate.engine.work import Work
 from tests.memory_source import PLENTY, change_of, model_of
 from tests.properties.graphs import TooSmall, by_the_book, decided, filled, keep, question, read
 from tests.properties.models import TYPES, Types, model, warrants

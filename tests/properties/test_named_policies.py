@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.lists.language import Query
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle, oracle_paths, oracle_queries
 from tests.memory_source import evaluated, explained, found, found_paths, model_of

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check, Decision
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import Query
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
@@ -28,6 +27,7 @@ from magistrate.engine.warrants.reader import (
     WarrantsBySubject,
 )
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from magistrate.errors import NotFound
 from tests import oracle_queries
 from tests.memory_source import PLENTY, evaluated, found, found_paths, model_of, rows_of

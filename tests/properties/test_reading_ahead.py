@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision, TypeName
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.reader import WarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound

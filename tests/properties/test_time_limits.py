@@ -10,7 +10,6 @@ from magistrate.engine.cache.entry_reads import Fetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ALWAYS
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import Query
 from magistrate.engine.lists.query_search import find
 from magistrate.engine.names import Revision
@@ -18,6 +17,7 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from tests import oracle, oracle_queries
 from tests.memory_source import PLENTY, change_of, evaluated, found, found_paths, model_of, searched
 from tests.properties import graphs as test_graph

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.engine.evaluation.check import Check, Decision
-from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.read_ahead import AheadResult, ReadsAhead, outline_reads
 from magistrate.engine.warrants.reader import WarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant

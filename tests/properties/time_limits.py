@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
 from tests.memory_source import evaluated, model_of

@@ -22,7 +22,7 @@ from magistrate.store.contract.new_rows import (
     Stamp,
 )
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store
-from magistrate.store.scripts.database import Observer
+from magistrate.store.database import Observer
 from tests.databases import PostgresServer, dump
 from tests.running import settings_for
 

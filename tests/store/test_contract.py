@@ -21,7 +21,7 @@ from magistrate.errors import (
     SchemaMismatch,
     StoreUnavailable,
 )
-from magistrate.operations.lists.paging import Values
+from magistrate.operations.paging import Values
 from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, Slice
 from magistrate.store.contract.new_rows import NewModel, NewObject, NewObjectType, Once, Stamp
 from magistrate.store.contract.revisions import RevisionId

@@ -13,8 +13,8 @@ from magistrate.engine.warrants.warrant import warrant_pattern
 from magistrate.store.contract.new_rows import NewWarrant, Stamp
 from magistrate.store.contract.store import AtomicWrite
 from magistrate.store.contract.stored_rows import StoredObject
+from magistrate.store.database import Execute, FindTogether, Script
 from magistrate.store.scripts.batches import write_atomically
-from magistrate.store.scripts.database import Execute, FindTogether, Script
 from magistrate.store.scripts.versions import EFFECTS_AT_ONCE, Effect, Key, WriteOutcome, write
 from magistrate.store.scripts.warrants import _plan_writes, objects_of, patterns_of, warrant_key
 from magistrate.store.sql.changes import INSERT_CHANGE

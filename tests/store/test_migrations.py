@@ -10,7 +10,7 @@ import pytest
 
 from magistrate import wiring
 from magistrate.errors import SchemaMismatch, StoreUnavailable
-from magistrate.store import schema as migrate
+from magistrate.store import migration as migrate
 from magistrate.store.sql.schema import CREATE_TABLE
 from magistrate.wiring.stores import inspect_store
 from tests.databases import dump, run_sql

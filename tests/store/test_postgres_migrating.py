@@ -13,7 +13,7 @@ import pytest
 from magistrate import wiring
 from magistrate.config import PostgresUrl, read_database_url
 from magistrate.errors import StoreUnavailable
-from magistrate.store import schema as migrate
+from magistrate.store import migration as migrate
 from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.schema import CREATE_TABLE
 from tests.databases import PostgresServer, dump, run_sql, set_default

@@ -16,7 +16,7 @@ from magistrate.errors import NotFound, StoreUnavailable
 from magistrate.store.contract.lists import ObjectFilter, Slice
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.store import Store
-from magistrate.store.scripts.database import Script
+from magistrate.store.database import Script
 from magistrate.store.scripts.objects import put_objects
 from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql_store import SqlStore

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.store.scripts.database import Find
+from magistrate.store.database import Find
 from magistrate.store.sql.insertions import ROWS_AT_ONCE, join_insertions
 from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.sqlite import KEYS_AT_ONCE, MIN_KEYS_COMPARED, build_lookups

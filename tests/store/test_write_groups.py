@@ -18,9 +18,9 @@ from magistrate.errors import NotFound, OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract.lists import Slice, WarrantFilter
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Once, Stamp
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store
+from magistrate.store.database import Execute, Observer, Script, Select, observe_nothing
 from magistrate.store.postgres.writer import KEYS_AT_ONCE
-from magistrate.store.scripts.database import Execute, Observer, Script, Select, observe_nothing
-from magistrate.store.scripts.runs import MAX_UNSENT_VALUES, WRITES_AT_ONCE
+from magistrate.store.scripts.script_runs import MAX_UNSENT_VALUES, WRITES_AT_ONCE
 from magistrate.store.sql.insertions import ROWS_AT_ONCE, insert_rows
 from magistrate.store.sql_store import SqlStore
 from tests.change_log import list_changes

@@ -23,7 +23,7 @@ from magistrate.api.fga.resources import FgaBatchBody, FgaResourceBody
 from magistrate.api.fga.warrants import FgaSubjectBody, FgaWarrantBody
 from magistrate.api.http.request_values import MAX_BATCH
 from magistrate.api.route import Route
-from magistrate.api.routes import ROUTES
+from magistrate.api.route_table import ROUTES
 from magistrate.api.v1.routes import VIEWS
 
 

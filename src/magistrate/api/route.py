@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from magistrate.api.calls import Call, Handler
 from magistrate.api.http.body_cache import AnyLastMember
 from magistrate.api.http.unknown_members import WARRANT_PARAMETERS, find_misspelled, list_ours
-from magistrate.api.service import Call, Handler
 from magistrate.api.used_types import ListTypes
 from magistrate.engine.names import suggest_name
 from magistrate.errors import InvalidParameter
 from magistrate.operations.history.points_in_time import AS_OF
 from magistrate.operations.keys.callers import Scope
-from magistrate.operations.lists.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
+from magistrate.operations.paging import DEFAULT_LIMIT, MAX_LIMIT, MAX_SEARCH_LENGTH, ListKind
 
 
 @dataclass(frozen=True, slots=True)

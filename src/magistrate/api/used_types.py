@@ -7,7 +7,7 @@ used by a request: a warrant on a document may name any user or group."""
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from magistrate.api.service import Call
+from magistrate.api.calls import Call
 from magistrate.api.v1.query import CLAUSES, read_clause
 from magistrate.engine.lists.language import ObjectsQuery, read_query
 from magistrate.operations.history.events import KIND, OBJECTS

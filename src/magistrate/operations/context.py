@@ -4,8 +4,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from magistrate.operations.checks.decision_log import DecisionLog
-from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.checks.shared_reads import SharedReads
+from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.lists.bitmap_listings import BitmapSearches
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.models.cache import Models

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Protocol, TypeVar
 
-from magistrate.engine.evaluation.steps import Checkpoints, Run, Steps
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, Work, free_containers
 from magistrate.engine.names import Revision
+from magistrate.engine.steps import Checkpoints, Run, Steps
 from magistrate.engine.warrants.reader import WarrantReader
+from magistrate.engine.work import ITEMS_AT_ONCE, Container, Work, free_containers
 from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
 
 T = TypeVar("T")

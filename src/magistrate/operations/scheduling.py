@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 
 import structlog
 
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.work import Work
 from magistrate.errors import StoreUnavailable
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from magistrate.store.contract.revisions import (
     Span,
 )
 from magistrate.store.contract.stored_rows import ALIVE
-from magistrate.store.scripts.database import Database, Row, Rows
+from magistrate.store.database import Database, Row, Rows
 from magistrate.store.sql.changes import LIST_CHANGES
 from magistrate.store.sql.reads import ahead_statement, read_statement, split_reads
 from magistrate.store.sql.revisions import FIND_BITS, FIND_REVISION, FIND_REVISION_AT, LOCATE_REVISION

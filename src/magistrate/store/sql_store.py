@@ -37,10 +37,10 @@ from magistrate.store.contract.stored_rows import (
     StoredObjectType,
     StoredPolicy,
 )
+from magistrate.store.database import Database, Row, Rows
 from magistrate.store.scripts import batches, events, keys, models, objects, retention, warrants
-from magistrate.store.scripts.database import Database, Row, Rows
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
-from magistrate.store.scripts.runs import TimedScript
+from magistrate.store.scripts.script_runs import TimedScript
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
 from magistrate.store.sql.decisions import FIND_DECISION
 from magistrate.store.sql.dialect import Clause

@@ -20,7 +20,7 @@ from magistrate.config import Settings, SqliteUrl, read_api_key_file
 from magistrate.errors import InvalidSetting, MagistrateError
 from magistrate.operations.keys.callers import Scope
 from magistrate.store.contract.keys import StoredKey
-from magistrate.store.schema import StoreReport
+from magistrate.store.migration import StoreReport
 from magistrate.store.scripts.key_encryption import read_sealing
 from magistrate.store.sqlite.files import find_exposed_files
 from magistrate.temporary_files import find_temporary_folder

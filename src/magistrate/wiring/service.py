@@ -11,10 +11,10 @@ from functools import partial
 from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
 from magistrate.api.auth.provider import Provider
+from magistrate.api.calls import Limits, Service
 from magistrate.api.http.admission import Admissions, admissions
 from magistrate.api.http.metrics import METRICS, Readings
 from magistrate.api.http.rate_limits import RateLimit
-from magistrate.api.service import Limits, Service
 from magistrate.config import Settings
 from magistrate.engine.lists.language import read_grammar
 from magistrate.operations.context import Context

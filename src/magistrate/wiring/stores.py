@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from magistrate.config import PostgresUrl, Settings, SqliteUrl
 from magistrate.store.contract.store import Store
-from magistrate.store.scripts.database import Observer, observe_nothing
+from magistrate.store.database import Observer, observe_nothing
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing, read_sealing
 
 if TYPE_CHECKING:
-    from magistrate.store.schema import StoreReport
+    from magistrate.store.migration import StoreReport
 
 # The functions in this file import their drivers when they are called: the driver of another store would cost memory
 # and time in every process.

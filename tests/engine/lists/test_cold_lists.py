@@ -12,12 +12,12 @@ from magistrate.engine.bitmaps.subject_sets import search_subjects
 from magistrate.engine.cache.adjacency_reads import AdjacencyFetch, SubjectFetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Run, Steps
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.lists.language import ObjectsQuery, SubjectsQuery, read_query
 from magistrate.engine.lists.query_search import find_targets, list_relations, list_subject_types
 from magistrate.engine.names import Revision
+from magistrate.engine.steps import Run, Steps
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import ITEMS_AT_ONCE, Work
 from tests.calls import count_calls
 from tests.engine.lists.policies import always
 from tests.memory_source import PLENTY, Relations, model_of, rows_of

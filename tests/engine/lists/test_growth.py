@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from magistrate.engine.evaluation.work import Work, never
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.query_search import find
 from magistrate.engine.lists.results import QueryRow, RelationResult
 from magistrate.engine.names import TypeName
+from magistrate.engine.work import Work, never
 from tests.calls import count_calls
 from tests.engine.lists.policies import always
 from tests.memory_source import PLENTY, Relations, model_of, rows_of

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from benchmarks.counting import count_executed
 from magistrate.engine.bitmaps.object_pages import SetPage, cut_page
 from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
-from magistrate.engine.evaluation.steps import Steps, WarrantLists
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.language import SubjectsQuery, read_query
+from magistrate.engine.steps import Steps, WarrantLists
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from tests.engine.lists.policies import always
 from tests.memory_source import PLENTY, Relations, rows_of
 from tests.properties.subject_lists import Lists

@@ -11,11 +11,11 @@ from typing import ClassVar
 
 from pyroaring import BitMap
 
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth, negate
 from magistrate.engine.rules import RULE_OPERATORS, build_registry
 from magistrate.engine.rules.operator_words import OperatorWords
 from magistrate.engine.rules.rule import Bounds, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
+from magistrate.engine.truth import FALSE, TRUE, Truth, negate
 from tests import oracle
 
 USES: Counter[str] = Counter()

@@ -16,7 +16,6 @@ from pyroaring import BitMap
 from magistrate.cli.models.object_types import describe_relations, describe_rule
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.lists.language import ObjectsQuery, SubjectsQuery
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.rules import RULE_OPERATORS, IncompleteOperator, build_registry, list_missing_members
@@ -28,6 +27,7 @@ from magistrate.engine.text.json_documents import read_body, read_members, rende
 from magistrate.engine.text.lint import lint_text
 from magistrate.engine.text.parser import parse_model
 from magistrate.engine.text.rendering import format_model, render_model
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.warrants.warrant import Warrant
 from tests.engine.rules.exactly_one_of import USES, ExactlyOneOf, registered
 from tests.fga.requests import check

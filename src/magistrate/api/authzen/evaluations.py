@@ -16,12 +16,12 @@ from magistrate.api.authzen.requests import (
     read_evaluation,
     read_plain_checks,
 )
+from magistrate.api.calls import Answer, Call, Deferred
 from magistrate.api.endpoints.check import MAX_CHECKS
 from magistrate.api.endpoints.warrants import WarrantAnswer, render_path
 from magistrate.api.http.error_bodies import ERROR_TABLE
 from magistrate.api.http.json_values import build_decoder
 from magistrate.api.http.request_values import decode_element
-from magistrate.api.service import Answer, Call, Deferred
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations.authzen.evaluations import PendingEvaluations, describe_undefined, may_have_undefined

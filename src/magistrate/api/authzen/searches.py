@@ -23,15 +23,15 @@ from magistrate.api.authzen.requests import (
     require_entity,
     require_type,
 )
-from magistrate.api.service import Answer, Call, Deferred
+from magistrate.api.calls import Answer, Call, Deferred
 from magistrate.engine.terms import Subject
 from magistrate.errors import InvalidParameter
 from magistrate.operations.authzen import actions, searches
 from magistrate.operations.authzen.actions import ActionSearch, action_kind
 from magistrate.operations.authzen.properties import RESOURCE, SUBJECT
 from magistrate.operations.authzen.searches import EntitySearch
-from magistrate.operations.lists.paging import MAX_LIMIT, ListKind, Wanted, read_wanted
 from magistrate.operations.lists.query import QUERY_LIST
+from magistrate.operations.paging import MAX_LIMIT, ListKind, Wanted, read_wanted
 
 
 class PageBody(msgspec.Struct, frozen=True):

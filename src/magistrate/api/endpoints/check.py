@@ -10,6 +10,7 @@ import msgspec
 from msgspec.structs import astuple, replace
 
 from magistrate.api.auth.callers import Holder
+from magistrate.api.calls import Answer, Call, Deferred
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.endpoints.policies import check_context_size, context_bytes
 from magistrate.api.endpoints.warrant_bodies import (
@@ -31,7 +32,6 @@ from magistrate.api.endpoints.warrants import (
     render_path,
 )
 from magistrate.api.http.body_cache import LastMember
-from magistrate.api.service import Answer, Call, Deferred
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.names import ObjectId
 from magistrate.engine.terms import ObjectRef, Subject, are_object_ids, relation_name, type_name

@@ -4,11 +4,11 @@ from typing import Any, Literal
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.explain import ExplainAnswer, render_explained
 from magistrate.api.endpoints.warrants import SubjectAnswer, SubjectBody, WarrantBody, render_limits
 from magistrate.api.http.consistency_tokens import token_of
 from magistrate.api.http.json_values import render_time
-from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import Subject
 from magistrate.operations.history import decisions
 from magistrate.operations.history.decisions import RecordedDecision

@@ -6,6 +6,7 @@ from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.object_types import ObjectTypeBody, read_bodies
 from magistrate.api.endpoints.policies import NamedPolicyBody, read_policies
@@ -19,7 +20,6 @@ from magistrate.api.endpoints.warrants import (
 )
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import read_elements
-from magistrate.api.service import Answer, Call
 from magistrate.engine.difference.origins import TypeChange, WarrantChange
 from magistrate.engine.lists.language import MAX_QUERY_LENGTH
 from magistrate.engine.terms import ObjectRef
@@ -37,7 +37,7 @@ from magistrate.operations.difference.proposal import (
     proposal_kind,
 )
 from magistrate.operations.difference.revisions import FROM, TO, RevisionsRequest, list_difference, revisions_kind
-from magistrate.operations.lists.paging import MAX_LIMIT, read_wanted
+from magistrate.operations.paging import MAX_LIMIT, read_wanted
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract.new_rows import NewWarrant
 

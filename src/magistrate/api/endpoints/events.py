@@ -6,11 +6,11 @@ from typing import Annotated, Generic, TypeVar
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.warrants import render_limits
 from magistrate.api.http.consistency_tokens import token_of
 from magistrate.api.http.json_values import render_time
-from magistrate.api.service import Answer, Call
 from magistrate.engine.names import Revision, warrant_names
 from magistrate.operations.history import events
 from magistrate.operations.history.events import (
@@ -26,7 +26,7 @@ from magistrate.operations.history.events import (
     read_resource_filter,
     render_resource_kind,
 )
-from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
 from magistrate.store.contract.events import Event, EventFilter
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.revisions import RevisionId

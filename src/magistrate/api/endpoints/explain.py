@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.endpoints.warrant_bodies import DOCUMENTED_LIMIT, validate_contextual_warrants
@@ -18,13 +19,12 @@ from magistrate.api.endpoints.warrants import (
     read_check,
     render_warrant,
 )
-from magistrate.api.service import Answer, Call
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.explanation.changes import Suggestion
 from magistrate.engine.explanation.tree import ExplanationNode, OutOfForce, PolicyTrace
 from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
+from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.operations.checks.explain import ExplainedCheck, explain_check
 from magistrate.operations.history.points_in_time import read_as_of
 

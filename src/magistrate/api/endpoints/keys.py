@@ -6,11 +6,11 @@ from typing import Annotated, Any
 import msgspec
 
 from magistrate.api.auth.callers import OPERATOR
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import document_pattern
-from magistrate.api.service import Answer, Call
 from magistrate.engine.names import TypeName
 from magistrate.engine.terms import type_name
 from magistrate.errors import InvalidParameter, MissingParameter
@@ -18,7 +18,7 @@ from magistrate.operations.history.times import read_time
 from magistrate.operations.keys import caller_keys as keys
 from magistrate.operations.keys.caller_keys import KEY_LIST, MAX_GRACE_SECONDS, IssuedKey, KeyDraft
 from magistrate.operations.keys.callers import Scope
-from magistrate.operations.lists.paging import read_wanted
+from magistrate.operations.paging import read_wanted
 from magistrate.store.contract.keys import StoredKey
 
 MAX_TYPES = 100

@@ -5,8 +5,8 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
-from magistrate.api.service import Answer, Call, Handler, answer_call
-from magistrate.operations.lists.paging import Page
+from magistrate.api.calls import Answer, Call, Handler, answer_call
+from magistrate.operations.paging import Page
 from magistrate.operations.scheduling import checkpoint
 
 T = TypeVar("T")

@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.explain import ExplainAnswer, render_explained
 from magistrate.api.endpoints.models import COST, render_stored_model
 from magistrate.api.http.json_values import render_json
 from magistrate.api.http.request_values import WrittenBody
-from magistrate.api.service import Answer, Call
 from magistrate.engine.names import Revision
 from magistrate.engine.testing.suite_run import AssertionOutcome
 from magistrate.engine.testing.suites import GivenModel, read_suite

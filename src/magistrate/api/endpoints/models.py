@@ -7,11 +7,11 @@ from typing import TypeVar
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.object_types import keeps_stranded, render_warnings
 from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
 from magistrate.api.http.json_values import decode_json
 from magistrate.api.http.request_values import WrittenBody
-from magistrate.api.service import Answer, Call
 from magistrate.engine.text.document import NEWEST_VERSION, ModelDocument, exact_document
 from magistrate.engine.text.faults import ModelFault, describe_fault
 from magistrate.engine.text.json_documents import (

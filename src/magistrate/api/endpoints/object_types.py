@@ -7,20 +7,20 @@ from typing import TypeVar
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.lists import render_page
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import read_batch, read_boolean, read_elements
-from magistrate.api.service import Answer, Call
 from magistrate.engine.model.object_types import ObjectType, SourceDefinition, TypeAdditions, read_object_type
 from magistrate.engine.names import TypeName
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import type_name
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.history.points_in_time import pin_page
-from magistrate.operations.lists.paging import read_search, read_wanted
 from magistrate.operations.models import object_types
 from magistrate.operations.models.definitions import read_definition
 from magistrate.operations.models.object_types import OBJECT_TYPE_LIST, WrittenTypes
+from magistrate.operations.paging import read_search, read_wanted
 from magistrate.operations.scheduling import aside
 from magistrate.store.contract.lists import ObjectTypeFilter, Snapshot
 from magistrate.store.contract.stored_rows import StoredObjectType

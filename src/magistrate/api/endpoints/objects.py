@@ -5,18 +5,18 @@ from typing import Annotated, Any
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.lists import render_page
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import document_pattern, read_batch
-from magistrate.api.service import Answer, Call
 from magistrate.engine.id_characters import ID_CHARACTER, MAX_ID_LENGTH
 from magistrate.engine.names import TypeName
 from magistrate.engine.terms import ObjectRef, object_id, object_ref, type_name
 from magistrate.engine.warrants.overlay import NO_CHANGES
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.history.points_in_time import pin_page
-from magistrate.operations.lists.paging import read_search, read_wanted
 from magistrate.operations.models.undefined_names import UsedName, require_defined_names
+from magistrate.operations.paging import read_search, read_wanted
 from magistrate.operations.writes import objects
 from magistrate.operations.writes.objects import OBJECT_LIST, ObjectDraft, render_meta
 from magistrate.store.contract.lists import ObjectFilter

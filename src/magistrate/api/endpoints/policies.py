@@ -5,19 +5,19 @@ from typing import Any
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.lists import render_page
 from magistrate.api.http.json_values import build_decoder, render_time
 from magistrate.api.http.request_values import decode_body, read_batch, read_boolean, read_elements
-from magistrate.api.service import Answer, Call
 from magistrate.engine.names import PolicyName
 from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
 from magistrate.engine.terms import policy_name
 from magistrate.errors import InvalidParameter, InvalidRequest, NotFound
 from magistrate.operations.history.points_in_time import pin_page
-from magistrate.operations.lists.paging import read_wanted
 from magistrate.operations.models import policies
 from magistrate.operations.models.definitions import read_policy_definition
 from magistrate.operations.models.policies import POLICY_LIST
+from magistrate.operations.paging import read_wanted
 from magistrate.operations.scheduling import aside
 from magistrate.store.contract.stored_rows import StoredPolicy
 

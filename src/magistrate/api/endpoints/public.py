@@ -8,10 +8,10 @@ from functools import partial
 
 from magistrate.api import openapi, reference
 from magistrate.api.authzen.routes import WELL_KNOWN, render_metadata
+from magistrate.api.calls import Service
 from magistrate.api.http.json_values import render_json
 from magistrate.api.http.metrics import CONTENT_TYPE, METRICS, exposition
 from magistrate.api.http.request_values import JSON_TYPE
-from magistrate.api.service import Service
 from magistrate.errors import StoreUnavailable
 from magistrate.operations.keys.callers import Scope
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call, Deferred
 from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.policies import check_context_size, read_context
 from magistrate.api.endpoints.warrant_bodies import (
@@ -16,7 +17,6 @@ from magistrate.api.endpoints.warrant_bodies import (
 )
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
 from magistrate.api.http.request_values import read_boolean
-from magistrate.api.service import Answer, Call, Deferred
 from magistrate.engine.lists.language import MAX_QUERY_LENGTH, Query, SubjectsQuery, hide_undefined_types, read_query
 from magistrate.engine.names import split_subject_type
 from magistrate.errors import NotFound
@@ -25,9 +25,9 @@ from magistrate.operations.keys.callers import Caller
 from magistrate.operations.lists import query
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import StoredRow
-from magistrate.operations.lists.paging import MAX_LIMIT, Page, Wanted, read_wanted
 from magistrate.operations.lists.query import query_kind
 from magistrate.operations.models.undefined_names import UsedName, describe_missing_type, require_defined_names
+from magistrate.operations.paging import MAX_LIMIT, Page, Wanted, read_wanted
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS, build_contextual_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.objects import IdText, TypeText
 from magistrate.api.endpoints.policies import check_context_size
-from magistrate.api.service import Answer, Call
 from magistrate.engine.names import ObjectId
 from magistrate.engine.terms import object_id, type_name
 from magistrate.errors import InvalidParameter, MissingParameter

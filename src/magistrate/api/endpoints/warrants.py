@@ -8,11 +8,11 @@ from typing import Annotated, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.lists import render_page
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
-from magistrate.api.service import Answer, Call
 from magistrate.engine.id_characters import ID_CHARACTER, MAX_ID_LENGTH
 from magistrate.engine.names import RelationName
 from magistrate.engine.policy.policy import (
@@ -29,8 +29,8 @@ from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations.history.points_in_time import pin_page
 from magistrate.operations.history.times import TIME_MESSAGE, read_time
-from magistrate.operations.lists.paging import read_wanted
 from magistrate.operations.models.undefined_names import UsedName, require_defined_names
+from magistrate.operations.paging import read_wanted
 from magistrate.operations.scheduling import checkpoint
 from magistrate.operations.writes import warrants
 from magistrate.operations.writes.warrants import list_kind, read_filter

@@ -10,6 +10,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.objects import ObjectBody, ObjectRefBody, TypeText
 from magistrate.api.endpoints.warrant_bodies import read_plain_bodies
 from magistrate.api.endpoints.warrants import (
@@ -21,7 +22,6 @@ from magistrate.api.endpoints.warrants import (
     read_warrant_policies,
 )
 from magistrate.api.http.request_values import read_elements
-from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ObjectRef, object_ref
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations.consistency import read_revision

@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call, answer_call
 from magistrate.api.endpoints import check
 from magistrate.api.endpoints.check import ALLOWED, MAX_CHECKS, STOP_AT, CheckAnswer, CheckBody, SingleCheckBody
 from magistrate.api.endpoints.objects import TypeText
@@ -14,7 +15,6 @@ from magistrate.api.fga.decision_tree import ExplainedDecision, FgaDebugAnswer, 
 from magistrate.api.fga.names import translate_call
 from magistrate.api.fga.warrants import FgaSubjectBody
 from magistrate.api.http.consistency_tokens import find_token
-from magistrate.api.service import Answer, Call, answer_call
 from magistrate.errors import InvalidParameter
 from magistrate.operations.keys.callers import Scope
 

@@ -5,16 +5,16 @@ from typing import Any, Literal
 
 import msgspec
 
+from magistrate.api.calls import Call
 from magistrate.api.endpoints.check import SingleCheckBody
 from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.endpoints.warrants import read_check
 from magistrate.api.fga.warrants import FgaSubjectAnswer
-from magistrate.api.service import Call
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.truth import TRUE
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.tree import ExplanationNode
 from magistrate.engine.names import WarrantNames
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.notation import read_written
 from magistrate.errors import InvalidParameter
 from magistrate.operations.checks.explain import explain_check

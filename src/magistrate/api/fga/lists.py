@@ -5,13 +5,13 @@ from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call, Handler, answer_call
 from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.models import COST
 from magistrate.api.fga.names import translate_call
 from magistrate.api.route import TEXT, Parameter
-from magistrate.api.service import Answer, Call, Handler, answer_call
 from magistrate.errors import InvalidParameter
-from magistrate.operations.lists.paging import MAX_LIMIT
+from magistrate.operations.paging import MAX_LIMIT
 from magistrate.operations.scheduling import aside
 
 A = TypeVar("A")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from magistrate import errors
-from magistrate.api.service import Answer, Call, Handler, answer_call
+from magistrate.api.calls import Answer, Call, Handler, answer_call
 
 B = TypeVar("B")
 

@@ -6,12 +6,12 @@ from typing import cast
 import msgspec
 from msgspec.structs import replace
 
+from magistrate.api.calls import Answer, Call, answer_call
 from magistrate.api.endpoints import policies
 from magistrate.api.endpoints.policies import NamedPolicyAnswer, NamedPolicyBody
 from magistrate.api.fga.lists import fga_list
 from magistrate.api.fga.names import translate_call
 from magistrate.api.fga.schema_json import LANGUAGE, FgaParameterBody, FgaPolicyBody, read_policy_parameters
-from magistrate.api.service import Answer, Call, answer_call
 from magistrate.errors import InvalidParameter
 
 

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call, answer_call
 from magistrate.api.endpoints import query
 from magistrate.api.endpoints.query import QueryRowAnswer
 from magistrate.api.fga.lists import fga_list
 from magistrate.api.fga.warrants import FgaSubjectAnswer, FgaWarrantAnswer, render_fga_warrant
-from magistrate.api.service import Answer, Call, answer_call
 from magistrate.engine.lists.language import Query, SubjectsQuery, read_query
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.terms import ObjectRef

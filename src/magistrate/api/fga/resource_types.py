@@ -7,13 +7,13 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints import object_types
 from magistrate.api.endpoints.models import COST
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
 from magistrate.api.fga.lists import fga_list, render_rows
 from magistrate.api.fga.names import translate_call
 from magistrate.api.fga.schema_json import FgaRelationDefinition, FgaTypeBody, read_document, render_fga_type
-from magistrate.api.service import Answer, Call
 from magistrate.engine.text.json_documents import TypeBody, render_body
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.models.definitions import read_definition

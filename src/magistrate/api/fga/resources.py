@@ -5,12 +5,12 @@ from typing import Annotated, Any, cast
 import msgspec
 from msgspec.structs import replace
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints import objects
 from magistrate.api.endpoints.objects import IdText, MetaBody, ObjectAnswer, ObjectBody, ObjectRefBody, TypeText
 from magistrate.api.fga.lists import FgaListAnswer, FgaListMetadata, fga_list
 from magistrate.api.fga.names import translate_call
 from magistrate.api.http.request_values import read_batch
-from magistrate.api.service import Answer, Call
 from magistrate.engine.terms import ObjectRef, object_ref
 from magistrate.errors import InvalidParameter
 

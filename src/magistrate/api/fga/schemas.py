@@ -7,6 +7,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from magistrate.api.calls import Answer, Call, answer_call
 from magistrate.api.endpoints import models
 from magistrate.api.endpoints.models import COST
 from magistrate.api.endpoints.object_types import render_warnings
@@ -20,7 +21,6 @@ from magistrate.api.fga.schema_json import (
 )
 from magistrate.api.http.json_values import build_decoder, decode_json
 from magistrate.api.http.request_values import WrittenBody, decode_body
-from magistrate.api.service import Answer, Call, answer_call
 from magistrate.engine.text.document import NEWEST_VERSION, VERSIONS, ModelDocument, exact_document
 from magistrate.engine.text.json_documents import (
     ModelBody,

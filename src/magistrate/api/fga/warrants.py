@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints import warrants as v2_warrants
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.endpoints.warrants import (
@@ -20,7 +21,6 @@ from magistrate.api.fga.lists import fga_list
 from magistrate.api.fga.resources import CREATE, DELETE
 from magistrate.api.http.consistency_tokens import find_token
 from magistrate.api.http.request_values import MAX_BATCH, read_batch
-from magistrate.api.service import Answer, Call
 from magistrate.engine.names import RelationName
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.errors import InvalidParameter

@@ -18,6 +18,7 @@ from falcon.constants import COMBINED_METHODS
 
 from magistrate import errors
 from magistrate.api.auth.bearer import identify_caller
+from magistrate.api.calls import Service
 from magistrate.api.endpoints import public
 from magistrate.api.http.answers import (
     HAS_SLASH,
@@ -61,8 +62,7 @@ from magistrate.api.http.responders import (
     require_refusable,
 )
 from magistrate.api.route import Route
-from magistrate.api.routes import ROUTES
-from magistrate.api.service import Service
+from magistrate.api.route_table import ROUTES
 from magistrate.log import count_lost_lines, count_waiting_bytes
 
 App = falcon.asgi.App[falcon.asgi.Request, falcon.asgi.Response]

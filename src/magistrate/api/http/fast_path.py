@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call, Service
 from magistrate.api.endpoints.public import JSON
 from magistrate.api.http.admission import Admission, Admissions
 from magistrate.api.http.body_cache import BoundedCache, KnownBodies
@@ -22,7 +23,6 @@ from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import BegunAnswer, BegunRequest, FastHead, Pipeline
 from magistrate.api.http.request_values import read_parameters, require_json_type
 from magistrate.api.route import Route
-from magistrate.api.service import Answer, Call, Service
 from magistrate.errors import MagistrateError, Overloaded
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.store.contract.revisions import RevisionId

@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call, Service, answer_call
 from magistrate.api.http.body_cache import KnownBodies
 from magistrate.api.http.consistency_tokens import find_token
 from magistrate.api.http.json_values import build_decoder
 from magistrate.api.http.request_values import LARGE_BODY_BYTES, decode_body, read_written_body
 from magistrate.api.route import STRICT, Route
-from magistrate.api.service import Answer, Call, Service, answer_call
 from magistrate.errors import HistoryReplaced, InvalidParameter, MagistrateError, RevisionLost
 from magistrate.operations.consistency import require_stored
 from magistrate.operations.keys.callers import Caller

@@ -14,6 +14,7 @@ import falcon.asgi
 
 from magistrate import errors
 from magistrate.api.auth.bearer import Identified, identify_caller
+from magistrate.api.calls import Call, Service, render_body
 from magistrate.api.endpoints import public
 from magistrate.api.http.admission import BodyAccount
 from magistrate.api.http.answers import (
@@ -36,7 +37,6 @@ from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline, answer_in_history
 from magistrate.api.http.rate_limits import name_source
 from magistrate.api.http.request_values import LARGE_BODY_BYTES, read_parameters, require_json_type
-from magistrate.api.service import Call, Service, render_body
 from magistrate.errors import TooManyRefused
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.keys.callers import Caller

@@ -9,13 +9,13 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
+from magistrate.api.calls import Answer, Call, answer_call
 from magistrate.api.endpoints import query as v2_query
 from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.endpoints.query import TOTAL, QueryRowAnswer
 from magistrate.api.endpoints.warrants import SubjectAnswer
 from magistrate.api.http.json_values import render_time
-from magistrate.api.service import Answer, Call, answer_call
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery, hide_undefined_types
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
@@ -28,10 +28,10 @@ from magistrate.operations.checks.check import check_all
 from magistrate.operations.history.points_in_time import AS_OF
 from magistrate.operations.lists import query
 from magistrate.operations.lists.evaluators import QueryRequest
-from magistrate.operations.lists.paging import ListKind, Wanted, read_wanted
 from magistrate.operations.lists.query import QUERY_LIST
 from magistrate.operations.models import object_types
 from magistrate.operations.models.definitions import read_definition
+from magistrate.operations.paging import ListKind, Wanted, read_wanted
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.writes import warrants
 from magistrate.operations.writes.warrants import WARRANT_LIST

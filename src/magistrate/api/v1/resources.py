@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
+from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.objects import IdText
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import read_batch
-from magistrate.api.service import Answer, Call
 from magistrate.engine.lists.language import Query
 from magistrate.engine.terms import ObjectRef, Subject, object_id
 from magistrate.errors import InvalidParameter, NotFound
@@ -19,7 +19,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists import query
 from magistrate.operations.lists.evaluators import QueryRequest
-from magistrate.operations.lists.paging import read_search, read_wanted
+from magistrate.operations.paging import read_search, read_wanted
 from magistrate.operations.writes import objects, warrants
 from magistrate.operations.writes.objects import ObjectDraft, render_meta
 from magistrate.operations.writes.v1_resources import (

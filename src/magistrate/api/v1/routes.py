@@ -6,16 +6,16 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from magistrate.api.calls import Handler
 from magistrate.api.endpoints import events
 from magistrate.api.endpoints.events import AccessEventAnswer, EventsAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.lists import bare
 from magistrate.api.route import SEARCH, TEXT, V1_PARAMETERS, Parameter, Route, list_parameters
-from magistrate.api.service import Handler
 from magistrate.api.used_types import always_list, list_in_v1_query
 from magistrate.api.v1 import query
 from magistrate.api.v1.resources import Assignment, ResourceView, TenantUsers
 from magistrate.operations.keys.callers import Scope
-from magistrate.operations.lists.paging import ListKind
+from magistrate.operations.paging import ListKind
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.writes.v1_resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
 

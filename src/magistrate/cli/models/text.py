@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from magistrate.engine.text.faults import ModelFault
     from magistrate.engine.text.reports import ModelReport
 
-# The modules of engine.model_text are imported where they are used: they take a moment, which `--help` need not wait
+# The modules of engine.text are imported where they are used: they take a moment, which `--help` need not wait
 # for.
 
 LINT_FAILED = 1

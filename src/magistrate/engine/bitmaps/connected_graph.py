@@ -17,16 +17,16 @@ from enum import Enum
 from typing import NamedTuple
 
 from magistrate.engine.cache.adjacency import AdjacencyKey
-from magistrate.engine.evaluation.steps import Checkpoints, Steps
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.results import ListValue
 from magistrate.engine.lists.reverse_graph import ReverseEdge, ReverseGraph, ReverseNode, Target, collect_on_object
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import TypeName
 from magistrate.engine.rules.rule import Combined
+from magistrate.engine.steps import Checkpoints, Steps
+from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants.warrant import WarrantPattern
+from magistrate.engine.work import Work
 
 MAX_NODES = 500
 """Limits the nodes of a graph that is kept; some hundred kilobytes."""

@@ -13,18 +13,18 @@ from pyroaring import BitMap
 
 from magistrate.engine.bitmaps.connected_graph import SetEdge, SetNode, UnknownAs
 from magistrate.engine.bitmaps.object_sets import ObjectSet, ObjectSets
-from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_bitmap
+from magistrate.engine.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_bitmap
 from magistrate.engine.cache.ids import IdTable
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, fetch_warrants
-from magistrate.engine.evaluation.truth import FALSE, TRUE
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.lists.results import EXPLICIT, ListValue, QueryRow
 from magistrate.engine.lists.reverse_graph import PlacedWarrant, Target, find_report, note_reports
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.steps import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.terms import Subject
+from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import ITEMS_AT_ONCE, Work
 
 Entry = tuple[TypeName, ObjectId, RelationName]
 """Names a row."""

@@ -23,17 +23,17 @@ from magistrate.engine.cache.adjacent_objects import ReachedObjects
 from magistrate.engine.cache.ids import WILDCARD_NUMBER, IdTable
 from magistrate.engine.cache.object_entries import ReadEntries
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, empty_list, fetch_warrants
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 from magistrate.engine.lists.results import EXPLICIT, ListValue
 from magistrate.engine.lists.reverse_graph import IDS_AT_ONCE
 from magistrate.engine.model.plans import Operation
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule_operator import RuleOperator
+from magistrate.engine.steps import Checkpoints, Steps, empty_list, fetch_warrants
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.warrants.reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 
 
 class ObjectSet:

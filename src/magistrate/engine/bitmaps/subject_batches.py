@@ -27,16 +27,16 @@ from magistrate.engine.cache.adjacency_reads import SubjectFetch
 from magistrate.engine.cache.ids import WILDCARD_NUMBER
 from magistrate.engine.cache.subject_adjacency import SubjectIndex
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, discard
-from magistrate.engine.evaluation.truth import UNKNOWN, Truth
-from magistrate.engine.evaluation.work import ITEMS_FOR_A_NODE, Container, Work
 from magistrate.engine.lists.subjects import Root
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import TypeName
 from magistrate.engine.rules.rule import Leaf
+from magistrate.engine.steps import Checkpoints, Steps, discard
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.truth import UNKNOWN, Truth
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import ITEMS_FOR_A_NODE, Container, Work
 
 MAX_NODES = 20_000
 """Limits the unions and combinations that are kept."""

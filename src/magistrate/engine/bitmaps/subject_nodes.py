@@ -11,14 +11,14 @@ from magistrate.engine.bitmaps.connected_graph import UnknownAs
 from magistrate.engine.cache.adjacency import AdjacencyKey, read_key
 from magistrate.engine.cache.ids import WILDCARD_NUMBER, IdTable
 from magistrate.engine.cache.subject_adjacency import AdjacentSubjects
-from magistrate.engine.evaluation.steps import Checkpoints, prepare_plans
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import ITEMS_FOR_A_NODE, Container, Linked, Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.rules.rule_operator import RuleOperator
+from magistrate.engine.steps import Checkpoints, prepare_plans
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.engine.work import ITEMS_FOR_A_NODE, Container, Linked, Work
 
 
 class SubjectEdge(NamedTuple):

@@ -11,9 +11,9 @@ from pyroaring import BitMap
 from magistrate.engine.bitmaps.connected_graph import UnknownAs
 from magistrate.engine.bitmaps.object_pages import Entry, OrderedNumbers
 from magistrate.engine.bitmaps.subject_nodes import PlanEdges, SolvedSubjects, SubjectEdge, UnionNode, list_dependents
+from magistrate.engine.byte_sizes import NUMBER_BYTES, OBJECT_BYTES, SLOT_BYTES, measure_bitmap
 from magistrate.engine.cache.adjacency import AdjacencyKey
 from magistrate.engine.cache.adjacent_objects import unpack_numbers
-from magistrate.engine.cache.byte_sizes import NUMBER_BYTES, OBJECT_BYTES, SLOT_BYTES, measure_bitmap
 from magistrate.engine.cache.ids import WILDCARD_NUMBER
 from magistrate.engine.cache.subject_adjacency import (
     NUMBERS_AT_ONCE,
@@ -26,15 +26,15 @@ from magistrate.engine.cache.subject_adjacency import (
     select_in_order,
     select_subjects,
 )
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, fetch_warrants
-from magistrate.engine.evaluation.truth import FALSE, TRUE
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
+from magistrate.engine.steps import Checkpoints, Steps, fetch_warrants
 from magistrate.engine.terms import Subject
+from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant, creation_order
+from magistrate.engine.work import ITEMS_AT_ONCE, Work
 
 Place = tuple[Plan | Operation, int]
 """Names a plan or a combination on the object with this number."""

@@ -36,9 +36,6 @@ from magistrate.engine.cache.adjacency_reads import SubjectFetch
 from magistrate.engine.cache.ids import WILDCARD_NUMBER
 from magistrate.engine.cache.subject_adjacency import AdjacentSubjects, ReachedSubjects, SubjectIndex
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans
-from magistrate.engine.evaluation.truth import Truth
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 from magistrate.engine.lists.reverse_graph import IDS_AT_ONCE
 from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
@@ -46,9 +43,12 @@ from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import Leaf
 from magistrate.engine.rules.rule_operator import RuleOperator
+from magistrate.engine.steps import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.truth import Truth
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 
 NUMBERS_FOR_A_NODE = 1_000
 """Counts the numbers of a bitmap that are handled in the time of one unit of work."""

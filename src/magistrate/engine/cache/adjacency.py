@@ -15,9 +15,9 @@ from magistrate.engine.cache.adjacent_objects import ReachedObjects
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.cache.object_entries import EntrySegment, ReadEntries
 from magistrate.engine.cache.segments import Capacity, Removable
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 
 HASHES = 1 << 24
 """Bounds the hashes that identify lists. Two lists with the same hash count as one, so the second is computed with the

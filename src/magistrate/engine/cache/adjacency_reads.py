@@ -16,10 +16,10 @@ from magistrate.engine.cache.subject_adjacency import (
     SubjectDrafts,
     SubjectIndex,
 )
-from magistrate.engine.evaluation.work import sort_in_steps
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, Revision, WarrantNames
 from magistrate.engine.warrants.warrant import Warrant, creation_order
+from magistrate.engine.work import sort_in_steps
 
 WARRANTS_KEPT_AT_ONCE = 500
 ENTRIES_KEPT_AT_ONCE = 500

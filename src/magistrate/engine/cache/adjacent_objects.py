@@ -8,7 +8,7 @@ from itertools import repeat
 import msgspec
 from pyroaring import BitMap
 
-from magistrate.engine.cache.byte_sizes import measure_bitmap, measure_warrant
+from magistrate.engine.byte_sizes import measure_bitmap, measure_warrant
 from magistrate.engine.names import ObjectId
 from magistrate.engine.warrants.warrant import Warrant
 

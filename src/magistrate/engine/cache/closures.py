@@ -8,13 +8,13 @@ from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from itertools import chain
 
-from magistrate.engine.cache.byte_sizes import SEQUENCE_BYTES, measure_texts
+from magistrate.engine.byte_sizes import SEQUENCE_BYTES, measure_texts
 from magistrate.engine.cache.entries import measure_names, state_name, together
 from magistrate.engine.cache.segments import CacheSegment, Capacity, SparseSegment
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.warrants.reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+from magistrate.engine.work import Work
 
 Groups = tuple[str, ...]
 """Holds the names of the groups that a subject, or a group, is in by its own warrants; see `state_name`."""

@@ -13,7 +13,7 @@ a policy or a time limit, are not cached.
 
 from collections.abc import Iterable
 
-from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, SLOT_BYTES
+from magistrate.engine.byte_sizes import OBJECT_BYTES, SLOT_BYTES
 from magistrate.engine.cache.segments import Capacity
 from magistrate.engine.evaluation.check import Check, Decision
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from magistrate.engine.cache.byte_sizes import (
+from magistrate.engine.byte_sizes import (
     NUMBER_BYTES,
     POINTER_BYTES,
     SEQUENCE_BYTES,

@@ -17,7 +17,6 @@ from magistrate.engine.cache.memberships import Memberships
 from magistrate.engine.cache.segments import CacheBytes, CacheSegment, Capacity, free_at_once
 from magistrate.engine.cache.subject_adjacency import SubjectAdjacency, SubjectIndex
 from magistrate.engine.cache.views import VIEW_BYTES, CombinedView, PlanView, SubjectViews, ViewKey, ViewsBySubjectType
-from magistrate.engine.evaluation.work import Container, Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import ArrowBranch, Branch, Operation, Plan, PlanNames, UsersetBranch
 from magistrate.engine.model.reachability import ReachabilitySearch, find_closed_plans
@@ -25,6 +24,7 @@ from magistrate.engine.names import RelationName, Revision, TypeName, WarrantNam
 from magistrate.engine.nesting import fold
 from magistrate.engine.warrants.reader import AnyRead, WarrantsBySubject
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
+from magistrate.engine.work import Container, Work
 
 
 class CheckpointNeeded(Exception):

@@ -19,9 +19,9 @@ from typing import cast
 
 from pyroaring import BitMap
 
-from magistrate.engine.cache.byte_sizes import NUMBER_BYTES, POINTER_BYTES, SLOT_BYTES, measure_text, measure_texts
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.byte_sizes import NUMBER_BYTES, POINTER_BYTES, SLOT_BYTES, measure_text, measure_texts
 from magistrate.engine.names import WILDCARD, ObjectId
+from magistrate.engine.work import Work
 
 MAX_LOOSE_IDS = 16
 SHARE_LOOSE = 8

@@ -22,11 +22,11 @@ from magistrate.engine.cache.closures import (
 )
 from magistrate.engine.cache.entries import state_name
 from magistrate.engine.cache.segments import CacheSegment, Capacity
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName, WarrantNames
 from magistrate.engine.warrants.plain_warrants import KindIds, WarrantKind
+from magistrate.engine.work import Work
 
 CHANGES_REMEMBERED = 200
 """Limits the membership changes that a closure is updated by; a closure that is further behind is computed again."""

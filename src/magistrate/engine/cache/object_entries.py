@@ -21,7 +21,7 @@ from magistrate.engine.cache.adjacent_objects import (
     measure_objects,
 )
 from magistrate.engine.cache.segments import Capacity
-from magistrate.engine.evaluation.work import Container
+from magistrate.engine.work import Container
 
 PAGE_BITS = 16
 PAGE_SIZE = 1 << PAGE_BITS

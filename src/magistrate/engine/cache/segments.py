@@ -11,8 +11,8 @@ that may free it in steps.
 from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from magistrate.engine.cache.byte_sizes import NUMBER_BYTES, SEQUENCE_BYTES, SLOT_BYTES, TEXT_BYTES, measure_text
-from magistrate.engine.evaluation.work import Container
+from magistrate.engine.byte_sizes import NUMBER_BYTES, SEQUENCE_BYTES, SLOT_BYTES, TEXT_BYTES, measure_text
+from magistrate.engine.work import Container
 
 E = TypeVar("E")
 

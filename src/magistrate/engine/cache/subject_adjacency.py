@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 import msgspec
 from pyroaring import BitMap
 
+from magistrate.engine.byte_sizes import measure_bitmap, measure_warrant
 from magistrate.engine.cache.adjacency import Adjacency, AdjacencyKey, Indexes
 from magistrate.engine.cache.adjacent_objects import ENTRY_BYTES, MAX_PACKED_NUMBERS, ReachedEntries, unpack_numbers
-from magistrate.engine.cache.byte_sizes import measure_bitmap, measure_warrant
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.cache.segments import Capacity, SparseSegment
 from magistrate.engine.names import ObjectId, WarrantNames

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from magistrate.engine.cache.byte_sizes import SEQUENCE_BYTES, SLOT_BYTES
+from magistrate.engine.byte_sizes import SEQUENCE_BYTES, SLOT_BYTES
 from magistrate.engine.cache.entries import EMPTY, Entry, add_subject, remove_subject, subject_name, weigh_entry
 from magistrate.engine.cache.memberships import Memberships
 from magistrate.engine.cache.segments import Capacity, SparseSegment

@@ -18,12 +18,12 @@ from magistrate.engine.cache.subject_adjacency import SubjectAdjacency
 from magistrate.engine.difference.comparison import AccessChange
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Checkpoints, Steps
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.subjects import Root
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import Revision, TypeName
+from magistrate.engine.steps import Checkpoints, Steps
+from magistrate.engine.work import Work
 
 CHANGES_AT_ONCE = 1_000
 """Limits the changes that are made before the time slice may end; about a millisecond."""

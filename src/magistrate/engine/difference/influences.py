@@ -9,13 +9,13 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence, Set
 from typing import NamedTuple
 
-from magistrate.engine.evaluation.steps import Checkpoints
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.reverse_graph import Target
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.rules.rule import Combined, LinkNames, Rule
+from magistrate.engine.steps import Checkpoints
+from magistrate.engine.work import Work
 
 
 class Dependent(NamedTuple):

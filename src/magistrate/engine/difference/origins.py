@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from magistrate.engine.difference.influences import Influences
 from magistrate.engine.difference.reverse_expansion import Direction, ObjectRelation
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Checkpoints
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.reverse_graph import Target
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.rules.policy_rule import PolicyRule
 from magistrate.engine.rules.rule import Rule
+from magistrate.engine.steps import Checkpoints
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from pyroaring import FrozenBitMap
 
 from magistrate.engine.difference.influences import Dependent, Influences
-from magistrate.engine.evaluation.steps import Steps, fetch_warrants
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.lists.reverse_graph import IDS_AT_ONCE, Target
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.steps import Steps, fetch_warrants
 from magistrate.engine.warrants.reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 
 READS_AT_ONCE = 100
 WARRANTS_AT_ONCE = 500

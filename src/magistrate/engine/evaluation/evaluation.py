@@ -21,16 +21,16 @@ from magistrate.engine.evaluation.conditions import ALWAYS, PolicyEvaluator
 from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Facts
 from magistrate.engine.evaluation.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE, find_open_nodes, resolve_nodes
 from magistrate.engine.evaluation.nodes import DECISION_ALONE, CheckEdge, CheckNode, EvaluationScope
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, Truth
-from magistrate.engine.evaluation.work import Work, free_containers
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import ArrowBranch, Branch, Expansion, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import CheckedNames, Quantifier
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
 from magistrate.engine.warrants.read_ahead import ReadsAhead, outline_reads
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant, creation_order
+from magistrate.engine.work import Work, free_containers
 
 NODES_SCANNED_FOR_ONE = 32
 """Counts the nodes that take as much work to look through as one takes to decide."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Generator, Sequence
 
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Container, sort_in_steps
 from magistrate.engine.names import WILDCARD, ObjectId
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant, creation_order
+from magistrate.engine.work import ITEMS_AT_ONCE, Container, sort_in_steps
 
 WARRANTS_BETWEEN_CHECKPOINTS = 500
 """Counts the rows processed between two checkpoints, some tenths of a millisecond."""

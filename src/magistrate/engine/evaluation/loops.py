@@ -16,10 +16,10 @@ from functools import partial
 from typing import TypeVar
 
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.nesting import fold
 from magistrate.engine.rules.rule import Bounds, OperandCounter
+from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 
 EDGES_FOR_A_NODE = 4
 """Counts the edges that take as much work as one node."""

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
-from magistrate.engine.evaluation.work import Container, Linked
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName
 from magistrate.engine.rules.rule import OperandCounter
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Container, Linked
 
 MAX_EDGES_FREED_AT_ONCE = 20
 """Limits the edges that are freed together with their node."""

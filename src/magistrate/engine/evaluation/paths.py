@@ -15,12 +15,12 @@ from math import inf
 from typing import Any, NamedTuple, TypeVar
 
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
-from magistrate.engine.evaluation.truth import TRUE
-from magistrate.engine.evaluation.work import Work, sort_in_steps
 from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Branch, Operation, Plan
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.warrant import Warrant, creation_order
+from magistrate.engine.work import Work, sort_in_steps
 
 
 class EdgePositions:

@@ -6,9 +6,6 @@ from dataclasses import dataclass
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.nodes import WITH_ALL_RULES
 from magistrate.engine.evaluation.paths import PathSearch
-from magistrate.engine.evaluation.steps import Run, Steps
-from magistrate.engine.evaluation.truth import TRUE
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import Suggestion
 from magistrate.engine.explanation.hypothetical_checks import HypotheticalCheck, HypotheticalChecks
 from magistrate.engine.explanation.repairs import FollowedLinks
@@ -22,8 +19,11 @@ from magistrate.engine.explanation.tree import (
     follow_path,
 )
 from magistrate.engine.model.model import Model
+from magistrate.engine.steps import Run, Steps
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 
 WORK_FOR_SUGGESTIONS = 20_000
 """Limits the work of the search for suggestions to some tenths of a second; the budget of the check applies, too."""

@@ -8,15 +8,15 @@ from msgspec.structs import replace
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import DECISION_ALONE, CheckNode, EvaluationScope
-from magistrate.engine.evaluation.steps import Steps, WarrantLists, add_check, fetch_warrants
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import NO_CHANGE, ChangeSet, change_context, overlay_changes
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, WarrantNames
+from magistrate.engine.steps import Steps, WarrantLists, add_check, fetch_warrants
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.reader import WarrantRead
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+from magistrate.engine.work import Work
 
 WARRANTS_FOR_A_NODE = 10
 """Counts the warrants that take as long to keep or to find as one unit of work."""

@@ -9,11 +9,11 @@ from itertools import combinations, product
 from typing import Any
 
 from magistrate.engine.evaluation.conditions import POLICY_STEPS_FOR_A_NODE
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.policy.policy import Policy, read_policy
 from magistrate.engine.policy.tokens import Token, read_decimal, read_integer, read_string, read_tokens
 from magistrate.engine.policy.value_types import READ_AS
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter
 
 MAX_VARIABLES = 4

@@ -16,9 +16,6 @@ from msgspec.structs import replace
 
 from magistrate.engine.difference.influences import list_references
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
-from magistrate.engine.evaluation.steps import Checkpoints
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import (
     FIRST_CREATED,
     MAX_CHANGES,
@@ -35,7 +32,10 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName, WarrantNames
 from magistrate.engine.rules.rule import Requirement
+from magistrate.engine.steps import Checkpoints
+from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants.warrant import NO_WARRANT, Warrant, WarrantPattern
+from magistrate.engine.work import Work
 
 LinkKind = tuple[RelationName, TypeName]
 """Holds the relation of links on objects of one type, and the type of the objects that they reach."""

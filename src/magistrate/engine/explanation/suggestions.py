@@ -16,9 +16,6 @@ from typing import Any
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.evaluation.nodes import DECISION_ALONE, WITH_ALL_RULES, EvaluationScope
-from magistrate.engine.evaluation.steps import Run, Steps, WarrantLists
-from magistrate.engine.evaluation.truth import TRUE
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import (
     MAX_CHANGES,
     NO_CHANGE,
@@ -45,9 +42,12 @@ from magistrate.engine.lists.results import Findings
 from magistrate.engine.lists.reverse_graph import ReverseGraph
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName
+from magistrate.engine.steps import Run, Steps, WarrantLists
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.warrant import WarrantPattern, warrant_pattern
+from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 
 MAX_CANDIDATES = 20

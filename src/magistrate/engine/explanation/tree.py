@@ -16,14 +16,14 @@ import msgspec
 from magistrate.engine.evaluation.conditions import POLICY_STEPS_FOR_A_NODE, LongStep
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
 from magistrate.engine.evaluation.paths import PathSearch, PathStep
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.hypothetical_checks import HypotheticalCheck
 from magistrate.engine.explanation.policy_values import list_variables
 from magistrate.engine.model.plans import Operation
 from magistrate.engine.policy.policy import LONG_POLICY, Policy, read_policy
 from magistrate.engine.policy.run import STEPS_AT_ONCE
+from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter
 
 EDGES_FOR_A_NODE = 4

@@ -9,14 +9,14 @@ from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import EdgePositions
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, add_check, decide_added, take_pieces
-from magistrate.engine.evaluation.truth import FALSE, TRUE
-from magistrate.engine.evaluation.work import Work, sort_in_steps
 from magistrate.engine.lists.results import EXPLICIT, Findings, ListValue, RelationResult, Reports, ResultSet
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.steps import Checkpoints, Steps, add_check, decide_added, take_pieces
+from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants.warrant import Warrant, creation_order
+from magistrate.engine.work import Work, sort_in_steps
 
 # Finds the warrants that rows report where every candidate is checked by itself: those that
 # docs/compatibility.md#reported-warrants names for queries, found on the nodes of an evaluation with reports.

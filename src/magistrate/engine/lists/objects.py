@@ -17,9 +17,6 @@ from itertools import chain, islice
 from typing import NamedTuple
 
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, fetch_warrants, take_pieces
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED, Truth
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 from magistrate.engine.lists.results import (
     EXPLICIT,
     VALUES_FOR_A_NODE,
@@ -46,9 +43,12 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import ArrowBranch, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import Leaf
+from magistrate.engine.steps import Checkpoints, Steps, fetch_warrants, take_pieces
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
 from magistrate.engine.warrants.reader import AnyRead, ReverseWarrantRead, WarrantRead, WarrantsBySubject
 from magistrate.engine.warrants.warrant import Warrant, creation_order
+from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 
 # Computes on which objects a quantifier holds, once it is known on which linked objects the subject has the
 # relation. If only the objects matter on which it holds, those that are linked to an object with the relation are

@@ -6,8 +6,6 @@ from typing import Any
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Checkpoints, Run, Steps, discard, take_pieces
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work
 from magistrate.engine.lists.candidates import NOBODY, Candidates, check_candidates
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.lists.objects import find_objects
@@ -22,7 +20,9 @@ from magistrate.engine.lists.reverse_graph import ReverseGraph, Target
 from magistrate.engine.lists.subjects import SubjectSearch
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, split_subject_type
+from magistrate.engine.steps import Checkpoints, Run, Steps, discard, take_pieces
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.work import ITEMS_AT_ONCE, Work
 from magistrate.errors import NotFound
 
 

@@ -9,13 +9,13 @@ from typing import Final, NamedTuple, Protocol
 import msgspec
 
 from magistrate.engine.evaluation.conditions import ALWAYS
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Linked, Pieces
 from magistrate.engine.model.plans import Expansion, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, split_subject_type
 from magistrate.engine.rules.rule import Combined, Quantifier
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Linked, Pieces
 
 VALUES_FOR_A_NODE = 50
 """Counts the values that are combined in the time of one unit of work."""

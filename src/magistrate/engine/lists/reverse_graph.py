@@ -5,16 +5,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar, cast
 
-from magistrate.engine.evaluation.steps import Checkpoints, prepare_plans
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import Container, Linked, Pieces, Work
 from magistrate.engine.lists.results import EXPLICIT, ListValue, combine_each, limit_of, truth_of
 from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.steps import Checkpoints, prepare_plans
+from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants.reader import ReverseWarrantRead, WarrantsBySubject
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, creation_order
+from magistrate.engine.work import Container, Linked, Pieces, Work
 
 # Finds the warrant that is reported on an object: the first that a walk through the parts of a stage reaches.
 

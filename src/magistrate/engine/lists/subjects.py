@@ -12,9 +12,6 @@ from typing import NamedTuple
 
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.evaluation.facts import Facts
-from magistrate.engine.evaluation.steps import Checkpoints, Steps, discard, fetch_warrants, prepare_plans, take_pieces
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNDEFINED
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Linked, Work, sort_in_steps
 from magistrate.engine.lists.results import (
     EXPLICIT,
     VALUES_FOR_A_NODE,
@@ -36,9 +33,12 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Branch, Expansion, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, join_subject_type, split_subject_type
 from magistrate.engine.rules.rule import Combined
+from magistrate.engine.steps import Checkpoints, Steps, discard, fetch_warrants, prepare_plans, take_pieces
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED
 from magistrate.engine.warrants.reader import WarrantsByObject, build_request
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, creation_order
+from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Linked, Work, sort_in_steps
 
 # Holds what an expansion from one object reaches: plans and operations on objects, and the edges between them.
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from magistrate.engine.evaluation.work import Work
+from magistrate.engine.work import Work
 
 Node = TypeVar("Node", bound=Hashable)
 

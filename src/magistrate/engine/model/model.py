@@ -18,7 +18,6 @@ from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
-from magistrate.engine.evaluation.work import Work, complete
 from magistrate.engine.model.object_types import ObjectType, allows_subject
 from magistrate.engine.model.plans import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
 from magistrate.engine.names import PolicyName, RelationName, Revision, TypeName, WarrantNames
@@ -27,6 +26,7 @@ from magistrate.engine.rules.rule import Combined, LinkNames, Rule
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.reader import WarrantsByObject, build_request
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+from magistrate.engine.work import Work, complete
 
 T = TypeVar("T")
 

@@ -4,10 +4,10 @@ patterns."""
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan, PlanNames
 from magistrate.engine.names import WILDCARD, RelationName, TypeName
+from magistrate.engine.work import Work
 
 
 def group_names(model: Model) -> Iterable[PlanNames]:

@@ -5,11 +5,11 @@ from typing import ClassVar
 
 from pyroaring import BitMap
 
-from magistrate.engine.evaluation.truth import TRUE, Truth
 from magistrate.engine.rules.operand_counts import DistinctOperands
 from magistrate.engine.rules.operator_words import OperatorWords
 from magistrate.engine.rules.rule import BranchCollector, Requirement
 from magistrate.engine.rules.rule_operator import RuleOperator
+from magistrate.engine.truth import TRUE, Truth
 
 
 class AnyOf(RuleOperator):

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth, negate
 from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.rules.operand_counts import DistinctOperands
 from magistrate.engine.rules.rule import (
@@ -23,6 +22,7 @@ from magistrate.engine.rules.rule import (
     Rule,
     RuleDefinition,
 )
+from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth, negate
 
 
 @dataclass(frozen=True, slots=True)

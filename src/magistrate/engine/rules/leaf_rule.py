@@ -9,7 +9,6 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.names import ObjectId, PolicyName, TypeName
 from magistrate.engine.rules.operand_counts import DistinctOperands
 from magistrate.engine.rules.rule import (
@@ -22,6 +21,7 @@ from magistrate.engine.rules.rule import (
     Requirement,
     Rule,
 )
+from magistrate.engine.truth import FALSE, TRUE, Truth
 
 
 class LeafRule:

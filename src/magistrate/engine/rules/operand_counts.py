@@ -3,7 +3,7 @@ the number of operands is."""
 
 from collections.abc import Callable, Iterable
 
-from magistrate.engine.evaluation.truth import Truth
+from magistrate.engine.truth import Truth
 
 _VALUES = tuple(Truth)
 

@@ -7,10 +7,10 @@ policy of this name, the rule neither grants nor excludes.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from magistrate.engine.evaluation.truth import Truth
 from magistrate.engine.names import ObjectId, PolicyName, TypeName
 from magistrate.engine.rules.leaf_rule import LeafRule
 from magistrate.engine.rules.rule import CheckedNames, LeafValues, NamedConditions, RuleDefinition
+from magistrate.engine.truth import Truth
 
 
 @dataclass(frozen=True, slots=True)

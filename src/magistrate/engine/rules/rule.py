@@ -6,8 +6,8 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from magistrate.engine.evaluation.truth import Truth
 from magistrate.engine.names import ObjectId, PolicyName, RelationName, TypeName
+from magistrate.engine.truth import Truth
 
 
 class RuleDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):

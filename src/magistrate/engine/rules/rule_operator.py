@@ -12,10 +12,10 @@ from typing import ClassVar
 
 from pyroaring import BitMap
 
-from magistrate.engine.evaluation.truth import TRUE, Truth
 from magistrate.engine.rules.operand_counts import OperandCounts
 from magistrate.engine.rules.operator_words import OperatorWords
 from magistrate.engine.rules.rule import Bounds, BranchCollector, OperandCounter, Requirement, Rule, RuleDefinition
+from magistrate.engine.truth import TRUE, Truth
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 from magistrate.engine.rules.leaf_rule import LeafRule
 from magistrate.engine.rules.rule import CheckedNames, LeafValues, NamedConditions, RuleDefinition
+from magistrate.engine.truth import FALSE, TRUE, Truth
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.work import Work, complete
 from magistrate.engine.lists.language import ObjectsQuery
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import RelationName, TypeName
@@ -20,6 +19,7 @@ from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.testing.suite_run import SuiteRun
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite
 from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory, is_allowed
+from magistrate.engine.work import Work, complete
 from magistrate.errors import BudgetExceeded, NotFound
 
 MAX_CHECKS = 200_000

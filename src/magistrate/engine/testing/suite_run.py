@@ -6,9 +6,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.steps import Checkpoints
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import ITEMS_FOR_A_NODE, Work, complete
 from magistrate.engine.explanation.changes import Suggestion
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.tree import ExplanationNode, PolicyTrace
@@ -16,10 +13,13 @@ from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames, join_subject_type, suggest_name
 from magistrate.engine.nesting import fold
+from magistrate.engine.steps import Checkpoints
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite, QueryAssertion
 from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory, is_allowed
+from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import ITEMS_FOR_A_NODE, Work, complete
 from magistrate.errors import BudgetExceeded, InvalidRequest, NotFound
 
 MAX_NAMED = 10

@@ -11,17 +11,6 @@ from typing import Any, Protocol, TypeVar
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode
-from magistrate.engine.evaluation.steps import (
-    Checkpoints,
-    Run,
-    Steps,
-    add_check,
-    answer_reads,
-    decide_added,
-    take_pieces,
-)
-from magistrate.engine.evaluation.truth import TRUE, Truth
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.explanation import Explanation, ExplanationSearch
 from magistrate.engine.explanation.tree import ExplanationNode
 from magistrate.engine.lists.language import Query
@@ -31,11 +20,14 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, split_subject_type
 from magistrate.engine.policy.named_policies import NamedPolicy
+from magistrate.engine.steps import Checkpoints, Run, Steps, add_check, answer_reads, decide_added, take_pieces
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.truth import TRUE, Truth
 from magistrate.engine.warrants.notation import read_written
 from magistrate.engine.warrants.overlay import Overlay, warrant_key
 from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 
 T = TypeVar("T")
 

@@ -15,7 +15,6 @@ from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.parsing import read_rule
 from magistrate.engine.rules.rule import Rule, RuleDefinition
 from magistrate.engine.terms import policy_name, relation_name, type_name
-from magistrate.engine.text.clauses import build_clause, build_rule
 from magistrate.engine.text.declarations import MAX_DESCRIPTION_LENGTH
 from magistrate.engine.text.document import (
     PARAMETER_TYPES,
@@ -29,6 +28,7 @@ from magistrate.engine.text.document import (
     exact_document,
 )
 from magistrate.engine.text.expressions import find_end, write_expression
+from magistrate.engine.text.rule_clauses import build_clause, build_rule
 from magistrate.errors import InvalidParameter, MissingParameter
 
 

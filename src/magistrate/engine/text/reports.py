@@ -15,13 +15,13 @@ from magistrate.engine.policy.node import Refusal
 from magistrate.engine.policy.policy import MAX_POLICY_LENGTH, compile_text
 from magistrate.engine.policy.tokens import Token, read_tokens
 from magistrate.engine.policy.types import ARRAY, BOOL, FLOAT, INT, MAP, STRING, StaticType
-from magistrate.engine.text.clauses import build_rule
 from magistrate.engine.text.document import ModelDocument, NameAt, PolicyDeclaration
 from magistrate.engine.text.faults import MAX_FAULTS, ModelFault
 from magistrate.engine.text.json_documents import read_body, read_members, render_body
 from magistrate.engine.text.lint import lint_document, lint_text
 from magistrate.engine.text.parser import MAX_MODEL_CHARACTERS, ParsedModel, parse_model
 from magistrate.engine.text.positions import JsonPositions, position
+from magistrate.engine.text.rule_clauses import build_rule
 
 _TYPES: Mapping[str, StaticType] = {
     "string": STRING,

@@ -16,11 +16,11 @@ from magistrate.engine.cache.graph import UNREACHABLE, CheckpointNeeded, Graph
 from magistrate.engine.cache.segments import AbsentKeys, Capacity, Key, SparseSegment
 from magistrate.engine.cache.views import PlanView
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 from magistrate.engine.warrants.overlay import Overlay, WarrantKey, warrant_key
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 
 MAX_MEMBERS = 100
 """Limits the members of a closure whose groups are read in one round with what else is missing; later rounds read

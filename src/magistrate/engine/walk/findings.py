@@ -10,8 +10,8 @@ from magistrate.engine.cache.closures import MembershipClosure
 from magistrate.engine.cache.entries import State
 from magistrate.engine.cache.views import CombinedView
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.truth import FALSE, Truth
 from magistrate.engine.names import ObjectId
+from magistrate.engine.truth import FALSE, Truth
 
 
 class InProgress(Enum):

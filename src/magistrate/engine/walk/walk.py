@@ -30,14 +30,14 @@ from magistrate.engine.cache.segments import SparseSegment
 from magistrate.engine.cache.views import CombinedView
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.truth import FALSE, TRUE, UNKNOWN, Truth
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, TypeName
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.rules.rule import CheckedNames, Leaf
 from magistrate.engine.terms import Subject
+from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.walk.findings import BEING_DECIDED, InProgress, OpenWalk, WalkFindings
+from magistrate.engine.work import Work
 
 MAX_STEPS = 10_000
 """Limits the steps of one check, each from one state to another; this many take some milliseconds."""

@@ -20,7 +20,6 @@ from magistrate.engine.cache.entry_reads import MissingEntries
 from magistrate.engine.cache.segments import Capacity, SparseSegment
 from magistrate.engine.cache.views import CombinedView
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Branch, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, TypeName
@@ -28,6 +27,7 @@ from magistrate.engine.nesting import fold
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.warrants.read_ahead import MAX_BRANCHES, ReadOutline
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 
 _Names = tuple[int, str, str, str]
 """Names the place of a request, and of a warrant that it found the relation, the subject type and relation."""

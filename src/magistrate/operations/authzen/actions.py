@@ -14,7 +14,7 @@ from magistrate.operations.authzen.evaluations import PendingEvaluations, read_s
 from magistrate.operations.checks.check_batch import ALL_NEEDED, Decisions
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.lists.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 
 SORT = "name"

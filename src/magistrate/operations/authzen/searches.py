@@ -21,8 +21,8 @@ from magistrate.operations.checks.check_run import CheckRun
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
-from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_page
 from magistrate.operations.lists.query import read_slice
+from magistrate.operations.paging import ListKind, Page, Wanted, read_page
 from magistrate.operations.runs import complete_run
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot

@@ -6,9 +6,9 @@ from magistrate.engine.evaluation.check import DENIED, Decision
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
-from magistrate.engine.evaluation.steps import Checkpoints, Run, Steps, add_check
-from magistrate.engine.evaluation.truth import TRUE, UNDEFINED
 from magistrate.engine.model.model import Model
+from magistrate.engine.steps import Checkpoints, Run, Steps, add_check
+from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.read_ahead import ReadsAhead
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import Effects, Suggestion, order_by_harm
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.repairs import FollowedLinks
 from magistrate.engine.names import WILDCARD, RelationName, WarrantNames
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.overlay import WarrantKey, warrant_key
+from magistrate.engine.work import Work
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.pages import count_rows
 from magistrate.operations.difference.proposal import Proposal, compare_writes

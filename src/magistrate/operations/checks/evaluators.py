@@ -12,23 +12,23 @@ from typing import Protocol
 import msgspec
 
 from magistrate.engine.cache.graph import Graph
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision
 from magistrate.engine.walk.walk import Undecided
 from magistrate.engine.warrants.read_ahead import AheadResult
 from magistrate.engine.warrants.reader import ReadResult, WarrantReader
 from magistrate.engine.warrants.warrant import WarrantPattern
+from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions
 from magistrate.operations.checks.check_run import CheckRun
-from magistrate.operations.checks.extended_graph import NO_PATTERNS
-from magistrate.operations.checks.graph import LiveGraph
 from magistrate.operations.checks.graph_rounds import GraphRounds
 from magistrate.operations.checks.prefetching_reader import BegunRead, PrefetchingReader
 from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.graph_cache.contextual_graph import NO_PATTERNS
+from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.history.points_in_time import PointInTime
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants
 from magistrate.operations.readers.store_readers import OverlaidReader

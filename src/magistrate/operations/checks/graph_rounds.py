@@ -6,10 +6,10 @@ from itertools import islice
 from magistrate.engine.cache.entry_reads import MissingEntries
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Decision
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.walk.cached_entries import CachedEntries, OverlaidEntries
 from magistrate.engine.walk.findings import OpenWalk
 from magistrate.engine.walk.walk import Undecided, Walk
+from magistrate.engine.work import Work
 from magistrate.operations.checks.check_batch import CheckBatch, Decisions
 from magistrate.store.contract.lists import Snapshot
 

@@ -5,7 +5,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.changes import Suggestion
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.repairs import FollowedLinks
@@ -14,6 +13,7 @@ from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.reader import WarrantReader
+from magistrate.engine.work import Work
 from magistrate.operations.difference.states import ComparedState, ExistingNames
 from magistrate.operations.runs import complete_checkpoints, complete_run
 

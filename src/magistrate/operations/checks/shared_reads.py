@@ -9,13 +9,13 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_text, measure_warrant
+from magistrate.engine.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_text, measure_warrant
 from magistrate.engine.cache.segments import CacheBytes
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, free_containers
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import ITEMS_AT_ONCE, free_containers
 from magistrate.operations.runs import release_run
 from magistrate.operations.scheduling import checkpoint
 

@@ -1,12 +1,12 @@
 """Decides single checks by a walk over the rows that are read ahead for them, in one statement."""
 
 from magistrate.engine.evaluation.check import Decision
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, Revision
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.walk.warrants_ahead import WarrantsAhead
 from magistrate.engine.warrants.read_ahead import AheadReader, ReadsAhead, outline_reads
+from magistrate.engine.work import Work
 from magistrate.operations.checks.check_batch import CheckBatch
 from magistrate.operations.checks.prefetching_reader import MOST_ROWS, BegunRead
 from magistrate.operations.scheduling import checkpoint, is_time_up

@@ -19,19 +19,19 @@ from magistrate.engine.difference.reverse_expansion import ObjectRelation, Rever
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT, PolicyEvaluator
 from magistrate.engine.evaluation.evaluation import Evaluation
-from magistrate.engine.evaluation.steps import Checkpoints, Run, Steps
-from magistrate.engine.evaluation.truth import FALSE, TRUE, Truth
-from magistrate.engine.evaluation.work import WORK_BETWEEN_LOOKS, Container, Work
 from magistrate.engine.lists.objects import find_objects
 from magistrate.engine.lists.reverse_graph import ReverseGraph, Target
 from magistrate.engine.lists.subjects import Root, SubjectSearch
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.steps import Checkpoints, Run, Steps
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
-from magistrate.operations.checks.graph import compile_groups
+from magistrate.engine.work import WORK_BETWEEN_LOOKS, Container, Work
 from magistrate.operations.difference.filters import Narrowing, list_subject_types
 from magistrate.operations.difference.states import ComparedState, StateComparison
+from magistrate.operations.graph_cache.live_graph import compile_groups
 from magistrate.operations.runs import complete_run, release_run
 from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
 

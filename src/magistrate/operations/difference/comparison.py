@@ -21,12 +21,12 @@ from magistrate.engine.difference.reverse_expansion import ObjectRelation
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT
 from magistrate.engine.evaluation.evaluation import Evaluation
-from magistrate.engine.evaluation.steps import Checkpoints, take_pieces
-from magistrate.engine.evaluation.truth import FALSE, Truth
-from magistrate.engine.evaluation.work import sort_in_steps
 from magistrate.engine.lists.subjects import Root
 from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.steps import Checkpoints, take_pieces
 from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.truth import FALSE, Truth
+from magistrate.engine.work import sort_in_steps
 from magistrate.operations.difference.affected_access import StateSearch
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.states import ExistingObjects, StateComparison

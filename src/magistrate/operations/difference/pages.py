@@ -14,15 +14,15 @@ import msgspec
 from magistrate.engine.difference.comparison import AccessChange, Affected
 from magistrate.engine.difference.origins import Change
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded, InvalidParameter
 from magistrate.operations.difference.affected_access import AffectedSearch
 from magistrate.operations.difference.comparison import BitmapComparer, Comparer
 from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, Narrowing, Q
 from magistrate.operations.difference.states import ExistingNames, ExistingObjects, StateComparison
-from magistrate.operations.lists.paging import ListKind, Sort
+from magistrate.operations.paging import ListKind, Sort
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract.lists import PageSlice, Slice
 

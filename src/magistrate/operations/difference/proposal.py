@@ -11,7 +11,6 @@ import msgspec
 
 from magistrate.engine.difference.comparison import Existence
 from magistrate.engine.difference.origins import WarrantChange
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.model.stratification import find_negation_loop
@@ -22,6 +21,7 @@ from magistrate.engine.warrants.overlay import Overlay, WarrantKey, warrant_key
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
 from magistrate.engine.warrants.reader import WarrantRead, WarrantReader, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
@@ -29,8 +29,8 @@ from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.pages import DifferenceRow, difference_kind, list_slice, refuse_above_budget
 from magistrate.operations.difference.states import ComparedState, ExistingNames, StateComparison
 from magistrate.operations.history.points_in_time import AsOf, find_point
-from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_page
 from magistrate.operations.models.object_types import BYTES_OF_A_RULE, loop_fault, new_object_types
+from magistrate.operations.paging import ListKind, Page, Wanted, read_page
 from magistrate.operations.readers.contextual_warrants import build_warrant
 from magistrate.operations.readers.store_readers import OverlaidReader
 from magistrate.operations.scheduling import aside, limit_work

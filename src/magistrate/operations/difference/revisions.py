@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from magistrate.engine.difference.comparison import Existence
 from magistrate.engine.difference.origins import WarrantChange, find_timed_changes
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT, PolicyEvaluator
-from magistrate.engine.evaluation.steps import Run
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.names import ObjectId, Revision, TypeName, warrant_names
+from magistrate.engine.steps import Run
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
@@ -17,7 +17,7 @@ from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.pages import DifferenceRow, difference_kind, list_slice, refuse_above_budget
 from magistrate.operations.difference.states import ComparedState, StateComparison, UnitedReader
 from magistrate.operations.history.points_in_time import AsOf, PointInTime, find_point, read_as_of
-from magistrate.operations.lists.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, Wanted, read_page
 from magistrate.operations.runs import complete_run
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot

@@ -7,12 +7,12 @@ from typing import Protocol
 
 from magistrate.engine.difference.comparison import Existence
 from magistrate.engine.difference.origins import WarrantChange
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import Work
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.stored_rows import ObjectName, StoredObject

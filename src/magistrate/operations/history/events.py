@@ -17,7 +17,7 @@ from magistrate.engine.terms import object_id, object_id_or_wildcard, relation_n
 from magistrate.errors import InvalidParameter, InvalidRequest
 from magistrate.operations.consistency import Freshness, TokenCodec, compute_crc, read_revision, require_stored
 from magistrate.operations.context import Context
-from magistrate.operations.lists.paging import (
+from magistrate.operations.paging import (
     ListKind,
     Page,
     Sort,

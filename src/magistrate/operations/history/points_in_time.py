@@ -9,7 +9,7 @@ from magistrate.errors import InvalidParameter, NotRetained
 from magistrate.operations.consistency import LATEST, Freshness, is_token, read_token, require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.history.times import read_time, render_time
-from magistrate.operations.lists.paging import Wanted
+from magistrate.operations.paging import Wanted
 from magistrate.store.contract.revisions import RevisionId, RevisionLookup
 from magistrate.store.contract.stored_rows import Identity
 

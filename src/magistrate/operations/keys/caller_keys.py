@@ -12,7 +12,7 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.keys.callers import Caller, Scope
-from magistrate.operations.lists.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.store.contract.keys import NewSecret, StoredKey
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 

@@ -21,8 +21,6 @@ from magistrate.engine.cache.adjacency_reads import AdjacencyFetch, EntryFetch, 
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.evaluation.steps import Run, Steps
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.lists.query_search import demand_types, find_targets, list_relations, list_subject_types
 from magistrate.engine.lists.results import QueryRow
@@ -30,10 +28,12 @@ from magistrate.engine.lists.reverse_graph import Target
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.steps import Run, Steps
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.reader import WarrantReader
-from magistrate.operations.checks.graph import LiveGraph
+from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 from magistrate.operations.consistency import Freshness
+from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.lists.listings import KeptPage, Listing
 from magistrate.operations.runs import complete_steps, drive_while
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint

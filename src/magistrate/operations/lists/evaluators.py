@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.conditions import ALWAYS
-from magistrate.engine.evaluation.steps import Checkpoints, Run, take_pieces
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work, sort_in_steps
 from magistrate.engine.lists.language import Query
 from magistrate.engine.lists.query_search import check_each, find, find_row_types
 from magistrate.engine.lists.results import Findings, QueryRow, RelationResult
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName, split_subject_type
+from magistrate.engine.steps import Checkpoints, Run, take_pieces
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, ReverseWarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work, sort_in_steps
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import NAMES_AT_ONCE, BitmapQuery

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from magistrate.engine.cache.byte_sizes import (
+from magistrate.engine.byte_sizes import (
     NUMBER_BYTES,
     OBJECT_BYTES,
     POINTER_BYTES,
@@ -23,12 +23,12 @@ from magistrate.engine.cache.byte_sizes import (
 )
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.evaluation.conditions import ALWAYS
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, Work, free_containers
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow, RelationResult
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.warrants.warrant import Warrant
-from magistrate.operations.lists.paging import DEFAULT_LIMIT, Page
+from magistrate.engine.work import ITEMS_AT_ONCE, Work, free_containers
+from magistrate.operations.paging import DEFAULT_LIMIT, Page
 from magistrate.store.contract.lists import PageSlice, Slice
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject

@@ -20,7 +20,7 @@ from magistrate.operations.lists.evaluators import (
     find_listing,
 )
 from magistrate.operations.lists.listings import KeptPage, Listing, ListingKey, StoredRow
-from magistrate.operations.lists.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.operations.readers.contextual_warrants import digest_warrants
 from magistrate.operations.runs import release_runs
 from magistrate.operations.scheduling import limit_work

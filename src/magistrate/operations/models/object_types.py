@@ -17,8 +17,8 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_revision
-from magistrate.operations.lists.paging import LegacyCursor, ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.operations.models.definitions import parse_definition, read_definition, render_definition
+from magistrate.operations.paging import LegacyCursor, ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.operations.scheduling import aside
 from magistrate.store.contract.lists import ObjectTypeFilter, Snapshot
 from magistrate.store.contract.new_rows import NewObjectType, Stamp

@@ -8,8 +8,8 @@ from magistrate.errors import NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_revision
-from magistrate.operations.lists.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.operations.models.definitions import render_policy_definition
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import Stamp
 from magistrate.store.contract.stored_rows import StoredPolicy

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from magistrate.engine.evaluation.work import Work
 from magistrate.engine.explanation.explanation import WORK_FOR_SUGGESTIONS
 from magistrate.engine.names import Revision, TypeName
 from magistrate.engine.terms import ObjectRef
@@ -13,6 +12,7 @@ from magistrate.engine.testing.suite_run import AssertionOutcome, SuiteRun
 from magistrate.engine.testing.suites import ModelSuite
 from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay
 from magistrate.engine.warrants.reader import AnyRead, ReadResult
+from magistrate.engine.work import Work
 from magistrate.errors import InvalidRequest
 from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
 from magistrate.operations.checks.new_links import suggest_links

@@ -13,7 +13,7 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_revision
-from magistrate.operations.lists.paging import LegacyCursor, ListKind, Page, Sort, Values, Wanted, read_page
+from magistrate.operations.paging import LegacyCursor, ListKind, Page, Sort, Values, Wanted, read_page
 from magistrate.store.contract.lists import ObjectFilter, Snapshot
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.stored_rows import StoredObject

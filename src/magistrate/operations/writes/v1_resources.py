@@ -12,7 +12,7 @@ from magistrate.engine.lists.language import ObjectsQuery, SubjectsQuery
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.terms import ObjectRef, object_id
-from magistrate.operations.lists.paging import LegacyCursor, ListKind, Sort, Values
+from magistrate.operations.paging import LegacyCursor, ListKind, Sort, Values
 from magistrate.store.contract.stored_rows import StoredObject
 
 MEMBER = RelationName("member")

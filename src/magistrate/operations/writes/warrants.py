@@ -15,8 +15,8 @@ from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import Freshness, require_stored
 from magistrate.operations.context import Context
-from magistrate.operations.lists.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.operations.models.definitions import read_definition
+from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot, WarrantFilter
 from magistrate.store.contract.new_rows import NewWarrant, Stamp
 from magistrate.store.contract.revisions import RevisionId

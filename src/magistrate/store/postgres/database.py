@@ -14,11 +14,11 @@ from magistrate.engine.cache.segments import CacheBytes
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stored_rows import Identity
+from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing
+from magistrate.store.migration import migrations
 from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
 from magistrate.store.postgres.pipeline import Connection
 from magistrate.store.postgres.writer import GroupWriter
-from magistrate.store.schema import migrations
-from magistrate.store.scripts.database import Observer, Rows, ScriptStart, observe_nothing
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql.head import READ_IDENTITY

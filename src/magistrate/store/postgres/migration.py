@@ -9,7 +9,7 @@ from psycopg import errors
 from psycopg.rows import TupleRow
 
 from magistrate.errors import InvalidSetting, StoreUnavailable
-from magistrate.store.schema import (
+from magistrate.store.migration import (
     Migration,
     StoreReport,
     find_mismatch,

@@ -15,7 +15,7 @@ from psycopg.pq import ConnStatus, ExecStatus
 from psycopg.pq.abc import PGresult
 from psycopg.rows import TupleRow
 
-from magistrate.store.scripts.database import Row, Rows
+from magistrate.store.database import Row, Rows
 from magistrate.store.sql.postgres import number_placeholders
 
 Connection = psycopg.AsyncConnection[TupleRow]

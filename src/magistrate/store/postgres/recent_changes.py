@@ -5,11 +5,11 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from magistrate.engine.cache.byte_sizes import OBJECT_BYTES, measure_text
+from magistrate.engine.byte_sizes import OBJECT_BYTES, measure_text
 from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import Mark, RevisionId
-from magistrate.store.scripts.database import Row, Rows
+from magistrate.store.database import Row, Rows
 
 MAX_GROUPS = 64
 MAX_BYTES = 4_194_304

@@ -17,16 +17,7 @@ import psycopg
 from magistrate.engine.names import Revision
 from magistrate.errors import OutcomeUnknown
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions, Mark, RevisionId, note_writes
-from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, translate_error
-from magistrate.store.postgres.pipeline import (
-    STATEMENTS_AT_ONCE,
-    Connection,
-    Statement,
-    StatementPipeline,
-    pipeline_of,
-)
-from magistrate.store.postgres.recent_changes import MAX_ROWS, GroupChanges, RecentChanges
-from magistrate.store.scripts.database import (
+from magistrate.store.database import (
     Compute,
     Execute,
     Find,
@@ -38,7 +29,23 @@ from magistrate.store.scripts.database import (
     Select,
     Step,
 )
-from magistrate.store.scripts.runs import WRITES_AT_ONCE, LookupMemo, QueuedWrite, ScriptRun, WriteResult, finds_of
+from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, translate_error
+from magistrate.store.postgres.pipeline import (
+    STATEMENTS_AT_ONCE,
+    Connection,
+    Statement,
+    StatementPipeline,
+    pipeline_of,
+)
+from magistrate.store.postgres.recent_changes import MAX_ROWS, GroupChanges, RecentChanges
+from magistrate.store.scripts.script_runs import (
+    WRITES_AT_ONCE,
+    LookupMemo,
+    QueuedWrite,
+    ScriptRun,
+    WriteResult,
+    finds_of,
+)
 from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, READ_HEAD
 from magistrate.store.sql.insertions import join_insertions
 from magistrate.store.sql.postgres import (

@@ -24,7 +24,7 @@ from magistrate.store.contract.new_rows import (
 )
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.store import AtomicWrite, FindForbidden, Precondition, ValidateTypes, WriteCounts
-from magistrate.store.scripts.database import Execute, Row, Script, Select
+from magistrate.store.database import Execute, Row, Script, Select
 from magistrate.store.scripts.models import put_all_policies, put_all_types
 from magistrate.store.scripts.objects import OBJECTS, end_objects, put_all
 from magistrate.store.scripts.versions import (

@@ -18,7 +18,7 @@ from magistrate.store.contract.events import (
     FollowedEvents,
     Place,
 )
-from magistrate.store.scripts.database import Execute, Row, Rows, Script, ScriptStart, Select
+from magistrate.store.database import Execute, Row, Rows, Script, ScriptStart, Select
 from magistrate.store.sql.decisions import (
     DELETE_DECISIONS,
     INSERT_DECISION,

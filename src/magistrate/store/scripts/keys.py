@@ -9,7 +9,7 @@ from magistrate.engine.names import Revision
 from magistrate.errors import Conflict, NotFound
 from magistrate.store.contract.keys import KeptKeys, NewSecret, SessionKey, StoredKey, StoredKeys
 from magistrate.store.contract.lists import Snapshot
-from magistrate.store.scripts.database import Execute, Row, Rows, Script, ScriptStart, Select
+from magistrate.store.database import Execute, Row, Rows, Script, ScriptStart, Select
 from magistrate.store.scripts.key_encryption import Sealing
 from magistrate.store.sql.keys import (
     DELETE_KEY,

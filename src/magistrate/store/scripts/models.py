@@ -10,7 +10,7 @@ from magistrate.store.contract.new_rows import NewModel, NewObjectType, Stamp
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.store import FindForbidden, ValidateTypes
 from magistrate.store.contract.stored_rows import StoredObjectType, StoredPolicy
-from magistrate.store.scripts.database import NOTHING, Compute, Execute, Row, Script, ScriptStart, Select
+from magistrate.store.database import NOTHING, Compute, Execute, Row, Script, ScriptStart, Select
 from magistrate.store.scripts.versions import (
     Key,
     Versioned,

@@ -11,7 +11,7 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.errors import NotFound
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.stored_rows import StoredObject
-from magistrate.store.scripts.database import Execute, Row, Rows, Script, Select
+from magistrate.store.database import Execute, Row, Rows, Script, Select
 from magistrate.store.scripts.versions import (
     Effect,
     Key,

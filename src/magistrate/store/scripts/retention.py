@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from magistrate.engine.names import Revision
 from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS
-from magistrate.store.scripts.database import Execute, Row, Script, ScriptStart, Select
+from magistrate.store.database import Execute, Row, Script, ScriptStart, Select
 from magistrate.store.scripts.events import delete_decisions
 from magistrate.store.scripts.versions import MICROSECONDS_PER_HOUR
 from magistrate.store.sql.changes import DELETE_CHANGES, OLDEST_CHANGES

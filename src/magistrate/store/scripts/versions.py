@@ -17,7 +17,7 @@ from magistrate.errors import KeyReused, NotFound, RevisionLost
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS, Once, Stamp
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.scripts.database import NOTHING, Execute, Find, Row, Script, ScriptStart, Select
+from magistrate.store.database import NOTHING, Execute, Find, Row, Script, ScriptStart, Select
 from magistrate.store.sql.changes import INSERT_CHANGE, INSERT_LIMITED_CHANGE
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql.head import MOVE_HEAD

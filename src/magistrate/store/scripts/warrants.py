@@ -19,17 +19,7 @@ from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE, NewWarrant, Stamp
 from magistrate.store.contract.revisions import RevisionId, WarrantChanges
 from magistrate.store.contract.store import ValidateTypes
-from magistrate.store.scripts.database import (
-    NOTHING,
-    Execute,
-    Find,
-    FindTogether,
-    Row,
-    Rows,
-    Script,
-    ScriptStart,
-    Select,
-)
+from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, ScriptStart, Select
 from magistrate.store.scripts.objects import OBJECTS
 from magistrate.store.scripts.versions import (
     Action,

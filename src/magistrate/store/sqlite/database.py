@@ -23,8 +23,8 @@ from magistrate.engine.cache.segments import CacheBytes
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stored_rows import Identity
-from magistrate.store.schema import migrations
-from magistrate.store.scripts.database import Observer, Rows, ScriptStart, observe_nothing
+from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing
+from magistrate.store.migration import migrations
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
 from magistrate.store.sql.dialect import Parameter

@@ -14,7 +14,7 @@ import apsw
 import structlog
 
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
-from magistrate.store.schema import (
+from magistrate.store.migration import (
     Applied,
     StoreReport,
     find_mismatch,

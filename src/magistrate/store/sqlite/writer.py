@@ -19,18 +19,8 @@ import apsw
 from magistrate.engine.names import Revision
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions, RevisionId, note_writes
-from magistrate.store.scripts.database import (
-    Execute,
-    Find,
-    FindTogether,
-    Observer,
-    Rows,
-    Script,
-    ScriptStart,
-    Select,
-    Step,
-)
-from magistrate.store.scripts.runs import WRITES_AT_ONCE, QueuedWrite, WriteResult, read_moved_head
+from magistrate.store.database import Execute, Find, FindTogether, Observer, Rows, Script, ScriptStart, Select, Step
+from magistrate.store.scripts.script_runs import WRITES_AT_ONCE, QueuedWrite, WriteResult, read_moved_head
 from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql.insertions import join_insertions
 from magistrate.store.sql.sqlite import (

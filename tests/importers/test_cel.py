@@ -20,8 +20,8 @@ from magistrate.engine.policy.run import Fault
 from magistrate.engine.policy.values import read_duration
 from magistrate.engine.warrants.warrant import NO_WARRANT
 from magistrate.errors import InvalidParameter
-from tests.foreign.cel_expressions import PARAMETERS, contexts, expressions, full_contexts
-from tests.foreign.condition_cases import CASES
+from tests.importers.cel_expressions import PARAMETERS, contexts, expressions, full_contexts
+from tests.importers.condition_cases import CASES
 
 NOW = 1_767_225_600_000_000
 _TYPES = {

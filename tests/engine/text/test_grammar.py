@@ -17,9 +17,9 @@ from magistrate.engine.text.lint import lint_text
 from magistrate.engine.text.parser import parse_model
 from magistrate.engine.text.rendering import format_model, render_model
 from magistrate.engine.text.reports import report_value
-from tests.engine.model_text.documents import document_of
-from tests.engine.model_text.fault_cases import ERRORS, LINT, Case, name_of
-from tests.engine.model_text.generated import layouts, models
+from tests.engine.text.documents import document_of
+from tests.engine.text.fault_cases import ERRORS, LINT, Case, name_of
+from tests.engine.text.generated import layouts, models
 
 PAGE = (Path(__file__).parents[3] / "docs" / "models.md").read_text()
 

@@ -15,8 +15,8 @@ from magistrate.engine.terms import Subject
 from magistrate.engine.text.reports import render_json
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle
-from tests.foreign.generating import DrawnModel, models, relationships
-from tests.foreign.models import read_openfga
+from tests.importers.generating import DrawnModel, models, relationships
+from tests.importers.models import read_openfga
 from tests.openfga_evaluator import OpenFgaEvaluator
 
 STORES = models().flatmap(lambda model: st.tuples(st.just(model), relationships(model)))

@@ -16,8 +16,8 @@ from magistrate.engine.importers.names import Faults
 from magistrate.engine.importers.openfga_models import read_openfga_json
 from magistrate.engine.importers.schema import ForeignModel
 from magistrate.engine.text.rendering import render_model
-from tests.foreign.generating import DrawnModel, models
-from tests.foreign.models import OPENFGA, read_openfga
+from tests.importers.generating import DrawnModel, models
+from tests.importers.models import OPENFGA, read_openfga
 
 SOURCES = Path(__file__).parent / "node"
 DEADLINE_SECONDS = 90

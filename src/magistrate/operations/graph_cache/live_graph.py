@@ -15,14 +15,14 @@ from magistrate.engine.cache.adjacency_reads import HasAdjacency
 from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.cache.segments import CacheBytes
-from magistrate.engine.evaluation.work import WORK_BETWEEN_LOOKS, Work
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.reachability import group_names
 from magistrate.engine.names import Revision, WarrantNames
 from magistrate.engine.warrants.warrant import WarrantPattern
+from magistrate.engine.work import WORK_BETWEEN_LOOKS, Work
 from magistrate.errors import MagistrateError, StoreUnavailable
-from magistrate.operations.checks.extended_graph import NO_PATTERNS, ExtendedGraph
 from magistrate.operations.consistency import Freshness
+from magistrate.operations.graph_cache.contextual_graph import NO_PATTERNS, ExtendedGraph
 from magistrate.operations.models.cache import Models
 from magistrate.operations.runs import free_in_steps
 from magistrate.operations.scheduling import SharedLock, checkpoint, is_time_up, limit_work

@@ -5,7 +5,7 @@ import pytest
 from magistrate.engine.text.faults import MAX_CHARACTERS_SHOWN, ModelFault, describe_fault
 from magistrate.engine.text.lint import CODES, lint_text
 from magistrate.engine.text.parser import parse_model
-from tests.engine.model_text.fault_cases import ERRORS, LINT, Case, name_of
+from tests.engine.text.fault_cases import ERRORS, LINT, Case, name_of
 
 
 @pytest.mark.parametrize("case", ERRORS, ids=name_of)

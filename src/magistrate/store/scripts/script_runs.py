@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.scripts.database import (
+from magistrate.store.database import (
     Execute,
     Find,
     FindTogether,

@@ -10,8 +10,8 @@ from magistrate.engine.text.json_documents import ModelBody, render_body
 from magistrate.engine.text.parser import ParsedModel, parse_model
 from magistrate.engine.text.rendering import format_model, render_model
 from magistrate.engine.text.statements import TOKEN
-from tests.engine.model_text.documents import document_of
-from tests.engine.model_text.generated import expressions, layouts, models
+from tests.engine.text.documents import document_of
+from tests.engine.text.generated import expressions, layouts, models
 
 
 def parsed(text: str) -> ParsedModel:

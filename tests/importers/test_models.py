@@ -12,7 +12,7 @@ from magistrate.engine.importers.openfga_models import OpenFgaModelReader, read_
 from magistrate.engine.importers.schema import ForeignModel
 from magistrate.engine.text.rendering import render_model
 from magistrate.engine.text.reports import render_json, report_text
-from tests.foreign.models import OPENFGA, read_openfga, read_spicedb
+from tests.importers.models import OPENFGA, read_openfga, read_spicedb
 
 HERE = Path(__file__).parent
 

@@ -12,7 +12,7 @@ from magistrate.engine.importers.openfga_relationships import read_body, read_cs
 from magistrate.engine.importers.relationships import ForeignRelationship, RelationshipConverter, RelationshipRefusal
 from magistrate.engine.importers.spicedb import read_relationships
 from magistrate.engine.importers.yaml_nodes import read_yaml_nodes
-from tests.foreign.models import read_openfga, read_spicedb
+from tests.importers.models import read_openfga, read_spicedb
 
 HEADINGS = "user_type,user_id,user_relation,relation,object_type,object_id,condition_name,condition_context"
 MODEL = """

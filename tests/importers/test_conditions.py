@@ -18,8 +18,8 @@ from magistrate.engine.text.rendering import render_model
 from magistrate.engine.text.reports import report_text
 from magistrate.engine.warrants.warrant import NO_WARRANT
 from magistrate.errors import InvalidParameter
-from tests.foreign.condition_cases import CASES
-from tests.foreign.models import read_openfga, read_spicedb
+from tests.importers.condition_cases import CASES
+from tests.importers.models import read_openfga, read_spicedb
 
 NOW = 1_767_225_600_000_000
 TYPES = {"s": "string", "t": "string", "i": "int", "d": "double", "b": "bool", "l": "list<string>"}

@@ -11,8 +11,8 @@ from magistrate.engine.text.faults import MAX_FAULTS, describe_fault
 from magistrate.engine.text.lint import lint_text
 from magistrate.engine.text.parser import MAX_MODEL_CHARACTERS, MAX_NESTING, ParsedModel, parse_model
 from magistrate.engine.text.rendering import format_model
-from tests.engine.model_text.documents import document_of
-from tests.engine.model_text.generated import layouts, models
+from tests.engine.text.documents import document_of
+from tests.engine.text.generated import layouts, models
 
 TEXT = "version 1.0\n\ntype user\n\ntype doc\n    relation a [user]\n"
 LONG = 300_000

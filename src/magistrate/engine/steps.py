@@ -6,11 +6,11 @@ from typing import Any, Generic, TypeVar
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode
-from magistrate.engine.evaluation.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Pieces, Work, free_containers
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Pieces, Work, free_containers
 
 T = TypeVar("T")
 
