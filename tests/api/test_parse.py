@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from magistrate.api.http import json_values as json_tokens
+from magistrate.api.http import json_values
 from magistrate.api.http import request_values as parse
 from magistrate.api.http.json_values import MAX_ESCAPES, PIECE_BYTES, find_edges
 from magistrate.api.http.request_values import (
@@ -204,12 +204,12 @@ def test_other_threads_can_run_while_values_and_members_are_looked_for() -> None
     blanks = b" " * steps * LARGE_BODY_BYTES
     values, members = b"[%s%s" % (b"0," * MAX_VALUES, blanks), b"{%s}" % blanks
 
-    assert count_lines("find_beginnings", lambda: list(json_tokens.find_beginnings(values))) >= MAX_VALUES + steps
-    assert count_lines("find_names_and_braces", lambda: list(json_tokens.find_names_and_braces(members))) >= steps
+    assert count_lines("find_beginnings", lambda: list(json_values.find_beginnings(values))) >= MAX_VALUES + steps
+    assert count_lines("find_names_and_braces", lambda: list(json_values.find_names_and_braces(members))) >= steps
 
 
 def count_lines(function: str, do: Callable[[], object]) -> int:
-    """Returns the number of lines of this function in json_tokens.py that are run."""
+    """Returns the number of lines of this function in json_values.py that are run."""
     lines = 0
 
     def count_line(frame: FrameType, event: str, argument: Any) -> Any:
@@ -218,7 +218,7 @@ def count_lines(function: str, do: Callable[[], object]) -> int:
         return count_line
 
     def count_call(frame: FrameType, event: str, argument: Any) -> Any:
-        is_counted = frame.f_code.co_filename == json_tokens.__file__ and frame.f_code.co_name == function
+        is_counted = frame.f_code.co_filename == json_values.__file__ and frame.f_code.co_name == function
         return count_line if is_counted else None
 
     before = sys.gettrace()

@@ -21,7 +21,9 @@ from tests.http_server import SilentHandler, serving
 from tests.processes.starting import start_process
 from tests.running import KEY, Client, running_service, settings_for
 
-ASKING: dict[str, tuple[Words, bytes]] = {"model_plans.py": (("model", "apply", "model.txt"), b"Apply this? [y/N]")}
+ASKING: dict[str, tuple[Words, bytes]] = {
+    "cli/models/plans.py": (("model", "apply", "model.txt"), b"Apply this? [y/N]")
+}
 """Each file of the command line that prompts, with a command that reaches its prompt."""
 WAIT_SECONDS = 60
 PRESS_SECONDS = 5
@@ -31,16 +33,17 @@ LOGIN = "import os, sys; os.login_tty(0); os.execv(sys.executable, [sys.executab
 
 def list_files_that_call(name: str) -> set[str]:
     found = set()
-    for path in (ROOT / "src/magistrate").rglob("*.py"):
+    source = ROOT / "src/magistrate"
+    for path in source.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == name:
-                found.add(path.name)
+                found.add(str(path.relative_to(source)))
     return found
 
 
 def test_every_question_is_asked_in_one_way() -> None:
     assert list_files_that_call("demand_yes") == set(ASKING)
-    assert list_files_that_call("confirm") == {"service.py"}
+    assert list_files_that_call("confirm") == {"cli/service.py"}
     for name in ("prompt", "input", "getpass", "getchar"):
         assert list_files_that_call(name) == set()
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl
 import msgspec
 import msgspec.inspect
 
-from magistrate.api.http import json_values as json_tokens
+from magistrate.api.http import json_values
 from magistrate.api.http.json_values import build_decoder, decode_json
 from magistrate.api.http.unknown_members import has_known_names_only, require_known_members
 from magistrate.engine.byte_sizes import DICT_BYTES, measure_texts
@@ -80,7 +80,7 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int, i
     Raises InvalidRequest if it is not JSON, nests deeper than `max_depth` arrays and objects, has more than MAX_VALUES
     values, or repeats a member in an object. Raises InvalidParameter for a member of the wrong JSON type, with its
     dotted path, without array indices and map keys."""
-    begins_at, ends_at = json_tokens.find_edges(body)
+    begins_at, ends_at = json_values.find_edges(body)
     body = body[begins_at:ends_at]
     if not body or body.isspace():
         raise InvalidRequest("Request body must not be empty")
@@ -295,10 +295,10 @@ def _check_values(body: bytes) -> None:
     the bracket before it."""
     if len(body) <= MAX_VALUES:
         return
-    pieces = json_tokens.split(body)
+    pieces = json_values.split(body)
     if sum(piece.count(b",") + piece.count(b"[") + piece.count(b"{") for piece in pieces) <= MAX_VALUES:
         return
-    for counted, _ in enumerate(json_tokens.find_beginnings(body), 1):
+    for counted, _ in enumerate(json_values.find_beginnings(body), 1):
         if counted > MAX_VALUES:
             raise InvalidRequest(f"Request contains more than {MAX_VALUES} values, arrays and objects")
 
@@ -321,7 +321,7 @@ def _check_nesting(body: bytes, max_depth: int) -> None:
 def _find_brackets(body: bytes) -> bytes:
     """Returns the brackets of valid JSON, without those in strings."""
     if b"\\" in body:
-        body = b"".join(piece.replace(b"\\\\", b"").replace(b'\\"', b"") for piece in json_tokens.split(body))
+        body = b"".join(piece.replace(b"\\\\", b"").replace(b'\\"', b"") for piece in json_values.split(body))
     # Without escaped ones, every second quotation mark ends a string; most strings have no brackets.
     marked = body.translate(None, _NOT_BRACKETS_OR_MARKS).replace(b'""', b"")
     return b"".join(marked.split(b'"')[::2]) if b'"' in marked else marked
@@ -336,7 +336,7 @@ def _is_written_alike(body: bytes, value: object, decoder: msgspec.json.Decoder[
     _pause(pacing)
     again = msgspec.json.encode(value)
     return again == body or (
-        len(again) < len(body) and again.translate(None, json_tokens.BLANKS) == body.translate(None, json_tokens.BLANKS)
+        len(again) < len(body) and again.translate(None, json_values.BLANKS) == body.translate(None, json_values.BLANKS)
     )
 
 
@@ -387,7 +387,7 @@ def _describe_values(decoder: msgspec.json.Decoder[Any]) -> _DecodedValues:
 def _has_many_escapes(body: bytes) -> bool:
     if len(body) <= LARGE_BODY_BYTES or b"\\" not in body:
         return False
-    return sum(piece.count(b"\\") for piece in json_tokens.split(body)) > MAX_ENCODED_ESCAPES
+    return sum(piece.count(b"\\") for piece in json_values.split(body)) > MAX_ENCODED_ESCAPES
 
 
 def _has_each_member_once(body: bytes, pacing: _Pacing | None) -> bool:
@@ -403,7 +403,7 @@ def _has_each_member_once(body: bytes, pacing: _Pacing | None) -> bool:
     if again == body:
         return True
     _pause(pacing)
-    return again.translate(None, json_tokens.BLANKS) == body.translate(None, json_tokens.BLANKS)
+    return again.translate(None, json_values.BLANKS) == body.translate(None, json_values.BLANKS)
 
 
 def _check_members(body: bytes) -> None:
@@ -412,7 +412,7 @@ def _check_members(body: bytes) -> None:
 
     The members are read one by one, between which other threads can run."""
     open_objects: list[set[str]] = []
-    for token in json_tokens.find_names_and_braces(body):
+    for token in json_values.find_names_and_braces(body):
         if token == b"{":
             open_objects.append(set())
         elif token == b"}":
