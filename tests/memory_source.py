@@ -13,7 +13,7 @@ from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
 from magistrate.engine.explanation.explanation import Explanation, ExplanationSearch
 from magistrate.engine.lists.language import Query
-from magistrate.engine.lists.query_search import check_each, find, find_row_types
+from magistrate.engine.lists.query_search import begin_search, check_each, find_row_types
 from magistrate.engine.lists.results import Findings, QueryRow
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import TypeAdditions, read_object_type
@@ -201,7 +201,7 @@ def found(
     now: int = 0,
     overlay: Overlay = NO_CHANGES,
 ) -> Found:
-    findings, levels = searched(find(model, query, context, now, Work(PLENTY)), warrants, overlay)
+    findings, levels = searched(begin_search(model, query, context, now, Work(PLENTY)), warrants, overlay)
     if findings.relation_results is None:
         candidates = _existing(objects, find_row_types(model, query), overlay)
         checking = check_each(model, query, candidates, context, now, Work(PLENTY))

@@ -8,7 +8,7 @@ from weakref import ref
 import pytest
 
 from magistrate.engine.lists.language import read_query
-from magistrate.engine.lists.query_search import find
+from magistrate.engine.lists.query_search import begin_search
 from magistrate.engine.work import Work
 from magistrate.wiring.garbage_collection import COUNTED_EVERY, COUNTS_OF_A_PERIOD, SurvivorFreezer
 from tests.memory_source import PLENTY, model_of, rows_of
@@ -85,7 +85,7 @@ def test_no_collection_scans_all_groups_of_an_object_whose_subjects_are_listed(
     warrants = [stored_warrant(text, number, 0) for number, text in enumerate([*written, f"group:g7#member@{member}"])]
     by_type = {"paper": warrants[:-1], "group": warrants[-1:]}
     model = model_of({"user": {}, "group": {"member": {}}, "paper": {"viewer": {}}}, warrants)
-    search = find(model, read_query("select viewer of type user for paper:p"), {}, 0, Work(PLENTY))
+    search = begin_search(model, read_query("select viewer of type user for paper:p"), {}, 0, Work(PLENTY))
     scanned: list[int] = []
 
     def count_young(phase: str, info: Mapping[str, int]) -> None:

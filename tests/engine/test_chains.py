@@ -9,7 +9,7 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode
 from magistrate.engine.lists.language import read_query
-from magistrate.engine.lists.query_search import find
+from magistrate.engine.lists.query_search import begin_search
 from magistrate.engine.lists.results import Findings
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation
@@ -84,7 +84,7 @@ def decided(model: Model, asked: Check, warrants: list[Warrant], run: TurnRunner
 
 
 def searched(model: Model, text: str, warrants: list[Warrant], run: TurnRunner = plainly) -> Findings:
-    search: Run[Findings] = find(model, read_query(text), {}, 0, Work(10 * PLENTY))
+    search: Run[Findings] = begin_search(model, read_query(text), {}, 0, Work(10 * PLENTY))
     while (findings := search.outcome()) is None:
         if reads := run(search.advance):
             search.take([rows_of(warrants, read) for read in reads])

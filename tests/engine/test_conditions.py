@@ -8,7 +8,7 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import POLICY_STEPS_FOR_A_NODE, PolicyEvaluator
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.lists.language import read_query
-from magistrate.engine.lists.query_search import find
+from magistrate.engine.lists.query_search import begin_search
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.policy.run import MAX_STEPS, STEPS_AT_ONCE
@@ -113,7 +113,7 @@ def check_turns(warrants: Sequence[Warrant], context: dict[str, object], work: W
 
 def query_turns(text: str) -> Turns:
     def turns_of(warrants: Sequence[Warrant], context: dict[str, object], work: Work) -> int:
-        search = find(model_of(TYPES, warrants), read_query(text), context, 0, work)
+        search = begin_search(model_of(TYPES, warrants), read_query(text), context, 0, work)
         turns = 0
         while search.outcome() is None:
             turns += 1

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from magistrate.engine.lists.language import read_query
-from magistrate.engine.lists.query_search import find
+from magistrate.engine.lists.query_search import begin_search
 from magistrate.engine.work import ITEMS_AT_ONCE, Container, Linked, Work, free_containers, sort_in_steps
 from tests.engine.group_graphs import TYPES
 from tests.memory_source import PLENTY, model_of, rows_of
@@ -66,7 +66,7 @@ def test_sorting_pauses_at_least_once_for_every_few_thousand_items() -> None:
 def test_a_search_for_subjects_is_freed_when_it_is_released() -> None:
     written = [f"document:1#viewer@group:{number}#member" for number in range(3 * ITEMS_AT_ONCE)]
     warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
-    search = find(
+    search = begin_search(
         model_of(TYPES, warrants), read_query("select viewer of type user for document:1"), {}, 0, Work(PLENTY)
     )
     while search.outcome() is None:
@@ -84,7 +84,9 @@ def test_a_search_for_subjects_is_freed_when_it_is_released() -> None:
 def test_a_search_for_objects_is_freed_when_it_is_released() -> None:
     written = [f"document:{number}#viewer@user:ann" for number in range(3 * ITEMS_AT_ONCE)]
     warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
-    search = find(model_of(TYPES, warrants), read_query("select document where user:ann is *"), {}, 0, Work(PLENTY))
+    search = begin_search(
+        model_of(TYPES, warrants), read_query("select document where user:ann is *"), {}, 0, Work(PLENTY)
+    )
     while search.outcome() is None:
         reads = search.advance()
         if reads:
@@ -101,7 +103,7 @@ def test_a_search_for_objects_is_freed_when_it_is_released() -> None:
 
 def test_a_search_that_is_not_complete_can_be_released() -> None:
     work = Work(PLENTY)
-    search = find(model_of(TYPES, []), read_query("select viewer of type user for document:1"), {}, 0, work)
+    search = begin_search(model_of(TYPES, []), read_query("select viewer of type user for document:1"), {}, 0, work)
     search.advance()
 
     assert sum(search.release()) >= 1

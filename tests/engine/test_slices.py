@@ -13,7 +13,7 @@ from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, Fac
 from magistrate.engine.evaluation.nodes import EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
 from magistrate.engine.lists.language import read_query
-from magistrate.engine.lists.query_search import find
+from magistrate.engine.lists.query_search import begin_search
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.truth import FALSE, TRUE
@@ -193,7 +193,7 @@ def test_each_time_slice_of_listing_subjects_makes_few_calls(warrants: list[str]
     stored = [stored_warrant(text, number, 0) for number, text in enumerate(written, 1)]
     work = Work(PLENTY, is_time_up=always)
     query = read_query("select member of type user for group:0")
-    search = find(model_of({"user": {}, "group": {"member": {}}}, stored), query, {}, 0, work)
+    search = begin_search(model_of({"user": {}, "group": {"member": {}}}, stored), query, {}, 0, work)
     by_id = defaultdict(list)
     for one in stored:
         by_id[one.object_id].append(one)
@@ -238,7 +238,7 @@ def test_each_time_slice_of_listing_objects_with_an_exclusion_is_short(warrants:
     stored = [stored_warrant(text, number, 0) for number, text in enumerate(written, 1)]
     work = Work(PLENTY, is_time_up=always)
     query = read_query("select document where user:ann is viewer")
-    search = find(model_of(DOCUMENTS, stored), query, {}, 0, work)
+    search = begin_search(model_of(DOCUMENTS, stored), query, {}, 0, work)
     most = 0
 
     while (findings := search.outcome()) is None:

@@ -6,7 +6,7 @@ from benchmarks.counting import CountingDatabase
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import BitmapListing
-from magistrate.operations.lists.evaluators import MAX_FEW_WARRANTS
+from magistrate.operations.lists.recorded_reads import MAX_FEW_WARRANTS
 from tests.operations.bitmap_lists import OFF, counted, ctx, fill_group, warm, with_capacity, without_listings
 from tests.operations.stored_groups import SEES, VIEWERS, fill, grant, page_of
 from tests.working import measured_effort

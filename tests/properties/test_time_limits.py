@@ -11,7 +11,7 @@ from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ALWAYS
 from magistrate.engine.lists.language import Query
-from magistrate.engine.lists.query_search import find
+from magistrate.engine.lists.query_search import begin_search
 from magistrate.engine.names import Revision
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.walk.cached_entries import CachedEntries
@@ -63,7 +63,7 @@ def test_rows_stay_as_they_are_until_the_time_that_the_findings_name(
     if oracle_queries.undefined_type(drawn, asked) is not None:
         return
     known, objects = model_of(drawn, stored), test_query.existing(stored, more)
-    findings, _ = searched(find(known, asked, test_query.CONTEXT, now, Work(PLENTY)), stored)
+    findings, _ = searched(begin_search(known, asked, test_query.CONTEXT, now, Work(PLENTY)), stored)
     rows = found(known, stored, objects, asked, test_query.CONTEXT, now).rows
 
     assert findings.valid_until > now

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from magistrate.engine.lists.language import read_query
-from magistrate.engine.lists.query_search import find
+from magistrate.engine.lists.query_search import begin_search
 from magistrate.engine.lists.results import QueryRow, RelationResult
 from magistrate.engine.names import TypeName
 from magistrate.engine.work import Work, never
@@ -116,7 +116,7 @@ def calls_a_turn(case: Case, is_time_up: Callable[[], bool] = never) -> list[int
     rows."""
     types, written, text = case
     warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written)]
-    search = find(model_of(types, warrants), read_query(text), {}, 0, Work(PLENTY, is_time_up))
+    search = begin_search(model_of(types, warrants), read_query(text), {}, 0, Work(PLENTY, is_time_up))
     turns: list[int] = []
     while (findings := search.outcome()) is None:
         reads, calls = count_calls(search.advance)

@@ -59,7 +59,7 @@ def _restrict(
         yield from take_pieces(restrict_result_set(result_set, further, ids, is_negated), work)
 
 
-def find(model: Model, query: Query, context: Mapping[str, Any], now: int, work: Work) -> Run[Findings]:
+def begin_search(model: Model, query: Query, context: Mapping[str, Any], now: int, work: Work) -> Run[Findings]:
     """Returns the search for a query. Raises NotFound for the first type in the query that is not defined; the type of
     a `where` subject need not be."""
     demand_types(model, query)

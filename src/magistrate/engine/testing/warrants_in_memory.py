@@ -14,7 +14,7 @@ from magistrate.engine.evaluation.nodes import CheckNode
 from magistrate.engine.explanation.explanation import Explanation, ExplanationSearch
 from magistrate.engine.explanation.tree import ExplanationNode
 from magistrate.engine.lists.language import Query
-from magistrate.engine.lists.query_search import check_each, find, find_row_types
+from magistrate.engine.lists.query_search import begin_search, check_each, find_row_types
 from magistrate.engine.lists.results import Findings, QueryRow
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import ObjectType
@@ -113,7 +113,7 @@ class WarrantsInMemory:
 
     def list_rows(self, query: Query, context: Mapping[str, Any], work: Work) -> Checkpoints[list[QueryRow]]:
         """Returns the rows of a query, sorted. Raises NotFound for a type in it that is not defined."""
-        findings = yield from self._complete(find(self.model, query, context, self.now, work=work))
+        findings = yield from self._complete(begin_search(self.model, query, context, self.now, work=work))
         if findings.relation_results is None:
             candidates = self._list_existing(find_row_types(self.model, query))
             work.spend(sum(map(len, candidates.values())))

@@ -4,29 +4,28 @@ Each returns all rows of a query at one revision, or None if it cannot decide th
 it does not matter which one answers."""
 
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, NamedTuple
 
-from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.conditions import ALWAYS
 from magistrate.engine.lists.language import Query
-from magistrate.engine.lists.query_search import check_each, find, find_row_types
+from magistrate.engine.lists.query_search import begin_search, check_each, find_row_types
 from magistrate.engine.lists.results import Findings, QueryRow, RelationResult
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName, split_subject_type
+from magistrate.engine.names import ObjectId, Revision, TypeName, split_subject_type
 from magistrate.engine.steps import Checkpoints, Run, take_pieces
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
-from magistrate.engine.warrants.reader import AnyRead, ReadResult, ReverseWarrantRead, WarrantReader
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.reader import WarrantReader
 from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work, sort_in_steps
 from magistrate.errors import BudgetExceeded
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import NAMES_AT_ONCE, BitmapQuery
 from magistrate.operations.lists.listings import Listing, SnapshotListing, SortKey, measure_rows
+from magistrate.operations.lists.recorded_reads import RecordedReader, RecordingReader
 from magistrate.operations.readers.contextual_warrants import build_contextual_warrants
 from magistrate.operations.readers.store_readers import OverlaidReader
 from magistrate.operations.runs import complete_checkpoints, complete_run, drive_while, release_run
@@ -56,9 +55,8 @@ class NewestRevision(NamedTuple):
     model_revision: Revision
 
 
-class QuerySearch:
-    """Represents the search for all rows of one query, at `revision`, sorted by `sort`. If it `is_pinned`, no later
-    revision will do."""
+class ListRequest:
+    """Asks for all rows of one query, at `revision`, sorted by `sort`. If it `is_pinned`, no later revision will do."""
 
     def __init__(
         self, ctx: Context, request: QueryRequest, newest: NewestRevision, *, sort: str, now: int, is_pinned: bool
@@ -69,7 +67,6 @@ class QuerySearch:
         self.sort = sort
         self.now = now
         self.is_pinned = is_pinned
-        self.reader: WarrantReader = ctx.store
         self.work = limit_work(ctx.max_query_work)
         self.overlay: Overlay | None = None
         self._model_revision = newest.model_revision
@@ -83,26 +80,33 @@ class QuerySearch:
             if self.request.contextual:
                 contextual = build_contextual_warrants(self.request.contextual, self.now)
                 self._model, self.overlay = contextual.extend_model(self._model), contextual.overlay
-                self.reader = OverlaidReader(self.ctx.store, self.overlay)
                 self.work.spend(self.overlay.size)
         return self._model
 
+    async def prepare_reader(self) -> WarrantReader:
+        """Returns the reader of the stored and the contextual warrants. Raises like `prepare_model`."""
+        if self.request.contextual:
+            await self.prepare_model()
+        return self.ctx.store if self.overlay is None else OverlaidReader(self.ctx.store, self.overlay)
 
-ListEvaluator = Callable[[QuerySearch], Awaitable[Snapshot[Listing] | None]]
-"""Returns all rows of a query, or None if it cannot decide them. Raises NotFound, BudgetExceeded, InvalidParameter and
-what reading raises."""
+
+ListEvaluator = Callable[[ListRequest, WarrantReader], Awaitable[Snapshot[Listing] | WarrantReader]]
+"""Returns all rows of a query, or if it cannot decide them, the reader that the next evaluator uses. Raises NotFound,
+BudgetExceeded, InvalidParameter and what reading raises."""
 
 
-async def find_listing(search: QuerySearch) -> Snapshot[Listing]:
+async def find_listing(search: ListRequest) -> Snapshot[Listing]:
     """Returns all rows of a query. Raises what evaluators raise."""
+    reader = await search.prepare_reader()
     for evaluate in EVALUATORS:
-        listing = await evaluate(search)
-        if listing is not None:
-            return listing
+        outcome = await evaluate(search, reader)
+        if isinstance(outcome, Snapshot):
+            return outcome
+        reader = outcome
     raise AssertionError("the last evaluator decides all queries")
 
 
-async def search_few_warrants(search: QuerySearch) -> Snapshot[Listing] | None:
+async def search_few_warrants(search: ListRequest, reader: WarrantReader) -> Snapshot[Listing] | WarrantReader:
     """Searches the rows of a list that comes for the first time without the graph cache, as long as it reads few
     warrants. What it has read answers the reads of the next evaluator.
 
@@ -112,25 +116,24 @@ async def search_few_warrants(search: QuerySearch) -> Snapshot[Listing] | None:
     1,200 rows would take 1.2 times as long."""
     graph = search.ctx.graph.find_graph(search.revision) if _may_use_bitmaps(search) else None
     if graph is None or graph.adjacency.former_lists.note(search.request.query):
-        return None
-    reader, work = FewReader(search.ctx.store, graph), limit_work(search.ctx.max_query_work)
+        return reader
+    recording, work = RecordingReader(reader, graph), limit_work(search.ctx.max_query_work)
     run = await _begin_search(search, work)
     try:
-        findings = await drive_while(lambda: not reader.is_exceeded, reader, run, search.revision)
+        findings = await drive_while(lambda: not recording.is_exceeded, recording, run, search.revision)
         if findings is not None and findings.relation_results is not None and not findings.types_to_read:
             return await _list_rows(search, findings, work)
     except BudgetExceeded:
         pass  # bitmaps may take less
     finally:
         release_run(run)
-    search.reader = TakenReader(search.ctx.store, search.revision, reader.taken)
-    return None
+    return RecordedReader(reader, search.revision, recording.recorded)
 
 
-async def compute_bitmaps(search: QuerySearch) -> Snapshot[Listing] | None:
+async def compute_bitmaps(search: ListRequest, reader: WarrantReader) -> Snapshot[Listing] | WarrantReader:
     """Computes the rows with bitmaps, from the graph cache."""
     if not _may_use_bitmaps(search):
-        return None
+        return reader
     ctx, request = search.ctx, search.request
     wanted = BitmapQuery(
         query=request.query,
@@ -139,32 +142,32 @@ async def compute_bitmaps(search: QuerySearch) -> Snapshot[Listing] | None:
         budget=ctx.max_query_work,
         least=search.revision,
         is_pinned=search.is_pinned,
-        reader=search.reader,
+        reader=reader,
     )
     listing = await ctx.bitmap_searches.find_listing(ctx.graph, ctx.store, wanted)
-    return None if listing is None else Snapshot(listing.revision, listing)
+    return reader if listing is None else Snapshot(listing.revision, listing)
 
 
-async def search_warrants(search: QuerySearch) -> Snapshot[Listing] | None:
+async def search_warrants(search: ListRequest, reader: WarrantReader) -> Snapshot[Listing] | WarrantReader:
     """Computes the rows from result sets, level by level, with the warrants that are read."""
     run = await _begin_search(search, search.work)
-    findings = await complete_run(search.reader, run, search.revision)
-    return None if findings.relation_results is None else await _list_rows(search, findings, search.work)
+    findings = await complete_run(reader, run, search.revision)
+    return reader if findings.relation_results is None else await _list_rows(search, findings, search.work)
 
 
-async def check_candidates(search: QuerySearch) -> Snapshot[Listing] | None:
+async def check_candidates(search: ListRequest, reader: WarrantReader) -> Snapshot[Listing] | WarrantReader:
     """Checks every object that may be a row by itself, where relations depend on their own negation, and no order
     exists in which result sets could be computed."""
     model, request = await search.prepare_model(), search.request
     existing = await _list_existing(search, find_row_types(model, request.query), search.work)
     run = check_each(model, request.query, existing, request.context, now=search.now, work=search.work)
-    return await _list_rows(search, await complete_run(search.reader, run, search.revision), search.work)
+    return await _list_rows(search, await complete_run(reader, run, search.revision), search.work)
 
 
 EVALUATORS: Sequence[ListEvaluator] = (search_few_warrants, compute_bitmaps, search_warrants, check_candidates)
 
 
-def _may_use_bitmaps(search: QuerySearch) -> bool:
+def _may_use_bitmaps(search: ListRequest) -> bool:
     """Returns whether the graph cache may have the rows: it is at the newest revision, sees stored warrants only, and
     bitmaps are in the order of ids."""
     request = search.request
@@ -172,105 +175,10 @@ def _may_use_bitmaps(search: QuerySearch) -> bool:
     return is_usual and search.ctx.graph.is_enabled
 
 
-async def _begin_search(search: QuerySearch, work: Work) -> Run[Findings]:
-    return find(await search.prepare_model(), search.request.query, search.request.context, search.now, work=work)
-
-
-MAX_FEW_WARRANTS = 400
-"""Limits the warrants that the first search of a list reads. From about here on, a search with bitmaps takes no longer
-than one without the graph cache."""
-IDS_TRIED = 16
-"""Counts the ids of a read that are tried to find out whether most of it is cached."""
-
-_Kind = tuple[TypeName, TypeName | Subject | None, str, bool]
-"""Names the type of the objects, the type and relation of the subjects, and whether the ids are those of subjects."""
-
-
-class FewReader:
-    """Implements WarrantReader for few warrants, and has what was `taken`. It `is_exceeded` as soon as more are wanted,
-    or most of what is wanted is cached; what it returns then is not complete."""
-
-    def __init__(self, reader: WarrantReader, graph: Graph) -> None:
-        self._reader = reader
-        self._graph = graph
-        self._count = 0
-        self.is_exceeded = False
-        self.taken: list[tuple[AnyRead, Sequence[Warrant]]] = []
-
-    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
-        if self._graph.holds_most(reads, IDS_TRIED) or any(read.ids is None for read in reads):
-            self.is_exceeded = True
-            assert at is not None
-            return ReadResult(at, at, at, [() for _ in reads])
-        result = await self._reader.read_warrants(reads, at, most)
-        count = sum(map(len, result.warrants))
-        self._count += count
-        self.is_exceeded = count >= most or self._count > MAX_FEW_WARRANTS
-        if count < most:  # else rows are missing
-            self.taken += ((read, (*found,)) for read, found in zip(reads, result.warrants, strict=True))
-        return result
-
-
-class _TakenRead:
-    """Holds the warrants that a read has found."""
-
-    __slots__ = ("_ids", "_relations", "_warrants")
-
-    def __init__(self, read: AnyRead, warrants: Sequence[Warrant]) -> None:
-        self._relations = {*read.request.relations}
-        self._ids = {*(read.ids or ())}
-        self._warrants = warrants
-
-    def covers(self, relation: RelationName, ids: Set[ObjectId]) -> bool:
-        return relation in self._relations and ids <= self._ids
-
-    def select(self, relations: Set[RelationName], ids: Set[ObjectId], by_subject: bool) -> Sequence[Warrant]:
-        """Returns the warrants of these relations with these ids."""
-        found = self._warrants
-        if not relations >= self._relations:
-            found = [one for one in found if one.relation in relations]
-        if len(ids) < len(self._ids):
-            found = [one for one in found if (one.subject_id if by_subject else one.object_id) in ids]
-        return found
-
-
-class TakenReader:
-    """Implements WarrantReader with what the first search of a list has taken at one revision; what else is wanted is
-    read."""
-
-    def __init__(self, reader: WarrantReader, at: Revision, taken: Sequence[tuple[AnyRead, Sequence[Warrant]]]) -> None:
-        self._reader = reader
-        self._at = at
-        self._taken: dict[_Kind, list[_TakenRead]] = defaultdict(list)
-        for read, found in taken:
-            self._taken[_find_kind(read)].append(_TakenRead(read, found))
-
-    async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
-        known = [self._find(read) if at == self._at else None for read in reads]
-        rest = [read for read, found in zip(reads, known, strict=True) if found is None]
-        if not rest and at is not None:
-            return ReadResult(at, at, at, [found or () for found in known])
-        result = await self._reader.read_warrants(rest, at, most)
-        remaining = iter(result.warrants)
-        warrants = [next(remaining) if found is None else found for found in known]
-        return ReadResult(result.revision, result.newest, result.model_revision, warrants)
-
-    def _find(self, read: AnyRead) -> Sequence[Warrant] | None:
-        """Returns the warrants of a read, or None if some are not known."""
-        kind, ids = _find_kind(read), {*(read.ids or ())}
-        relations: dict[_TakenRead, set[RelationName]] = defaultdict(set)
-        for relation in read.request.relations:
-            taken = next((one for one in self._taken.get(kind, ()) if one.covers(relation, ids)), None)
-            if taken is None or read.ids is None:
-                return None
-            relations[taken].add(relation)
-        return [*chain.from_iterable(taken.select(some, ids, kind[-1]) for taken, some in relations.items())]
-
-
-def _find_kind(read: AnyRead) -> _Kind:
-    if isinstance(read, ReverseWarrantRead):
-        return read.request.type, read.request.subject_type, read.request.subject_relation, True
-    return read.request.type, read.request.subjects, "", False
+async def _begin_search(search: ListRequest, work: Work) -> Run[Findings]:
+    return begin_search(
+        await search.prepare_model(), search.request.query, search.request.context, search.now, work=work
+    )
 
 
 _ORDER: Callable[[SortKey], SortKey] = tuple
@@ -280,7 +188,7 @@ AFTER_ALL_STORED = (1 << 63) - 1
 at different times."""
 
 
-async def _list_rows(search: QuerySearch, findings: Findings, work: Work) -> Snapshot[Listing]:
+async def _list_rows(search: ListRequest, findings: Findings, work: Work) -> Snapshot[Listing]:
     for ref in findings.self_objects:
         if not await _exists(search, ref):
             findings = findings.without(ref)
@@ -290,7 +198,7 @@ async def _list_rows(search: QuerySearch, findings: Findings, work: Work) -> Sna
 
 
 def _build_listing(
-    search: QuerySearch, findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]], work: Work
+    search: ListRequest, findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]], work: Work
 ) -> Checkpoints[SnapshotListing]:
     results_by_name = findings.by_name(existing)
     keys: list[SortKey] = []
@@ -336,7 +244,7 @@ def _find_creation(row: QueryRow) -> int:
 
 
 async def _list_existing(
-    search: QuerySearch, types: Collection[TypeName | None], work: Work
+    search: ListRequest, types: Collection[TypeName | None], work: Work
 ) -> Mapping[TypeName, Sequence[ObjectId]]:
     """Returns the existing objects of these types, None being all types."""
     existing, overlay = await _list_stored(search, types, work), search.overlay
@@ -350,7 +258,7 @@ async def _list_existing(
 
 
 async def _list_stored(
-    search: QuerySearch, types: Iterable[TypeName | None], work: Work
+    search: ListRequest, types: Iterable[TypeName | None], work: Work
 ) -> Mapping[TypeName, Sequence[ObjectId]]:
     """Returns the ids of the stored objects, in order."""
     ids: dict[TypeName, list[ObjectId]] = defaultdict(list)
@@ -368,6 +276,6 @@ async def _list_stored(
     return ids
 
 
-async def _exists(search: QuerySearch, ref: ObjectRef) -> bool:
+async def _exists(search: ListRequest, ref: ObjectRef) -> bool:
     stored = [one.id for one in (await search.ctx.store.find_objects([ref], search.revision)).value]
     return ref.id in (stored if search.overlay is None else search.overlay.merge_objects(ref.type, stored))

@@ -13,9 +13,9 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import (
+    ListRequest,
     NewestRevision,
     QueryRequest,
-    QuerySearch,
     build_sort_key,
     find_listing,
 )
@@ -176,7 +176,7 @@ class _PageRead:
         if known is not None:
             return Snapshot(newest.revision, known), ()
         ctx, request, now = self._ctx, self._request, self._now
-        found = await find_listing(QuerySearch(ctx, request, newest, sort=sort, now=now, is_pinned=is_pinned))
+        found = await find_listing(ListRequest(ctx, request, newest, sort=sort, now=now, is_pinned=is_pinned))
         listing = found.value
         if now >= listing.valid_until or request.reads or request.contextual:
             return found, [listing]
