@@ -28,7 +28,7 @@ Row = tuple[str | int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class BatchRows:
-    """What one transaction writes, for the statements of these names in store/sql/statements.py."""
+    """What one transaction writes, for the statements of these names in the files of `store/sql/`."""
 
     head: Row
     revision: Row

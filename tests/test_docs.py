@@ -239,16 +239,6 @@ def test_code_cites_no_contract_that_the_repository_does_not_contain() -> None:
     assert [path for path in code if cited.search(path.read_text())] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_files_that_documents_name_exist(document: Path) -> None:
-    named = re.findall(
-        r"`((?:tests|docs|src|engine|store|operations|api|benchmarks)/[\w/.-]+\.\w+)`", document.read_text()
-    )
-
-    for name in named:
-        assert (ROOT / name).exists() or (ROOT / "src" / "magistrate" / name).exists(), name
-
-
 def flags_of_benchmarks() -> set[str]:
     flags: set[str] = set()
     for command in (mixed, fairness):

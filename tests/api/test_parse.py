@@ -209,7 +209,7 @@ def test_other_threads_can_run_while_values_and_members_are_looked_for() -> None
 
 
 def count_lines(function: str, do: Callable[[], object]) -> int:
-    """Returns the number of lines of this function in json_values.py that are run."""
+    """Returns the number of lines of this function in api/http/json_values.py that are run."""
     lines = 0
 
     def count_line(frame: FrameType, event: str, argument: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The sentences of magistrate/store/contract/store.py about atomic writes and deletes by filter, on every store."""
+"""The sentences of store/contract/store.py about atomic writes and deletes by filter, on every store."""
 
 import asyncio
 from collections.abc import Sequence

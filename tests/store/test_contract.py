@@ -1,4 +1,4 @@
-"""The one conformance suite: every sentence of magistrate/store/contract/store.py, on every store."""
+"""The one conformance suite: every sentence of store/contract/store.py, on every store."""
 
 import asyncio
 import threading

@@ -1,4 +1,4 @@
-"""Every sentence of magistrate/store/contract/revisions.py, on every store."""
+"""Every sentence of store/contract/revisions.py, on every store."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The sentences of magistrate/store/contract/store.py about imports, on every store."""
+"""The sentences of store/contract/store.py about imports, on every store."""
 
 from collections.abc import Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The sentences of magistrate/store/contract/keys.py, on every store."""
+"""The sentences of store/contract/keys.py, on every store."""
 
 import asyncio
 

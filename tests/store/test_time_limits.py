@@ -1,4 +1,4 @@
-"""The sentences of magistrate/store/contract/store.py about time limits, renewal and the clock, on every store."""
+"""The sentences of store/contract/store.py about time limits, renewal and the clock, on every store."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The sentences of magistrate/store/contract/store.py about warrants, on every store."""
+"""The sentences of store/contract/store.py about warrants, on every store."""
 
 import asyncio
 from collections.abc import Mapping

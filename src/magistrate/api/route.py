@@ -28,20 +28,20 @@ class Parameter:
 class Route:
     """Represents a route. `body` is the type of the request body, None if it is ignored; `typed_body`, if there is one,
     is decoded at a lower cost, and bodies in which a member is not of its types are decoded as `body`. `last_member` is
-    one that the fast path keeps apart from others (see known_bodies.py). `answer` is the type of the 200 body, None if
-    it is empty. Callers need the `scope`; those that are limited to some object types may send requests that use none
-    but these, by `list_types`.
+    one that the fast path keeps apart from others (see api/http/body_cache.py). `answer` is the type of the 200 body,
+    None if it is empty. Callers need the `scope`; those that are limited to some object types may send requests that
+    use none but these, by `list_types`.
 
     `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key; otherwise the request may
     carry a token. `not_found`: the route answers 404 for things it names. `is_fast`: the handler returns an Answer
-    where it need not wait, and requests may take the fast path (see fast_path.py). `takes_bearer`: a bearer token is
-    accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty. `may_conflict`: the route
-    answers 409 if what is stored stands in the way. `is_repeatable`: it is safe to send again as it is, so it takes no
-    Idempotency-Key. `may_lack_body`: an empty body means `{}`. `takes_text`: the body may also be text, and the handler
-    gets a WrittenBody. `answers_text`: the answer may also be text. `is_administrative`: the audit log has its requests
-    as those that give rights to callers. `reads_past`: the route reads a past state that the request names without
-    `asOf`. `needs_json_type`: the body must be declared as JSON by Content-Type. `echoes_id`: the header X-Request-ID
-    comes back."""
+    where it need not wait, and requests may take the fast path (see api/http/fast_path.py). `takes_bearer`: a bearer
+    token is accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty. `may_conflict`:
+    the route answers 409 if what is stored stands in the way. `is_repeatable`: it is safe to send again as it is, so it
+    takes no Idempotency-Key. `may_lack_body`: an empty body means `{}`. `takes_text`: the body may also be text, and
+    the handler gets a WrittenBody. `answers_text`: the answer may also be text. `is_administrative`: the audit log has
+    its requests as those that give rights to callers. `reads_past`: the route reads a past state that the request names
+    without `asOf`. `needs_json_type`: the body must be declared as JSON by Content-Type. `echoes_id`: the header
+    X-Request-ID comes back."""
 
     method: str
     path: str

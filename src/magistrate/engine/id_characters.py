@@ -1,7 +1,7 @@
 """Defines which characters an id may have, and describes what is wrong with one
 (docs/decisions/0089-ids-have-the-letters-of-one-version-of-unicode.md).
 
-All interpreters agree: the categories are those of the table in id_ranges.py, and characters that were assigned in one
+All interpreters agree: the categories are those of RANGES, and characters that were assigned in one
 version of Unicode have the same normal forms in all later ones, so `unicodedata` of any of them finds NFC."""
 
 import re

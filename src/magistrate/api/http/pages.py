@@ -1,4 +1,4 @@
-"""Makes the responders of the routes outside the API proper: the pages of public.py and the files of the console."""
+"""Makes the responders of the routes outside the API proper: the pages in api/endpoints/public.py, and the console."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial

@@ -1,11 +1,11 @@
 """Finds the objects on which one subject has relations with bitmaps, from the adjacency in the graph cache.
 
-It computes what `objects.py` computes, in the same order, for graphs whose nodes only depend on which warrants there
-are (connected_graph.py): each node has the set of objects where it holds, and gains objects until nothing changes.
-New members of a node are expanded together, from cached entries; those that are not cached are read level by level.
-The policies and time limits of the warrants that are met are evaluated. A node that holds on every object, by a warrant
-on `*` or because a combination excludes only some, has a complement. Where that leads to other objects, there is no
-result, and `objects.py` answers.
+It computes what engine/lists/objects.py computes, in the same order, for graphs whose nodes only depend on which
+warrants there are (connected_graph.py): each node has the set of objects where it holds, and gains objects until
+nothing changes. New members of a node are expanded together, from cached entries; those that are not cached are read
+level by level. The policies and time limits of the warrants that are met are evaluated. A node that holds on every
+object, by a warrant on `*` or because a combination excludes only some, has a complement. Where that leads to other
+objects, there is no result, and engine/lists/objects.py answers.
 """
 
 from collections import defaultdict

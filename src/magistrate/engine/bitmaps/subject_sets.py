@@ -1,14 +1,14 @@
 """Finds the subjects that have relations on one object with bitmaps, from the subject adjacency in the graph cache.
 
-It computes what `subjects.py` computes, in the same order. A *union* has a plan on an object, with everything that
-grants it there by alternatives alone: groups, links, relations on the same object. It needs no set for each of these
-places: all groups that were reached are expanded together, and all their subjects are united. Only combinations have
-sets of their own, which are computed from those of their parts, each a union again.
+It computes what engine/lists/subjects.py computes, in the same order. A *union* has a plan on an object, with
+everything that grants it there by alternatives alone: groups, links, relations on the same object. It needs no set for
+each of these places: all groups that were reached are expanded together, and all their subjects are united. Only
+combinations have sets of their own, which are computed from those of their parts, each a union again.
 
 The policies and time limits of the warrants that are met are evaluated. Those of which that is unknown count in the
 unions below an odd number of exclusions, and in no others (see connected_graph.py). There is no result, and
-`subjects.py` answers, where a warrant names the usersets of all objects of a type, for rows that rest on an exclusion
-or a named policy alone, for quantifiers, and where relations rest on their own negation.
+engine/lists/subjects.py answers, where a warrant names the usersets of all objects of a type, for rows that rest on an
+exclusion or a named policy alone, for quantifiers, and where relations rest on their own negation.
 """
 
 from collections import defaultdict

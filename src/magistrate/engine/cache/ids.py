@@ -1,7 +1,7 @@
 """Numbers the ids of one type for bitmaps, and keeps them in order.
 
 Numbers are assigned in order of arrival and never change, so that bitmaps stay valid for as long as the table exists.
-The order is kept apart from them, in blocks (id_block.py): each has ids that follow one another, in order, and the
+The order is kept apart from them, in blocks (`IdBlock`): each has ids that follow one another, in order, and the
 bitmap of their numbers. A page of a set is found by skipping the blocks that have nothing in common with the set, which
 takes a fraction of a microsecond for each.
 

@@ -5,7 +5,7 @@ once; `take` receives their rows; this repeats until the root nodes have a value
 as there are levels between the object and what decides it, not as many as there are nodes, and a hundred checks in a
 batch cost as many as the deepest of them. `advance` may also return None because its time slice is over: the caller
 then yields to other requests and calls it again. Each subject of the checks has nodes of its own
-(subject_evaluation.py).
+(`SubjectEvaluation`).
 """
 
 import hashlib

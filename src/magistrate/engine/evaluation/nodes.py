@@ -176,7 +176,7 @@ class EvaluationScope(NamedTuple):
     - `with_paths`: what comes before the first warrant found, as paths.py needs it.
     - `with_all_rules`: what an explanation shows besides, the other rules of a combination that is decided, and
       warrants whose policy does not hold.
-    - `with_reports`: what may come before the warrant that a row of a query reports (query/checked_reports.py).
+    - `with_reports`: what may come before the warrant that a row of a query reports (engine/lists/candidates.py).
     """
 
     with_paths: bool = False

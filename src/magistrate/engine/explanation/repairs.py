@@ -1,7 +1,7 @@
 """Collects which changes could give a node of a decided graph another value.
 
 The changes are candidates only: a node may also hold for reasons that were never evaluated, and it is not known what a
-new warrant expands to. So suggesting.py tries them. Every single change that could suffice is among them.
+new warrant expands to. So suggestions.py tries them. Every single change that could suffice is among them.
 
 Each node gets a list of the smallest sets of changes that may suffice, computed from the lists of its children. In a
 cycle, the lists are computed again until they no longer change; where a node has to be false, its children in the cycle

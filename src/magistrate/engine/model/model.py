@@ -3,7 +3,7 @@
 A relation holds on an object when a warrant grants it or its rule holds. Rules that are mere alternatives (same object,
 anyOf) are flattened: if viewer inherits editor and editor inherits owner, then *viewer* is one plan that has the
 warrants of all three. What is left are links to other objects, combinations that must be decided as a whole, and
-relations that are too large to be inlined (see flattening.py).
+relations that are too large to be inlined (see `_Flattening`).
 
 Compilation is done in steps, so that it can be charged like other work and interrupted: see `Model.prepare`.
 

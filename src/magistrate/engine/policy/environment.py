@@ -30,7 +30,7 @@ class Environment:
     have any type. `names` collects the variables that the policy has, in the order of their appearance.
     `mixed_at` is the offset of the first operator that follows a `??` without brackets around it; None if none does.
     `notes_absent`: an evaluation notes the variables that the context lacks (see NotingRun). `typed` collects what
-    reads variables as types, and `lacking` the variables without which the policy is unknown (see `typed.py`)."""
+    reads variables as types, and `lacking` the variables without which the policy is unknown (see value_types.py)."""
 
     __slots__ = ("_declared", "_items", "_places", "lacking", "mixed_at", "names", "notes_absent", "typed", "types")
 

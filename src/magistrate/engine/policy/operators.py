@@ -1,4 +1,4 @@
-"""Implements the operators on values whose types are known only now. `checking.py` says which types they take."""
+"""Implements the operators on values whose types are known only now, and says which static types they take."""
 
 import math
 import operator

@@ -84,7 +84,7 @@ class ForAll:
         return [place for place, value in enumerate(values) if value is not TRUE] or range(len(values))
 
     def require(self, holds: bool, count: int) -> Sequence[Requirement]:
-        """Returns nothing: its operands are links, which change, too (explanation/repairs.py)."""
+        """Returns nothing: its operands are links, which change, too (engine/explanation/repairs.py)."""
         return ()
 
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:

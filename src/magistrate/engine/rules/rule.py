@@ -15,7 +15,7 @@ class RuleDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=
     misspelled member would silently make a different rule.
 
     A rule has three more shapes: `Rule` is validated and has the meaning, a clause of a text knows where each name was
-    written (text/document.py), and the JSON of `/fga/v1` has other names (api/fga/schema_json.py)."""
+    written (engine/text/document.py), and the JSON of `/fga/v1` has other names (api/fga/schema_json.py)."""
 
     inherit_if: str | None = None
     of_type: str | None = None
@@ -189,7 +189,7 @@ class Combined(Protocol):
 
 
 class BranchCollector(Protocol):
-    """Collects the alternatives that grant one relation. Rules add themselves (see plans.py)."""
+    """Collects the alternatives that grant one relation. Rules add themselves (see engine/model/model.py)."""
 
     def add_relation(self, relation: RelationName) -> None:
         """Adds the subjects that have the relation on the same object."""
@@ -213,9 +213,9 @@ class Rule(Protocol):
     """Represents one operator with all its operations; rules are values, compared by content.
 
     Each covers itself alone: callers continue with `rules`, the rules within it, without recursion (see
-    rules/__init__.py). `is_monotone` says that it never loses value when one of them gains some, `is_antitone` that it
-    never gains any then; both may be false. `size` counts the rules written in it, itself included; an empty rule
-    counts as none.
+    engine/rules/__init__.py). `is_monotone` says that it never loses value when one of them gains some, `is_antitone`
+    that it never gains any then; both may be false. `size` counts the rules written in it, itself included; an empty
+    rule counts as none.
     """
 
     @property

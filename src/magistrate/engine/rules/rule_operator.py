@@ -2,7 +2,7 @@
 
 Everything that depends on the operator is a member of its class, so that no other code has to know it: checks, both
 lists, the graph cache, cycles, explanations, texts and the command line ask the operator. What has no value here is a
-part that each operator must define; the registry refuses one that lacks it (rules/__init__.py).
+part that each operator must define; the registry refuses one that lacks it (engine/rules/__init__.py).
 """
 
 from abc import abstractmethod

@@ -1,6 +1,6 @@
 """Defines `{"inheritIf": "self"}`: the subject is the object itself.
 
-On an object type with a relation that is called `self`, the same text names that relation (see model.py).
+On an object type with a relation that is called `self`, the same text names that relation (see engine/model/model.py).
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """Defines the document that the text of a model is read into: declarations in written order, with their positions.
 
-A document says exactly what the JSON of a model says (json_model.py converts between them); its positions are for
-messages. Comments are kept by the lines of a text (lines.py), not here.
+A document says exactly what the JSON of a model says (json_documents.py converts between them); its positions are for
+messages. Comments are kept by the lines of a text (parser.py), not here.
 """
 
 from dataclasses import dataclass, field, replace

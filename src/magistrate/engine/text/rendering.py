@@ -111,7 +111,7 @@ def join_tokens(tokens: Sequence[str]) -> str:
 def render_model(document: ModelDocument) -> str:
     """Returns the text of a model in the usual layout, with the types first and the policies behind them.
 
-    The document is read as one of the newest version: see `exact_document` in versions.py for others."""
+    The document is read as one of the newest version: see `exact_document` in document.py for others."""
     blocks = [f"version {NEWEST_VERSION}"]
     blocks += ["\n".join(_render_type(declared)) for declared in document.types.values()]
     blocks += ["\n".join(_render_policy(policy)) for policy in document.policies.values()]

@@ -116,7 +116,7 @@ class ModelReport:
     parsed: ParsedModel | None = None
 
     def list_faults(self) -> list[ModelFault]:
-        """Returns the errors, or if there are none what has no meaning (meaning.py) and what lint finds."""
+        """Returns the errors, or if there are none what has no meaning (`find_meaningless`) and what lint finds."""
         if self.errors:
             return self.errors
         findings = lint_text(self.parsed) if self.parsed is not None else lint_document(self.document)

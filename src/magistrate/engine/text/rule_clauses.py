@@ -1,7 +1,7 @@
 """Converts between the rules of the engine and their clauses in texts.
 
 A clause says where each of its names was written, and an arrow may reach several types, which takes a rule for each.
-JSON is that of the rules (rules/parsing.py), so both forms of a model are read by one reader.
+JSON is that of the rules (engine/rules/parsing.py), so both forms of a model are read by one reader.
 """
 
 from collections.abc import Sequence

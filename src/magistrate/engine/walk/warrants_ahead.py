@@ -1,4 +1,4 @@
-"""Finds the entries that a walk needs for one check among the rows read ahead for it (warrants/read_ahead.py).
+"""Finds the entries that a walk needs for one check among the rows read ahead for it (engine/warrants/read_ahead.py).
 
 An Evaluation has the same answer, but raises BudgetExceeded where its budget is too small. So a walk may use the rows
 only if they are all that an Evaluation could read, and if no Evaluation could exceed its budget over them: every row

@@ -1,6 +1,6 @@
 """Adds warrants to what a reader returns, and removes warrants from it, without a write.
 
-An Overlay answers the requests of warrant_reader.py as a store would in which the same changes had been made: first the
+An Overlay answers the requests of reader.py as a store would in which the same changes had been made: first the
 deletions, then the creations. It does not depend on the object types: the model may be that of the store, or one made
 of other definitions. `extend_model` adds the warrant patterns that the model lacks. An overlay of PlainWarrants knows
 their kinds and ids without making each a Warrant.

@@ -1,4 +1,5 @@
-"""Records how checks were decided, for the list of access events and to make the decisions again (decisions.py).
+"""Records how checks were decided, for the list of access events and to make the decisions again
+(operations/history/decisions.py).
 Decisions wait in memory until a background task writes them, so that no check waits for the database or slows down with
 it."""
 

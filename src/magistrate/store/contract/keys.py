@@ -1,4 +1,4 @@
-"""Defines what a store promises about the keys of callers, as a part of contract.py. Every sentence has a test in
+"""Defines what a store promises about the keys of callers, as a part of store.py. Every sentence has a test in
 tests/store/test_keys.py."""
 
 from collections.abc import Iterable, Mapping

@@ -221,7 +221,7 @@ class WarrantChanges:
         return self.newest.revision
 
 
-# Defines what a store promises about its history, as a part of contract.py: which revision was the newest at a time,
+# Defines what a store promises about its history, as a part of store.py: which revision was the newest at a time,
 # when a revision was written, and how far back reads can go. Every sentence has a test in
 # tests/store/test_history.py. A revision is *reached* at the latest time that it, or any revision before it, is
 # stamped with. The clocks of writers may differ, so a stamp may be earlier than that of the revision before; the
