@@ -12,9 +12,9 @@ from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.errors import NotFound
-from magistrate.operations.checks import prefetching_reader
 from magistrate.operations.context import Context
-from magistrate.operations.graph_cache.live_graph import LiveGraph
+from magistrate.operations.live_graph import LiveGraph
+from magistrate.operations.readers import prefetching_reader
 from tests.memory_source import evaluated, found_paths, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import (
@@ -70,7 +70,7 @@ async def test_a_scenario_over_a_store_reads_once_for_each_level_or_ahead(
     for question, levels in zip(scenario.checks, scenario.levels, strict=True):
         database.reads = 0
         with monkeypatch.context() as by_levels:
-            by_levels.setattr(prefetching_reader, "MOST_TIMES", 0)
+            by_levels.setattr(prefetching_reader, "MAX_TIMES", 0)
             by_levels.setattr("magistrate.operations.checks.evaluators.predict_reads", lambda model, batch: None)
             without_path = await decision_of(ctx, question)
         assert database.reads == max(levels, 1), question.ask  # the revision has to be read in any case

@@ -63,7 +63,7 @@ IDEAS = (
     Idea(
         "graph cache",
         "drop drops dropped",
-        within=("engine/", "operations/lists/listings.py", "operations/graph_cache/live_graph.py"),
+        within=("engine/", "operations/lists/listings.py", "operations/live_graph.py"),
     ),
     Idea("graph cache", "before", within=("engine/cache/", "engine/walk/")),
     Idea("membership closure", "reaching"),

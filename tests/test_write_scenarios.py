@@ -16,7 +16,7 @@ from magistrate.engine.terms import ObjectRef, object_ref
 from magistrate.engine.truth import TRUE
 from magistrate.errors import InvalidParameter, NotFound, PreconditionFailed
 from magistrate.operations.context import Context
-from magistrate.operations.graph_cache.live_graph import LiveGraph
+from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.writes.warrants import create_warrants, delete_matching, read_exact_filter, write
 from magistrate.store.contract.new_rows import NewObject, NewWarrant, write_outcome
 from magistrate.store.contract.revisions import RevisionId

@@ -449,7 +449,7 @@ def test_decisions_that_cannot_wait_are_counted_and_those_that_wait_are_written_
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(decision_log, "WRITE_EVERY_SECONDS", 60)
-    monkeypatch.setattr(decision_log, "MOST_WAITING", 3)
+    monkeypatch.setattr(decision_log, "MAX_WAITING", 3)
     settings = settings_for(database_url, decision_log=100)
 
     with running_service(settings) as url, Client(url) as client:

@@ -7,8 +7,8 @@ from msgspec import structs
 
 from magistrate.engine.names import Revision
 from magistrate.operations.consistency import Freshness
-from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.lists.listings import Listings
+from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.new_rows import NewWarrant
 from tests.memory_source import Relations

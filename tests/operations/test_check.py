@@ -18,12 +18,11 @@ from magistrate.engine.names import Revision
 from magistrate.errors import BudgetExceeded, InvalidParameter, NotFound, RevisionLost
 from magistrate.operations.checks import check as operations_check
 from magistrate.operations.checks.check import check_all
-from magistrate.operations.checks.check_batch import ALL_NEEDED
-from magistrate.operations.checks.check_run import CheckRun
-from magistrate.operations.checks.prefetching_reader import MOST_ROWS
+from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckRun
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.models.object_types import delete_object_type
+from magistrate.operations.readers.prefetching_reader import MAX_ROWS_AHEAD
 from magistrate.operations.writes.warrants import delete_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.stored_rows import ALIVE
@@ -107,14 +106,14 @@ async def test_a_check_that_leads_to_too_much_reads_the_rest_by_levels(
 ) -> None:
     ctx, database = counted
     await define(ctx, DRIVE)
-    await grant(ctx, *chain(MOST_ROWS + 2), "folder:0#viewer@team:0#member", "folder:1#viewer@team:9#member")
+    await grant(ctx, *chain(MAX_ROWS_AHEAD + 2), "folder:0#viewer@team:0#member", "folder:1#viewer@team:9#member")
     await check(ctx, "folder:1#viewer@user:nobody")
     database.reads = 0
 
     assert await allowed(ctx, "folder:0#viewer@user:ann") == [True]
-    assert database.reads == len(["all levels", "folder:0"]) + MOST_ROWS + 3
+    assert database.reads == len(["all levels", "folder:0"]) + MAX_ROWS_AHEAD + 3
     assert await allowed(ctx, "folder:1#viewer@user:ann") == [True]
-    assert database.reads == len(["all levels", "folder:0"]) + MOST_ROWS + 3 + 1
+    assert database.reads == len(["all levels", "folder:0"]) + MAX_ROWS_AHEAD + 3 + 1
 
 
 async def test_a_hundred_checks_read_no_more_often_than_the_deepest(counted: tuple[Context, CountingDatabase]) -> None:

@@ -15,14 +15,14 @@ from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.warrants.plain_warrants import KindIds, PlainRuns, PlainWarrants
 from magistrate.errors import BudgetExceeded, InvalidParameter
+from magistrate.operations import live_graph
 from magistrate.operations.checks.check import PendingChecks, check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.graph_cache import contextual_graph as extended_graph
-from magistrate.operations.graph_cache.live_graph import MOST_CHANGES, LiveGraph
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
+from magistrate.operations.live_graph import MAX_CHANGES, LiveGraph
 from magistrate.operations.models.object_types import delete_object_type
 from magistrate.operations.paging import Wanted
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
@@ -184,14 +184,14 @@ async def test_the_graph_with_further_patterns_follows_writes_and_model_changes(
         assert await allowed(node, VIEWED, MEMBER, since=granted)
     changed = await other.grant("folder:9#viewer@robot:r2")  # a new pattern changes the model
     assert await allowed(node, VIEWED, MEMBER, since=changed)
-    many = [f"folder:{number}#viewer@user:ann" for number in range(MOST_CHANGES + 1)]
+    many = [f"folder:{number}#viewer@user:ann" for number in range(MAX_CHANGES + 1)]
     cleared = await other.grant(*many)  # more than are applied singly
     assert await allowed(node, VIEWED, MEMBER, since=cleared)
     assert not await allowed(node, VIEWED, since=cleared)
 
 
 async def test_many_further_patterns_take_no_more_memory(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(extended_graph, "MOST_PATTERNS", 5)
+    monkeypatch.setattr(live_graph, "MAX_PATTERNS", 5)
     await node.grant("folder:1#viewer@team:eng#member")
 
     for number in range(30):

@@ -16,9 +16,9 @@ from magistrate.operations.checks.check import PendingChecks, check
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions, StopAt
 from magistrate.operations.checks.decision_log import (
     BYTES_OF_A_DECISION,
-    MOST_CHARACTERS,
-    MOST_WAITING,
-    MOST_WAITING_BYTES,
+    MAX_CHARACTERS,
+    MAX_WAITING,
+    MAX_WAITING_BYTES,
     DecisionLog,
 )
 from magistrate.operations.consistency import NO_DEMAND
@@ -119,7 +119,7 @@ async def test_nothing_is_logged_unless_it_is_wanted(store: Store, database_url:
 
 async def test_what_cannot_wait_is_dropped_and_counted(ctx: Context) -> None:
     log = log_of(ctx)
-    log.note([asked(ANN)] * (MOST_WAITING - 1), decided([EXPLICIT] * (MOST_WAITING - 1)), AT)
+    log.note([asked(ANN)] * (MAX_WAITING - 1), decided([EXPLICIT] * (MAX_WAITING - 1)), AT)
     assert log.dropped == 0
 
     log.note([asked(BOB)] * 3, decided([DENIED] * 3), AT)
@@ -129,16 +129,16 @@ async def test_what_cannot_wait_is_dropped_and_counted(ctx: Context) -> None:
     await log.write()
 
     found = await logged(ctx.store)
-    assert (log.dropped, len(found)) == (2, MOST_WAITING + 1)
+    assert (log.dropped, len(found)) == (2, MAX_WAITING + 1)
     assert [action for action, *_ in found[-3:]] == ["allowed", "denied", "denied"]
 
 
 async def test_contexts_that_wait_are_bounded_too(ctx: Context) -> None:
     log = log_of(ctx)
-    large = [asked(ANN, letters="x" * (MOST_CHARACTERS - 14))]
+    large = [asked(ANN, letters="x" * (MAX_CHARACTERS - 14))]
     log.note(large, decided([EXPLICIT]), AT)
-    assert log.waiting_bytes > MOST_CHARACTERS + BYTES_OF_A_DECISION
-    fit = -(-MOST_WAITING_BYTES // log.waiting_bytes)
+    assert log.waiting_bytes > MAX_CHARACTERS + BYTES_OF_A_DECISION
+    fit = -(-MAX_WAITING_BYTES // log.waiting_bytes)
 
     for _ in range(fit + 4):
         log.note(large, decided([EXPLICIT]), AT)
@@ -151,11 +151,11 @@ async def test_contexts_that_wait_are_bounded_too(ctx: Context) -> None:
 
 
 async def test_a_long_context_is_not_kept(ctx: Context) -> None:
-    for letters in (MOST_CHARACTERS - 14, MOST_CHARACTERS - 13):
+    for letters in (MAX_CHARACTERS - 14, MAX_CHARACTERS - 13):
         await check(ctx, [asked(ANN, letters="x" * letters)], ALL_NEEDED, NO_DEMAND)
     await log_of(ctx).write()
 
-    assert [context and len(context) for *_, context in await logged(ctx.store)] == [MOST_CHARACTERS, None]
+    assert [context and len(context) for *_, context in await logged(ctx.store)] == [MAX_CHARACTERS, None]
 
 
 @pytest.fixture

@@ -14,12 +14,12 @@ from magistrate.engine.names import Revision
 from magistrate.errors import NotFound, NotReplayable, NotRetained, RevisionLost
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
-from magistrate.operations.checks.decision_log import MOST_CHARACTERS
+from magistrate.operations.checks.decision_log import MAX_CHARACTERS
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.history.decisions import Replay, find_decision, replay_decision
 from magistrate.operations.history.events import event_id
+from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.models.object_types import create_object_types, delete_object_type
 from magistrate.operations.writes.retention import end_expired
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
@@ -163,14 +163,14 @@ async def test_a_replay_is_not_recorded_and_writes_nothing(ctx: Context) -> None
     assert await ctx.store.check() == revision
 
 
-@pytest.mark.parametrize("letters", [MOST_CHARACTERS - 8, MOST_CHARACTERS - 7])
+@pytest.mark.parametrize("letters", [MAX_CHARACTERS - 8, MAX_CHARACTERS - 7])
 async def test_a_decision_whose_context_was_too_long_to_be_kept_is_found_and_not_replayed(
     ctx: Context, letters: int
 ) -> None:
     await define(ctx, TYPES)
     await decide(ctx, [asked(ANN, x="y" * letters)])
     [id] = await recorded_ids(ctx)
-    is_kept = letters == MOST_CHARACTERS - 8
+    is_kept = letters == MAX_CHARACTERS - 8
 
     found = (await find_decision(ctx, id, NO_DEMAND)).value
 

@@ -16,7 +16,7 @@ from magistrate.errors import RevisionLost, StoreUnavailable
 from magistrate.operations.checks.check import PendingChecks, check, check_all
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED
 from magistrate.operations.consistency import NO_DEMAND, Freshness
-from magistrate.operations.graph_cache.live_graph import MOST_CHANGES, LiveGraph
+from magistrate.operations.live_graph import MAX_CHANGES, LiveGraph
 from magistrate.operations.scheduling import take_checkpoint
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness, WarrantChanges
 from magistrate.store.sql_store import SqlStore
@@ -184,7 +184,7 @@ async def test_more_changes_than_are_applied_one_by_one_begin_it_anew(nodes: tup
     await writer.grant("folder:0#viewer@user:ann")
     assert await reader.allowed("folder:0#viewer@user:ann", LATEST)
 
-    await writer.grant(*[f"folder:{number}#viewer@user:bob" for number in range(MOST_CHANGES + 1)])
+    await writer.grant(*[f"folder:{number}#viewer@user:bob" for number in range(MAX_CHANGES + 1)])
     await writer.revoke("folder:0#viewer@user:ann")
 
     assert not await reader.allowed("folder:0#viewer@user:ann", LATEST)
@@ -398,7 +398,7 @@ async def test_what_is_read_while_the_graph_begins_anew_is_not_kept(nodes: tuple
 
     async def change() -> None:
         await writer.revoke("folder:0#viewer@user:ann")
-        await writer.grant(*[f"folder:x{number}#viewer@user:bob" for number in range(MOST_CHANGES + 1)])
+        await writer.grant(*[f"folder:x{number}#viewer@user:bob" for number in range(MAX_CHANGES + 1)])
         assert await asking.allowed("folder:1#viewer@user:ann", LATEST)
 
     store = Interrupted(reader.ctx.store, [change])
@@ -607,8 +607,8 @@ async def test_rows_are_cached_in_steps_when_the_time_is_up(node: Node, monkeypa
         nonlocal turns
         turns += 1
 
-    monkeypatch.setattr("magistrate.operations.graph_cache.live_graph.is_time_up", lambda: True)
-    monkeypatch.setattr("magistrate.operations.graph_cache.live_graph.checkpoint", count_checkpoint)
+    monkeypatch.setattr("magistrate.operations.live_graph.is_time_up", lambda: True)
+    monkeypatch.setattr("magistrate.operations.live_graph.checkpoint", count_checkpoint)
     fetches = node.ctx.graph.counts.fetches
 
     assert await node.allowed("folder:f#viewer@user:bob") is False

@@ -25,7 +25,6 @@ from magistrate.engine.work import ITEMS_AT_ONCE, WORK_BETWEEN_CHECKPOINTS, Work
 from magistrate.errors import BudgetExceeded, InvalidParameter, RevisionLost
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.lists.bitmap_listings import BitmapListing
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import (
@@ -37,6 +36,7 @@ from magistrate.operations.lists.listings import (
     measure_key,
 )
 from magistrate.operations.lists.query import QUERY_LIST, list_page
+from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.models.object_types import create_object_types
 from magistrate.operations.paging import Wanted, read_wanted
 from magistrate.operations.writes.objects import ObjectDraft, create_objects, delete_objects

@@ -11,11 +11,11 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import ObjectId, Revision
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead
 from magistrate.errors import StoreUnavailable
-from magistrate.operations.checks import shared_reads
 from magistrate.operations.checks.check import check_all
-from magistrate.operations.checks.shared_reads import SharedReads
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from magistrate.operations.readers import shared_reads
+from magistrate.operations.readers.shared_reads import SharedReads
 from tests.operations.stored_warrants import define, grant, question
 from tests.running import settings_for
 
@@ -75,7 +75,7 @@ async def test_clients_that_ask_about_others_share_the_groups(counted: tuple[Con
 async def test_what_is_kept_is_limited_and_an_evaluation_reads_the_rest_itself(
     counted: tuple[Context, CountingDatabase], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shared_reads, "MOST_BYTES", 3_000)
+    monkeypatch.setattr(shared_reads, "MAX_BYTES", 3_000)
     ctx, _ = counted
 
     found = await asyncio.gather(*(decide(ctx, asked("ann", "eve")) for _ in range(CLIENTS)))

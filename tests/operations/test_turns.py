@@ -11,7 +11,7 @@ from magistrate import wiring
 from magistrate.engine.evaluation.check import Decision
 from magistrate.engine.names import Revision
 from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, WORK_BETWEEN_LOOKS
-from magistrate.operations.checks.check import FEW_CHECKS, PendingChecks, check_all
+from magistrate.operations.checks.check import MAX_CHECKS_AT_ONCE, PendingChecks, check_all
 from magistrate.operations.checks.evaluators import CachedWalks
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS, checkpoint, is_time_up, limit_work
@@ -107,7 +107,7 @@ async def test_batches_that_come_at_once_begin_in_different_iterations(
     wiring.migrate_store(settings)
     store = await wiring.open_store(settings)
     ctx = wiring.context_of(store, settings)
-    asked = [question(f"document:{number}#viewer@user:ann") for number in range(FEW_CHECKS + 1)]
+    asked = [question(f"document:{number}#viewer@user:ann") for number in range(MAX_CHECKS_AT_ONCE + 1)]
     iterations, begun = Iterations(), []
 
     async def decide_from_graph(*_: object) -> Snapshot[list[Decision]]:
@@ -130,7 +130,7 @@ async def test_a_batch_of_cached_decisions_waits_while_the_time_of_an_iteration_
     store = await wiring.open_store(settings)
     ctx = wiring.context_of(store, settings)
     await define(ctx, {"user": {}, "paper": {"viewer": {}}})
-    batch = [question(f"paper:{number}#viewer@user:ann") for number in range(FEW_CHECKS + 1)]
+    batch = [question(f"paper:{number}#viewer@user:ann") for number in range(MAX_CHECKS_AT_ONCE + 1)]
     expected = await check_all(ctx, batch, NO_DEMAND)
     assert PendingChecks(ctx, batch, None, NO_DEMAND).decide_at_once() == expected
 

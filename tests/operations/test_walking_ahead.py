@@ -19,11 +19,11 @@ from magistrate.engine.warrants.read_ahead import MAX_BRANCHES
 from magistrate.errors import NotFound, RevisionLost
 from magistrate.operations.checks.check import check_all, check_as_of
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
-from magistrate.operations.checks.prefetching_reader import MOST_ROWS, BegunRead
-from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
+from magistrate.operations.checks.evaluators import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf
+from magistrate.operations.readers.prefetching_reader import MAX_ROWS_AHEAD, BegunRead
 from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS
 from magistrate.store.database import Rows
 from magistrate.store.sql.dialect import Parameter
@@ -151,7 +151,7 @@ async def test_a_check_that_leads_to_too_much_is_evaluated(
     ctx, database = counted
     await define(ctx, MODEL)
     await grant(
-        ctx, *[f"folder:a#viewer@team:{number}#member" for number in range(MOST_ROWS)], "team:x#member@user:bob"
+        ctx, *[f"folder:a#viewer@team:{number}#member" for number in range(MAX_ROWS_AHEAD)], "team:x#member@user:bob"
     )
     await decide(ctx, "folder:b#viewer@user:ann")
     await decide(ctx, "folder:a#viewer@user:ann")

@@ -18,9 +18,8 @@ from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.reader import WarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
-from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
-from magistrate.operations.checks.check_run import CheckRun
-from magistrate.operations.checks.prefetching_reader import PrefetchingReader
+from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, CheckRun
+from magistrate.operations.readers.prefetching_reader import PrefetchingReader
 from magistrate.operations.runs import drive_run, release_run
 from magistrate.store.contract.new_rows import NewObjectType, Stamp
 from magistrate.store.contract.store import Store

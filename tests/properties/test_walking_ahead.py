@@ -21,10 +21,9 @@ from magistrate.engine.warrants.read_ahead import AheadResult, ReadsAhead, outli
 from magistrate.engine.warrants.reader import WarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import BudgetExceeded, NotFound
-from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
-from magistrate.operations.checks.check_run import CheckRun
-from magistrate.operations.checks.prefetching_reader import BegunRead, PrefetchingReader
-from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
+from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, CheckRun
+from magistrate.operations.checks.evaluators import decide_ahead, predict_reads, read_for_walk
+from magistrate.operations.readers.prefetching_reader import BegunRead, PrefetchingReader
 from magistrate.operations.runs import drive_run, release_run
 from magistrate.store.contract.new_rows import NewObjectType, Stamp
 from magistrate.store.contract.store import Store

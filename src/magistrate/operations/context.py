@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from magistrate.operations.checks.decision_log import DecisionLog
-from magistrate.operations.checks.shared_reads import SharedReads
-from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.lists.bitmap_listings import BitmapSearches
 from magistrate.operations.lists.listings import Listings
+from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.models.cache import Models
+from magistrate.operations.readers.shared_reads import SharedReads
 from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.store.contract.new_rows import Once, Stamp

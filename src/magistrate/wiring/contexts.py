@@ -12,12 +12,12 @@ from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.lists.language import measure_queries
 from magistrate.engine.policy.policy import measure_policies
 from magistrate.operations.checks.decision_log import DecisionLog
-from magistrate.operations.checks.shared_reads import SharedReads
 from magistrate.operations.context import Caches, Context
-from magistrate.operations.graph_cache.live_graph import GraphCounts, LiveGraph
 from magistrate.operations.lists.bitmap_listings import BitmapSearches
 from magistrate.operations.lists.listings import Listings
+from magistrate.operations.live_graph import GraphCounts, LiveGraph
 from magistrate.operations.models.cache import Models
+from magistrate.operations.readers.shared_reads import SharedReads
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.store.contract.store import Store
 from magistrate.wiring.stores import open_store

@@ -10,8 +10,7 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.names import RelationName, Revision, TypeName
 from magistrate.operations.authzen.properties import add_meta
 from magistrate.operations.checks.check import PendingChecks
-from magistrate.operations.checks.check_batch import NO_TYPES, CheckBatch, Decisions, StopAt
-from magistrate.operations.checks.check_run import CheckRun
+from magistrate.operations.checks.check_batch import NO_TYPES, CheckBatch, CheckRun, Decisions, StopAt
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context

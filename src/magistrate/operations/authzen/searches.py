@@ -16,8 +16,7 @@ from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.errors import NotFound
 from magistrate.operations.authzen.evaluations import ModelState, read_state
 from magistrate.operations.authzen.properties import build_context, get_subject, read_properties
-from magistrate.operations.checks.check_batch import ALL_NEEDED, NO_TYPES, CheckBatch
-from magistrate.operations.checks.check_run import CheckRun
+from magistrate.operations.checks.check_batch import ALL_NEEDED, NO_TYPES, CheckBatch, CheckRun
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest

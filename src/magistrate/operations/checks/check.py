@@ -17,7 +17,7 @@ from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkp
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant
 
-FEW_CHECKS = 20
+MAX_CHECKS_AT_ONCE = 20
 """Limits the checks of a request that begins without waiting for others that work long."""
 
 
@@ -81,7 +81,7 @@ class PendingChecks(msgspec.Struct):
         StoreUnavailable."""
         checks, live, contextual = self.checks, self.ctx.graph, self.contextual
         graph = None if self.with_path else live.current_graph(self.freshness, list_patterns(contextual))
-        has_time = len(checks) <= FEW_CHECKS or not is_time_up()
+        has_time = len(checks) <= MAX_CHECKS_AT_ONCE or not is_time_up()
         if graph is not None and contextual is None and has_time:
             known = graph.decisions.find(checks, self.stop_at)
             if known is not None:
@@ -106,7 +106,7 @@ class PendingChecks(msgspec.Struct):
         assert walks is not None
         if walks.work.needs_checkpoint:
             await take_checkpoint(walks.work)  # that of `decide_at_once`
-        elif len(self.checks) > FEW_CHECKS:
+        elif len(self.checks) > MAX_CHECKS_AT_ONCE:
             await checkpoint()  # several such requests, if they come at once, begin in different iterations
         can_walk = self.ctx.graph.is_enabled and not self.with_path
         moment = Moment(self.ctx, self.freshness)

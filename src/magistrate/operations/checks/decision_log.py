@@ -23,12 +23,12 @@ from magistrate.store.contract.store import Store
 WRITE_EVERY_SECONDS = 0.5
 AT_ONCE = 500
 """Limits the decisions in one write to some milliseconds' worth, in which no other writer can write."""
-MOST_WAITING = 10_000
-MOST_WAITING_BYTES = 16_777_216
+MAX_WAITING = 10_000
+MAX_WAITING_BYTES = 16_777_216
 """Limits the waiting decisions in bytes, unless the operator does (16 MiB)."""
 BYTES_OF_A_DECISION = 600
 """Estimates what a decision takes besides its texts while it waits."""
-MOST_CHARACTERS = 4_096
+MAX_CHARACTERS = 4_096
 """Limits the characters of a context, and those of contextual warrants; longer ones are not kept, because any caller
 can choose them and have them kept a thousand times by one request."""
 
@@ -52,7 +52,7 @@ class DecisionLog:
 
     `dropped` counts the decisions that were not written because too many were waiting."""
 
-    def __init__(self, store: Store, most_kept: int, most_waiting_bytes: int = MOST_WAITING_BYTES) -> None:
+    def __init__(self, store: Store, most_kept: int, most_waiting_bytes: int = MAX_WAITING_BYTES) -> None:
         self.dropped = 0
         self.waiting_bytes = 0
         """Estimates the bytes of the decisions that wait."""
@@ -79,7 +79,7 @@ class DecisionLog:
         known_id = self._store.known.find(decided.revision)
         bits = None if known_id is None else known_id.bits
         for check, decision in zip(checks, decided.value, strict=False):
-            if len(self._waiting) >= MOST_WAITING or self.waiting_bytes >= self._most_waiting_bytes:
+            if len(self._waiting) >= MAX_WAITING or self.waiting_bytes >= self._most_waiting_bytes:
                 self.dropped += 1
                 continue
             if check.context is not known:  # most checks of a request share one context
@@ -152,4 +152,4 @@ def _build_warrant(row: _WarrantRow) -> NewWarrant:
 def _shorten(encoded: bytes) -> tuple[str | None, bool]:
     """Returns the JSON as text, or None if it is too long to be kept; and whether it is too long."""
     text = encoded.decode()
-    return (text, False) if len(text) <= MOST_CHARACTERS else (None, True)
+    return (text, False) if len(text) <= MAX_CHARACTERS else (None, True)

@@ -22,7 +22,7 @@ from magistrate.operations.difference.states import ComparedState, ExistingNames
 from magistrate.operations.runs import complete_checkpoints
 from magistrate.store.contract.new_rows import NewWarrant
 
-MOST_ROWS = 1_000
+MAX_ROWS = 1_000
 """Limits the rows that are counted for each suggestion."""
 WORK_FOR_EFFECTS = 50_000
 """Limits the work for all suggestions of one explanation, to some tenths of a second."""
@@ -82,7 +82,7 @@ class _Counting:
         )
         comparison = await compare_writes(self._store, self._state, self._state.model, proposal)
         narrowing = Narrowing(besides=self._besides)
-        count = await count_rows(self._store, comparison, narrowing, MOST_ROWS, work)
+        count = await count_rows(self._store, comparison, narrowing, MAX_ROWS, work)
         return Effects(count.gained, count.lost, count.is_complete)
 
     def _concerns_others(self, names: WarrantNames) -> bool:

@@ -7,36 +7,38 @@ which decides everything. Before all of them, PendingChecks looks among the cach
 
 from collections.abc import Sequence, Set
 from contextlib import nullcontext
+from itertools import islice
 from typing import Protocol
 
 import msgspec
 
+from magistrate.engine.cache.entry_reads import MissingEntries
 from magistrate.engine.cache.graph import Graph
+from magistrate.engine.evaluation.check import Decision
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import Revision
-from magistrate.engine.walk.walk import Undecided
-from magistrate.engine.warrants.read_ahead import AheadResult
+from magistrate.engine.names import WILDCARD, Revision
+from magistrate.engine.walk.cached_entries import CachedEntries, OverlaidEntries
+from magistrate.engine.walk.findings import OpenWalk
+from magistrate.engine.walk.walk import Undecided, Walk
+from magistrate.engine.walk.warrants_ahead import WarrantsAhead
+from magistrate.engine.warrants.read_ahead import AheadReader, AheadResult, ReadsAhead, outline_reads
 from magistrate.engine.warrants.reader import ReadResult, WarrantReader
 from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded
-from magistrate.operations.checks.check_batch import CheckBatch, Decisions
-from magistrate.operations.checks.check_run import CheckRun
-from magistrate.operations.checks.graph_rounds import GraphRounds
-from magistrate.operations.checks.prefetching_reader import BegunRead, PrefetchingReader
-from magistrate.operations.checks.walking_ahead import decide_ahead, predict_reads, read_for_walk
+from magistrate.operations.checks.check_batch import CheckBatch, CheckRun, Decisions
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.graph_cache.contextual_graph import NO_PATTERNS
-from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.history.points_in_time import PointInTime
+from magistrate.operations.live_graph import NO_PATTERNS, LiveGraph
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants
+from magistrate.operations.readers.prefetching_reader import MAX_ROWS_AHEAD, BegunRead, PrefetchingReader
 from magistrate.operations.readers.store_readers import OverlaidReader
 from magistrate.operations.runs import drive_run, release_run
-from magistrate.operations.scheduling import checkpoint, limit_work, take_checkpoint
+from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint
 from magistrate.store.contract.lists import Snapshot
 
-MOST_RESTARTS = 40
+MAX_RESTARTS = 40
 """Limits how often the rounds of one request begin anew because the graph has changed; after that many, it is decided
 without the graph."""
 WORK = 2_000
@@ -99,6 +101,105 @@ class Moment(msgspec.Struct, frozen=True):
         return await self.find_model()
 
 
+class GraphRounds:
+    """Represents the rounds on one graph at one revision. The first has begun; `missing` collects what this round has
+    to have read. Raises InvalidParameter for a contextual warrant that could not be written, BudgetExceeded."""
+
+    __slots__ = (
+        "_batch",
+        "_blockers",
+        "_decisions",
+        "_graph",
+        "_left",
+        "_model",
+        "_open",
+        "_outcome",
+        "_revision",
+        "_walk",
+        "_work",
+        "missing",
+    )
+
+    def __init__(self, graph: Graph, batch: CheckBatch, work: Work) -> None:
+        self._graph = graph
+        self._revision = graph.revision
+        self._model = graph.model
+        self._batch = batch
+        self._work = work
+        self._decisions: list[Decision | None] = [None] * len(batch.checks)
+        self._outcome: list[Decision] = []
+        """Holds the decisions before the first that is open, as far as `outcome` has looked."""
+        self._blockers: dict[int, OpenWalk] = {}
+        """Holds the walks, by the places of other checks, that alone keep these checks open."""
+        if batch.contextual is not None:
+            batch.contextual.require_defined(graph.model)
+            work.spend(batch.contextual.overlay.size)
+        shares, contextual = len(batch.checks) > 1, batch.contextual
+        if contextual is None:
+            self._walk = Walk(CachedEntries(graph), batch.now, work, shares=shares, decisions=graph.decisions)
+        else:
+            entries = OverlaidEntries(graph, batch.now, contextual.overlay)
+            self._walk = Walk(entries, batch.now, work, shares=shares)
+        self._collect(list(range(len(batch.checks))))
+
+    def is_at(self, graph: Graph) -> bool:
+        """Returns whether the decisions so far still hold for this graph; if not, they have to be made again."""
+        return graph is self._graph and graph.revision == self._revision and graph.model is self._model
+
+    def begin_round(self) -> None:
+        """Continues the walks that lack something, after what is missing was read for the same graph; see is_at."""
+        self._walk.resume_checks()
+        self._collect([*self._open, *reversed(self._left)])
+
+    def _collect(self, left: list[int]) -> None:
+        """Makes the checks at these places, in this order, those of the round."""
+        left.reverse()
+        self._left = left
+        self.missing: MissingEntries = self._walk.missing
+        self._open: list[int] = []
+        """Holds the places of the checks that this round could not decide, in their order."""
+
+    def walk(self, stops_when_open: bool = False) -> Undecided | None:
+        """Walks for one time slice, and returns None if the round is complete. With `stops_when_open`, the time slice
+        ends at the first check that misses something. Raises BudgetExceeded."""
+        walk, work, left, batch = self._walk, self._work, self._left, self._batch
+        work.pass_checkpoint()
+        while left:
+            if work.needs_checkpoint:
+                return Undecided.PAUSED
+            place = left[-1]
+            blocker = self._blockers.get(place)
+            if blocker is not None and walk.is_open(blocker):
+                self._open.append(left.pop())
+                continue
+            decision = walk.decide(batch.checks[place])
+            if decision is Undecided.PAUSED or decision is Undecided.IMPOSSIBLE:
+                return decision
+            left.pop()
+            if isinstance(decision, Undecided):
+                self._open.append(place)  # the other checks still collect what they miss
+                if walk.blocker is not None:
+                    self._blockers[place] = walk.blocker
+                if stops_when_open:
+                    return decision
+                continue
+            self._decisions[place] = decision
+            if not self._open and decision.is_authorized is batch.stop_at:
+                break
+        return None
+
+    def outcome(self) -> Decisions | None:
+        """Returns the decisions up to the last that is needed; None if one of them is open."""
+        decided = self._outcome
+        for decision in islice(self._decisions, len(decided), None):
+            if decision is None:
+                return None
+            decided.append(decision)
+            if decision.is_authorized is self._batch.stop_at:
+                break
+        return Snapshot(self._revision, decided)
+
+
 class CachedWalks:
     """Implements Evaluator by walks over the graph cache; what they miss is read and cached."""
 
@@ -133,7 +234,7 @@ class CachedWalks:
         live, rounds, work, fetched = self._live, self._rounds, self.work, frozenset[object]()
         patterns, restarts = list_patterns(batch.contextual), 0
         try:
-            while restarts < MOST_RESTARTS:  # the rounds in between are limited by the work, which each of them adds to
+            while restarts < MAX_RESTARTS:  # the rounds in between are limited by the work, which each of them adds to
                 graph = await live.follow_to(self._freshness, patterns)
                 if rounds is None or not rounds.is_at(graph):
                     rounds = GraphRounds(graph, batch, work)
@@ -165,6 +266,45 @@ async def _complete_round(rounds: GraphRounds, graph: Graph, work: Work) -> Deci
         if not rounds.is_at(graph):
             return undecided
     return undecided or rounds.outcome() or Undecided.MISSING
+
+
+def predict_reads(model: Model, batch: CheckBatch) -> ReadsAhead | None:
+    """Returns what has to be read ahead for the check of the batch, or None if only an evaluation can decide it."""
+    if len(batch.checks) != 1 or batch.with_path or batch.contextual is not None:
+        return None
+    [check] = batch.checks
+    plan = model.plans.get((check.object.type, check.relation))
+    if plan is None or check.object.id == WILDCARD:
+        return None
+    outline = outline_reads(model, plan, check.subject)
+    return outline.name_subject(check.subject) if plan in outline.plans else None
+
+
+async def read_for_walk(reader: AheadReader, ahead: ReadsAhead, batch: CheckBatch, at: Revision | None) -> BegunRead:
+    """Reads what was predicted for the check of the batch, at one revision, and leaves time to others before and after
+    it. Raises what `read_ahead` raises."""
+    if is_time_up():
+        await checkpoint()
+    reads = ahead.outline.begin_on((batch.checks[0].object.id,))
+    # One row above the budget is enough to detect that the rows exceed it.
+    limit = min(MAX_ROWS_AHEAD, batch.most_work + 1)
+    result = await reader.read_ahead(reads, ahead, at, limit)
+    if is_time_up():
+        await checkpoint()
+    return BegunRead(reads, ahead, result, is_complete=len(result.warrants) < limit)
+
+
+def decide_ahead(model: Model, batch: CheckBatch, begun: BegunRead) -> Decision | None:
+    """Returns the decision of the check of the batch from what was read, or None if an evaluation has to decide it.
+    `model` is that for which the reads were predicted, and of their revision."""
+    if not begun.is_complete:
+        return None
+    [check], outline = batch.checks, begun.ahead.outline
+    ahead = WarrantsAhead(model, outline, batch.now)
+    if not ahead.take(model.plan(check.object.type, check.relation), begun.result.warrants, batch.most_work):
+        return None
+    decision = Walk(ahead, batch.now, Work(batch.most_work)).decide(check)
+    return None if isinstance(decision, Undecided) else decision
 
 
 class AheadWalk:

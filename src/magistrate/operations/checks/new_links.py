@@ -17,7 +17,7 @@ from magistrate.engine.work import Work
 from magistrate.operations.difference.states import ComparedState, ExistingNames
 from magistrate.operations.runs import complete_checkpoints, complete_run
 
-MOST_TYPES = 30
+MAX_TYPES = 30
 """Limits the types whose objects are read."""
 FIRST_OBJECTS = 10
 """Limits the objects that are read of each type."""
@@ -39,7 +39,7 @@ async def suggest_links(
     types = await complete_checkpoints(links.prepare_linked(check.object.type, work), work)
     if not types or not await _find_existing(store, [check.object], state):
         return explanation
-    existing = {of_type: await _list_first(store, of_type, state) for of_type in sorted(types)[:MOST_TYPES]}
+    existing = {of_type: await _list_first(store, of_type, state) for of_type in sorted(types)[:MAX_TYPES]}
     search = LinkSearch(state.model, check, state.now, work, contextual, links, existing)
     found = await complete_run(reader, search, state.at)
     suggestions = await _keep_existing(store, found, links, state)

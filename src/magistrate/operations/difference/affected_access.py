@@ -31,7 +31,7 @@ from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.work import WORK_BETWEEN_LOOKS, Container, Work
 from magistrate.operations.difference.filters import Narrowing, list_subject_types
 from magistrate.operations.difference.states import ComparedState, StateComparison
-from magistrate.operations.graph_cache.live_graph import compile_groups
+from magistrate.operations.live_graph import compile_groups
 from magistrate.operations.runs import complete_run, release_run
 from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
 

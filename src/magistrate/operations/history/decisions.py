@@ -10,7 +10,7 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import RelationName, warrant_names
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.errors import NotFound, NotReplayable
-from magistrate.operations.checks.decision_log import MOST_CHARACTERS, read_contextual_warrants
+from magistrate.operations.checks.decision_log import MAX_CHARACTERS, read_contextual_warrants
 from magistrate.operations.checks.explain import ExplainedCheck, explain_check
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
@@ -72,7 +72,7 @@ async def replay_decision(ctx: Context, decision_id: str, freshness: Freshness) 
     record = recorded.record
     if record.is_partial:
         raise NotReplayable(
-            f"was made with more context, or more contextual warrants, than the {MOST_CHARACTERS:,} characters that "
+            f"was made with more context, or more contextual warrants, than the {MAX_CHARACTERS:,} characters that "
             "are kept of either"
         )
     as_of = AsOf(record.revision, record.at, record.bits)

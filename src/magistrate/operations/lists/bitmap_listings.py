@@ -33,8 +33,8 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.reader import WarrantReader
 from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 from magistrate.operations.consistency import Freshness
-from magistrate.operations.graph_cache.live_graph import LiveGraph
 from magistrate.operations.lists.listings import KeptPage, Listing
+from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.runs import complete_steps, drive_while
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint
 from magistrate.store.contract.lists import PageSlice, Slice

@@ -19,12 +19,12 @@ from magistrate.engine.work import ITEMS_AT_ONCE, free_containers
 from magistrate.operations.runs import release_run
 from magistrate.operations.scheduling import checkpoint
 
-MOST_BYTES = 33_554_432
+MAX_BYTES = 33_554_432
 """Limits the rows that are kept in total (32 MiB)."""
 ENTRY_BYTES = OBJECT_BYTES + 2 * SLOT_BYTES
 """Counts an object without its id and its rows."""
-MOST_IDS_EACH = 200
-MOST_ROWS_EACH = 1_000
+MAX_IDS_EACH = 200
+MAX_ROWS_EACH = 1_000
 """Limit the objects, and the rows, of a batch of reads that is shared. A larger one is worth a statement of its own."""
 
 _TableKey = tuple[TypeName, Sequence[str], Subject | TypeName | None, bool, bool, Revision]
@@ -67,7 +67,7 @@ class SharedReads:
 
     def measure(self) -> CacheBytes:
         """Returns how many bytes the rows take, and the limit on them."""
-        return CacheBytes("shared_reads", self._bytes, MOST_BYTES)
+        return CacheBytes("shared_reads", self._bytes, MAX_BYTES)
 
     @property
     def is_used(self) -> bool:
@@ -91,7 +91,7 @@ class SharedReads:
             size = ENTRY_BYTES + measure_text(id) + sum(map(measure_warrant, own))
             self._order.append((table, id, size))
             self._bytes += size
-        while self._bytes > MOST_BYTES:
+        while self._bytes > MAX_BYTES:
             oldest, id, size = self._order.popleft()
             oldest.pop(id, None)
             self._bytes -= size
@@ -137,7 +137,7 @@ class SharedReader:
             for read, table in missing:
                 for id in read.ids or ():
                     table.pop(id, None)  # two subjects of a batch may have asked for it
-            if found and sum(map(len, found)) < min(most, MOST_ROWS_EACH):
+            if found and sum(map(len, found)) < min(most, MAX_ROWS_EACH):
                 for (read, table), warrants in zip(missing, found, strict=True):
                     self._shared.keep(table, read.ids or (), warrants)
             done.set_result(None)
@@ -147,5 +147,5 @@ class SharedReader:
 def _select_small(reads: Sequence[AnyRead]) -> Sequence[WarrantRead]:
     """Returns the reads if all of them are of a few objects, otherwise none."""
     small = [read for read in reads if isinstance(read, WarrantRead) and read.ids is not None]
-    is_small = len(small) == len(reads) and sum(len(read.ids or ()) for read in small) <= MOST_IDS_EACH
+    is_small = len(small) == len(reads) and sum(len(read.ids or ()) for read in small) <= MAX_IDS_EACH
     return small if is_small else []

@@ -22,16 +22,81 @@ from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.engine.work import WORK_BETWEEN_LOOKS, Work
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.operations.consistency import Freshness
-from magistrate.operations.graph_cache.contextual_graph import NO_PATTERNS, ExtendedGraph
 from magistrate.operations.models.cache import Models
 from magistrate.operations.runs import free_in_steps
 from magistrate.operations.scheduling import SharedLock, checkpoint, is_time_up, limit_work
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Mark, Staleness, WarrantChanges
 from magistrate.store.contract.store import Store
 
-MOST_CHANGES = 2_000
+MAX_PATTERNS = 200
+"""Limits the further patterns. When there would be more, only those of the last request are kept."""
+NO_PATTERNS: frozenset[WarrantPattern] = frozenset()
+
+
+class ExtendedGraph:
+    """Holds one more graph, which is always at the revision of the graph cache, or nothing.
+
+    A check with contextual warrants whose patterns the model does not have needs plans that expand these patterns, so
+    its entries are others than those of the graph cache. The model of this graph also has the patterns of recent
+    contextual warrants. No contextual warrant is in it."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._patterns = NO_PATTERNS
+        self._graph: Graph | None = None
+
+    def count_entries(self) -> int:
+        return self._graph.count_entries() if self._graph is not None else 0
+
+    def measure(self) -> CacheBytes:
+        """Returns how many bytes it takes, and the limit on them."""
+        parts = self._graph.measure() if self._graph is not None else ()
+        return CacheBytes("contextual", sum([part.bytes for part in parts]), self._most_bytes)
+
+    def find(self, patterns: Set[WarrantPattern]) -> Graph | None:
+        """Returns the graph if its model has these patterns."""
+        graph = self._graph
+        return graph if graph is not None and patterns <= graph.model.patterns else None
+
+    def extend_model(self, model: Model, patterns: Set[WarrantPattern]) -> Model:
+        """Returns the model that a graph with these patterns needs, given that of the graph cache."""
+        return model.with_patterns(self._join(patterns))
+
+    def extend(self, current: Graph, patterns: Set[WarrantPattern]) -> Graph:
+        """Returns the graph with these patterns, at the revision of `current`, which is the graph cache. The plans of
+        all groups in the model of `extend_model` should be compiled."""
+        joined = self._join(patterns)
+        model = current.model.with_patterns(joined)
+        if self._graph is not None and not joined.issuperset(self._patterns):
+            self.evict()
+        if self._graph is None:
+            self._graph = Graph(model, current.revision, self._most_bytes, discard=free_in_steps)
+        else:
+            self._graph.change_model(model, current.revision)
+        self._patterns = joined
+        return self._graph
+
+    def _join(self, patterns: Set[WarrantPattern]) -> frozenset[WarrantPattern]:
+        joined = self._patterns | patterns
+        return joined if len(joined) <= MAX_PATTERNS else frozenset(patterns)
+
+    def bring_forward(self, model: Model, former: Model, news: WarrantChanges) -> None:
+        """Applies changes that the graph cache has applied. When its model has changed, the graph is evicted."""
+        if model is not former or news.changes is None:
+            self.evict()
+        elif self._graph is not None:
+            self._graph.apply(news.changes, news.revision)
+
+    def evict(self) -> None:
+        """Evicts the graph."""
+        if self._graph is not None:
+            self._graph.clear(self._graph.revision)  # what is evicted is freed in steps
+        self._graph, self._patterns = None, NO_PATTERNS
+
+
+MAX_CHANGES = 2_000
 """Limits the changes that are applied one by one; when there are more at once, the cache is cleared."""
-MOST_CHANGES_AT_ONCE = 100
+MAX_CHANGES_AT_ONCE = 100
 """Limits the changes that are applied before a check that does not wait."""
 EXTENDED_SHARE = 16
 """Divides the bytes of the graph cache: a sixteenth is for the extended graph."""
@@ -219,7 +284,7 @@ class LiveGraph:
     def _follow_at_once(self, graph: Graph) -> None:
         """Applies the changes since the graph was brought up to date, if they are few and known without waiting."""
         began_at = self._now()
-        found = self._store.find_warrant_changes(self._newest, MOST_CHANGES_AT_ONCE)
+        found = self._store.find_warrant_changes(self._newest, MAX_CHANGES_AT_ONCE)
         if found is None:
             return
         mark, news = found
@@ -271,7 +336,7 @@ class LiveGraph:
         number, began_at = self._begun, self._now()
         mark, graph = self._store.mark(), self._graph
         since = self._newest
-        news = await self._store.list_warrant_changes(since, MOST_CHANGES)
+        news = await self._store.list_warrant_changes(since, MAX_CHANGES)
         if graph is None or graph.model.revision != news.model_revision:
             model = await self._models.at(news.revision, news.model_revision)
             await compile_groups(model)

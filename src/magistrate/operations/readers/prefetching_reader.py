@@ -10,11 +10,11 @@ from magistrate.engine.warrants.read_ahead import AheadReader, AheadResult, Plac
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead, WarrantReader, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 
-MOST_ROWS = 200
+MAX_ROWS_AHEAD = 200
 """Limits the warrants that are read ahead, which takes a millisecond or two."""
-MOST_TIMES = 4
-"""Limits how often an evaluation reads ahead, and with MOST_ROWS what is kept for it."""
-MOST_IDS = 20
+MAX_TIMES = 4
+"""Limits how often an evaluation reads ahead, and with MAX_ROWS_AHEAD what is kept for it."""
+MAX_IDS = 20
 """Limits the objects from which is read ahead. A larger read is worth a statement of its own."""
 
 
@@ -48,7 +48,7 @@ class PrefetchingReader:
         self._ahead_reader = ahead_reader
         self._reader = reader
         self._begun = begun
-        self._times_left = MOST_TIMES
+        self._times_left = MAX_TIMES
         self.known: dict[WarrantsByObject, dict[ObjectId, list[Warrant]]] = {}
         self.run = run
 
@@ -64,7 +64,7 @@ class PrefetchingReader:
         placed = None if ahead is None else _select(reads, ahead)
         if ahead is None or not placed:
             return await self._reader.read_warrants(reads, at, most)
-        limit = min(MOST_ROWS, most)
+        limit = min(MAX_ROWS_AHEAD, most)
         result = await self._ahead_reader.read_ahead(placed, ahead, at, limit)
         self._times_left -= 1
         if len(result.warrants) >= limit:
@@ -141,4 +141,4 @@ def _select(reads: Sequence[AnyRead], ahead: ReadsAhead) -> Sequence[PlacedRead]
         if place is None or not read.ids:
             return ()
         known.append(PlacedRead(place, read.ids))
-    return ahead.outline.complete_first(known) if sum(len(read.ids) for read in known) <= MOST_IDS else ()
+    return ahead.outline.complete_first(known) if sum(len(read.ids) for read in known) <= MAX_IDS else ()

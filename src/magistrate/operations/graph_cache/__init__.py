@@ -1,1 +1,0 @@
-"""Keeps the graph cache at the revision of the store, and reads what it misses."""
