@@ -20,20 +20,7 @@ from magistrate import errors
 from magistrate.api.auth.bearer import identify_caller
 from magistrate.api.calls import Service
 from magistrate.api.endpoints import public
-from magistrate.api.http.answers import (
-    HAS_SLASH,
-    LEDGER,
-    REQUEST_ID,
-    SLASH_IN_ID,
-    STARTED,
-    answer_error,
-    answer_fault,
-    answer_http_error,
-    decode_path,
-    finish_answer,
-    is_utf8,
-    render_path,
-)
+from magistrate.api.http.answers import answer_error, answer_fault, answer_http_error, finish_answer
 from magistrate.api.http.connection_memory import ConnectionMemory, UnsentAnswers
 from magistrate.api.http.content_coding import compress_answer
 from magistrate.api.http.cors import CorsPolicy, answer_options
@@ -51,6 +38,16 @@ from magistrate.api.http.pages import (
 )
 from magistrate.api.http.pages import HEADERS as CONSOLE_HEADERS
 from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline
+from magistrate.api.http.request_scope import (
+    HAS_SLASH,
+    LEDGER,
+    REQUEST_ID,
+    SLASH_IN_ID,
+    STARTED,
+    decode_path,
+    is_utf8,
+    render_path,
+)
 from magistrate.api.http.responders import (
     ACCOUNT,
     QUERY,

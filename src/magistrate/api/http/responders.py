@@ -17,7 +17,15 @@ from magistrate.api.auth.bearer import Identified, identify_caller
 from magistrate.api.calls import Call, Service, render_body
 from magistrate.api.endpoints import public
 from magistrate.api.http.admission import BodyAccount
-from magistrate.api.http.answers import (
+from magistrate.api.http.answers import finish_answer
+from magistrate.api.http.connection_memory import AnswerAccount
+from magistrate.api.http.consistency_tokens import TOKEN_HEADERS, read_freshness
+from magistrate.api.http.content_coding import GzipBody, has_gzip_body
+from magistrate.api.http.deadlines import Deadlines, RequestDeadline
+from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline, answer_in_history
+from magistrate.api.http.rate_limits import name_source
+from magistrate.api.http.request_scope import (
     BODY,
     CALLER,
     HAS_SLASH,
@@ -26,16 +34,8 @@ from magistrate.api.http.answers import (
     ROUTE,
     SLASH_IN_ID,
     SOURCE,
-    finish_answer,
     render_path,
 )
-from magistrate.api.http.connection_memory import AnswerAccount
-from magistrate.api.http.consistency_tokens import TOKEN_HEADERS, read_freshness
-from magistrate.api.http.content_coding import GzipBody, has_gzip_body
-from magistrate.api.http.deadlines import Deadlines, RequestDeadline
-from magistrate.api.http.ledger import Ledger
-from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline, answer_in_history
-from magistrate.api.http.rate_limits import name_source
 from magistrate.api.http.request_values import LARGE_BODY_BYTES, read_parameters, require_json_type
 from magistrate.errors import TooManyRefused
 from magistrate.operations.consistency import NO_DEMAND
