@@ -66,7 +66,7 @@ TRIED = {
     "docs/model-testing.md": 2,
 }
 """Documents whose commands are run, and how many there are at least."""
-EXAMPLES = {"docs/authzen.md": "authzen"}
+EXAMPLE_OF_DOCUMENT = {"docs/authzen.md": "authzen"}
 """Documents whose commands need another example than `document-sharing`."""
 OF_THE_PAST = ("docs/history.md", "docs/difference.md")
 """Documents whose commands look back on what `write_history` writes."""
@@ -137,7 +137,7 @@ def test_the_commands_of_a_document_answer_what_it_shows(
     if document in OF_THE_PAST:
         asyncio.run(write_history(settings, monkeypatch))
     else:
-        asyncio.run(wiring.prepare_store(settings, read_example(EXAMPLES.get(document, "document-sharing"))))
+        asyncio.run(wiring.prepare_store(settings, read_example(EXAMPLE_OF_DOCUMENT.get(document, "document-sharing"))))
     answered: list[tuple[str, str]] = []
     session_token = event_id = ""
 

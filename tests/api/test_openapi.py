@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from magistrate.api import openapi
-from magistrate.api.openapi import EXAMPLES
+from magistrate.api.openapi import REQUEST_EXAMPLES
 from magistrate.api.route_table import ROUTES
 from tests.browser.console_places import load_example
 from tests.conftest import STORES, new_database_url
@@ -83,7 +83,7 @@ def test_examples_are_those_of_requests_that_work(client: Client) -> None:
     load_example(client)
     operations = [(method.upper(), path) for path, methods in DOCUMENT["paths"].items() for method in methods]
 
-    for (method, path), example in EXAMPLES.items():
+    for (method, path), example in REQUEST_EXAMPLES.items():
         inside = {name for name in example.parameters if f"{{{name}}}" in path}
         query = {name: value for name, value in example.parameters.items() if name not in inside}
         answer = client.request(method, path.format(**example.parameters), params=query, json=example.body)
@@ -92,7 +92,7 @@ def test_examples_are_those_of_requests_that_work(client: Client) -> None:
         assert {one["name"] for one in described["parameters"] if "example" in one} == {*example.parameters}
         if example.body is not None:
             assert described["requestBody"]["content"]["application/json"]["example"] == example.body
-    assert {*EXAMPLES} <= {*operations}
+    assert {*REQUEST_EXAMPLES} <= {*operations}
 
 
 def operations_under(*prefixes: str) -> pytest.MarkDecorator:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.generated_docs import ROOT
 
 SOURCE = ROOT / "console"
-EXAMPLES = ROOT / "src" / "magistrate" / "examples"
+FOLDER = ROOT / "src" / "magistrate" / "examples"
 """The console contains one of them."""
 PROGRAMS = ("node", "npm")
 MISSING = "{} is not installed; building the console needs node 20.19 or newer, and npm"
@@ -19,7 +19,7 @@ def install_tools(parent: Path) -> Path:
     """Returns the folder of the copy, with the tools installed."""
     folder = parent / "console"
     shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns("node_modules"))
-    shutil.copytree(EXAMPLES, parent / EXAMPLES.relative_to(ROOT))
+    shutil.copytree(FOLDER, parent / FOLDER.relative_to(ROOT))
     run_tool(folder, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline")
     return folder
 

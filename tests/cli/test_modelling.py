@@ -10,7 +10,7 @@ from tests.generated_docs import ROOT
 
 GUIDE = (ROOT / "docs" / "modelling.md").read_text()
 SNIPPETS = re.findall(r"^## (.*?)$(?:(?!^## ).)*?^```yaml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
-EXAMPLES = sorted((ROOT / "examples" / "models").iterdir())
+MODELS = sorted((ROOT / "examples" / "models").iterdir())
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_a_snippet_of_the_guide_passes(magistrate: Magistrate, title: str, snipp
     assert magistrate.done("model", "test", "-", typed=snippet).endswith(" passed, 0 failed\n"), title
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("example", MODELS, ids=lambda path: path.name)
 def test_an_example_passes_and_its_tests_reach_every_rule(magistrate: Magistrate, example: Path) -> None:
     printed = magistrate.done("model", "test", "--coverage", str(example))
 
@@ -37,7 +37,7 @@ def test_an_example_passes_and_its_tests_reach_every_rule(magistrate: Magistrate
     assert int(found[3]) > 4
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.name)
+@pytest.mark.parametrize("example", MODELS, ids=lambda path: path.name)
 def test_an_example_has_the_usual_layout_and_no_mistakes(magistrate: Magistrate, example: Path) -> None:
     model = str(example / "model.txt")
 

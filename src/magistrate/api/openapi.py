@@ -49,7 +49,7 @@ _FGA_CHECK = {
 }
 _ROADMAP_PATH = {"objectType": "document", "objectId": "roadmap"}
 
-EXAMPLES: Mapping[tuple[str, str], RequestExample] = {
+REQUEST_EXAMPLES: Mapping[tuple[str, str], RequestExample] = {
     ("POST", "/v2/check"): RequestExample({"warrants": [_READ]}),
     ("POST", "/v2/authorize"): RequestExample({"warrants": [_READ]}),
     ("POST", "/v2/explain"): RequestExample({**_READ, "subject": {"objectType": "user", "objectId": "kim"}}),
@@ -251,7 +251,7 @@ def document(public_url: str = "") -> dict[str, Any]:
 
 
 def _operation(route: Route, body: Schema | None, answer: Schema | None) -> dict[str, Any]:
-    example = EXAMPLES.get((route.method, route.path), _NO_EXAMPLE)
+    example = REQUEST_EXAMPLES.get((route.method, route.path), _NO_EXAMPLE)
     operation: dict[str, Any] = {
         "operationId": _operation_id(route),
         "tags": [name for start, (name, _) in TAGS.items() if route.path.startswith(start)],

@@ -1,4 +1,4 @@
-"""Reads warrants from any Database, as a part of the store."""
+"""Reads revisions, warrants and the history from any Database, as three parts of the store."""
 
 import asyncio
 from collections.abc import Sequence

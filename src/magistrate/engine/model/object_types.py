@@ -27,7 +27,7 @@ AllowedTypes = Mapping[RelationName, Sequence[AllowedType]]
 """Maps relations to their allowed types. A relation that is absent allows every subject; one without any is given by
 its rule alone."""
 
-EXAMPLES = "user, user:*, team#member or team:*#member"
+ALLOWED_TYPE_EXAMPLES = "user, user:*, team#member or team:*#member"
 
 
 def render_subject_type(subject_type: str, subject_id: str, subject_relation: str) -> AllowedType:
@@ -63,7 +63,7 @@ def _read_allowed_type(text: str) -> AllowedType:
     except InvalidParameter:
         of_type = ""
     if not of_type or (colon and object_id != WILDCARD):
-        raise InvalidParameter(ALLOWED_TYPES, f"'{text}' is not of the form {EXAMPLES}") from None
+        raise InvalidParameter(ALLOWED_TYPES, f"'{text}' is not of the form {ALLOWED_TYPE_EXAMPLES}") from None
     return AllowedType(text)
 
 
