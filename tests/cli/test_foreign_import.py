@@ -15,7 +15,7 @@ from tests.running import Client, running_service, settings_for
 
 __all__ = ["url"]  # fixtures
 
-FILES = Path(__file__).parents[1] / "foreign" / "files"
+FILES = Path(__file__).parents[1] / "importers" / "files"
 MODEL = """model
   schema 1.1
 type user

@@ -8,7 +8,7 @@ import pytest
 from tests.cli.cases import Magistrate
 from tests.generated_docs import ROOT
 
-FILES = ROOT / "tests" / "foreign" / "files"
+FILES = ROOT / "tests" / "importers" / "files"
 
 STORE = """\
 model: |
