@@ -34,7 +34,7 @@ from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.pages import DifferenceRow
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference, revisions_kind
-from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.operations.paging import ListKind, Page, PageRequest, read_page_request
 from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewObject, NewWarrant
@@ -52,7 +52,7 @@ TARGET_OF_CHECKS = 10
 TARGET_OF_SIZES = 1.3
 TARGET_OF_CHANGES_MS = 1_000
 
-Read = Callable[[Wanted], Awaitable[Snapshot[Page[DifferenceRow]]]]
+Read = Callable[[PageRequest], Awaitable[Snapshot[Page[DifferenceRow]]]]
 
 
 class Figures(NamedTuple):
@@ -205,7 +205,7 @@ async def _list_pages(
     parameters, pages = {"limit": str(page_size)}, 0
     rows: list[DifferenceRow] = []
     while True:
-        page = (await read(read_wanted(kind, parameters, context.store.identity))).value
+        page = (await read(read_page_request(kind, parameters, context.store.identity))).value
         rows += page.rows
         pages += 1
         if page.next_cursor is None or pages == most:

@@ -16,7 +16,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.lists.query import QUERY_LIST, list_page
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.paging import read_page_request
 from magistrate.operations.runs import finish_releases
 
 ROUNDS = 9
@@ -63,7 +63,7 @@ async def _time_round(graph: Context, without: Context, text: str, number: int) 
 async def _time_page(context: Context, text: str) -> tuple[float, int]:
     """Milliseconds of processor time for the first page, no listing being kept, and the number of rows."""
     context = replace(context, listings=Listings(100_000_000))
-    wanted = read_wanted(QUERY_LIST, {}, context.store.identity)
+    wanted = read_page_request(QUERY_LIST, {}, context.store.identity)
     started = time.process_time()
     page = (await list_page(context, QueryRequest(read_query(text), {}), wanted, NO_DEMAND)).value
     return (time.process_time() - started) * 1_000, page.total or 0

@@ -19,7 +19,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.lists.query import QUERY_LIST, list_page
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.paging import read_page_request
 from magistrate.operations.runs import finish_releases
 
 LISTS = {
@@ -97,7 +97,7 @@ async def measure_list_memory(url: str, dataset: Dataset, name: str, users: int 
     store, _ = await counting_store(url)
     context = wiring.context_of(store, read_settings({"cache_bytes": str(CACHE_BYTES)}, {}))
     context = replace(context, listings=Listings(0))
-    wanted = read_wanted(QUERY_LIST, {"limit": "25"}, store.identity)
+    wanted = read_page_request(QUERY_LIST, {"limit": "25"}, store.identity)
     for user in Random(SEED).sample(range(dataset.size // 10), count):
         for _ in range(2):  # the second time, what the list depends on is cached
             await list_page(context, QueryRequest(read_query(query.format(user)), {}), wanted, NO_DEMAND)

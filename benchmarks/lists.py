@@ -40,7 +40,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import Listings, StoredRow
 from magistrate.operations.lists.query import QUERY_LIST, list_page
-from magistrate.operations.paging import MAX_LIMIT, Page, read_wanted
+from magistrate.operations.paging import MAX_LIMIT, Page, read_page_request
 from magistrate.wiring.contexts import LISTS_SHARE
 
 KEPT_BYTES = 4_000_000_000
@@ -218,7 +218,7 @@ async def _row_count(case: Case, context: Context) -> int:
 
 async def _page(context: Context, case: Case, cursor: str | None, limit: int = PAGE_SIZE) -> Page[StoredRow]:
     parameters = {"limit": str(limit), **({} if cursor is None else {"nextCursor": cursor})}
-    wanted = read_wanted(QUERY_LIST, parameters, context.store.identity)
+    wanted = read_page_request(QUERY_LIST, parameters, context.store.identity)
     return (await list_page(context, case.asked, wanted, NO_DEMAND)).value
 
 

@@ -6,7 +6,7 @@ from magistrate.engine.lists import results as rows
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.names import TypeName, split_subject_type
 from magistrate.engine.warrants.overlay import Overlay
-from magistrate.operations.paging import Wanted
+from magistrate.operations.paging import PageRequest
 from magistrate.store.contract.lists import Slice
 from tests.memory_source import Found, found, model_of
 from tests.oracle_queries import Row
@@ -19,7 +19,7 @@ from tests.scenario_files import (
 )
 from tests.scenario_runs import written
 
-EVERYTHING = Wanted(Slice("id", 1_000))
+EVERYTHING = PageRequest(Slice("id", 1_000))
 
 
 def name_found(subject_type: str, id: str) -> str:

@@ -94,7 +94,7 @@ async def carry_out(ctx: Context, scenario: Scenario) -> dict[Step, Revision]:
     if scenario.then.allow:
         changed = {name: scenario.final_types()[name] for name in scenario.then.allow}
         limited = model_of(changed, allowed=scenario.then.allow).types.values()
-        await create_object_types(ctx, list(limited), ctx.stamp("ann"), keeps_stranded=True)
+        await create_object_types(ctx, list(limited), ctx.stamp("ann"), keeps_orphaned=True)
     after["allow"] = await ctx.store.check()
     if scenario.then.delete_warrants:
         await delete_warrants(ctx, [new(text) for text in scenario.then.delete_warrants], ctx.stamp("ann"))

@@ -44,7 +44,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
 from magistrate.operations.models.object_types import create_object_types
-from magistrate.operations.paging import Wanted
+from magistrate.operations.paging import PageRequest
 from magistrate.store.contract.lists import Slice
 from magistrate.wiring import context_of, import_file
 from tests import oracle
@@ -155,7 +155,7 @@ async def loaded(dataset: Dataset, url: str) -> AsyncIterator[Context]:
 
 
 async def rows_of(context: Context, text: str) -> set[Ref]:
-    wanted = Wanted(Slice("id", SMALLEST_QUERIED_SIZE))
+    wanted = PageRequest(Slice("id", SMALLEST_QUERIED_SIZE))
     page = await list_page(context, QueryRequest(read_query(text), {}), wanted, NO_DEMAND)
     return {(found.row.type, found.row.id) for found in page.value.rows}
 

@@ -129,16 +129,14 @@ def test_the_glossary_defines_every_word() -> None:
 
 
 NOT_YET_CLEAN = (
-    "src/magistrate/api/",
-    "src/magistrate/cli/",
-    "src/magistrate/config/",
     "src/magistrate/engine/bitmaps/",
     "src/magistrate/engine/lists/",
     "src/magistrate/engine/rules/",
     "src/magistrate/engine/text/",
     "src/magistrate/engine/walk/",
-    "src/magistrate/operations/",
-    "src/magistrate/wiring/",
+    "src/magistrate/operations/checks/",
+    "src/magistrate/operations/live_graph.py",
+    "src/magistrate/operations/readers/",
 )
 """Lists folders and files that still have private words: replace one by its parts, remove each part that has none."""
 

@@ -15,7 +15,7 @@ from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import StoredRow
 from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.operations.models.object_types import create_object_types
-from magistrate.operations.paging import Page, read_wanted
+from magistrate.operations.paging import Page, read_page_request
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.postgres.database import PostgresDatabase
@@ -64,7 +64,7 @@ async def revoke(ctx: Context, *written: str) -> Revision:
 
 
 async def page_of(ctx: Context, q: str, **parameters: str) -> Snapshot[Page[StoredRow]]:
-    wanted = read_wanted(QUERY_LIST, parameters, ctx.store.identity)
+    wanted = read_page_request(QUERY_LIST, parameters, ctx.store.identity)
     return await list_page(ctx, QueryRequest(read_query(q), {}), wanted, NO_DEMAND)
 
 

@@ -24,7 +24,7 @@ from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
 from magistrate.operations.live_graph import MAX_CHANGES, LiveGraph
 from magistrate.operations.models.object_types import delete_object_type
-from magistrate.operations.paging import Wanted
+from magistrate.operations.paging import PageRequest
 from magistrate.operations.readers.contextual_warrants import ContextualWarrants, build_contextual_warrants
 from magistrate.store.contract.lists import Slice
 from tests.operations.node import Node
@@ -72,7 +72,7 @@ def replace_context(text: str) -> Any:
 
 async def rows(ctx: Context, q: str, sort: str, contextual: Sequence[str]) -> list[Any]:
     request = QueryRequest(read_query(q), {"x": 1}, [new(text) for text in contextual])
-    page = (await list_page(ctx, request, Wanted(Slice(sort, 1_000)), NO_DEMAND)).value
+    page = (await list_page(ctx, request, PageRequest(Slice(sort, 1_000)), NO_DEMAND)).value
     return [(*one.row[:3], reported(one.row), one.row.is_implicit) for one in page.rows]
 
 
@@ -226,7 +226,7 @@ async def test_nothing_of_a_contextual_warrant_stays_in_the_caches(node: Node) -
         assert not await allowed(node, "folder:1#viewer@user:bob")
         assert not await allowed(node, f"folder:{number}#viewer@user:x")
     request = QueryRequest(read_query("select folder where user:bob is viewer"), {}, [new("folder:7#viewer@user:bob")])
-    page = (await list_page(node.ctx, request, Wanted(Slice("id", 10)), NO_DEMAND)).value
+    page = (await list_page(node.ctx, request, PageRequest(Slice("id", 10)), NO_DEMAND)).value
 
     assert [one.row.id for one in page.rows] == ["7"]
     assert await rows(node.ctx, "select folder where user:bob is viewer", "id", ()) == []

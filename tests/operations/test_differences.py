@@ -9,7 +9,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.difference.affected_access import StateSearch
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.paging import read_page_request
 from tests.memory_source import model_of
 from tests.operations.node import Node
 from tests.operations.stored_warrants import Types
@@ -47,7 +47,7 @@ async def list_gained(node: Node, viewer: dict[str, Any]) -> list[tuple[str, str
     """Who views documents with another rule: the document, the user, and whether that depends on a context."""
     types = model_of({"document": SHARED["document"] | {"viewer": viewer}}).types
     proposal = Proposal(object_types=[types[TypeName("document")]])
-    wanted = read_wanted(proposal_kind(proposal, Narrowing()), {"limit": "1000"}, node.ctx.store.identity)
+    wanted = read_page_request(proposal_kind(proposal, Narrowing()), {"limit": "1000"}, node.ctx.store.identity)
     page = (await list_proposed_difference(node.ctx, proposal, Narrowing(), wanted, NO_DEMAND)).value
     rows = [row.change for row in page.rows if row.change.relation == "viewer" and row.change.is_gained]
     return [(one.id, one.subject_id, one.is_conditional) for one in rows]

@@ -23,7 +23,7 @@ from magistrate.operations.importing import importer as line_file
 from magistrate.operations.importing.importer import LineFile, Reached, import_lines
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import QUERY_LIST, list_page
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.paging import read_page_request
 from magistrate.store.contract.lists import ObjectFilter, Slice, WarrantFilter
 from magistrate.store.contract.new_rows import Imported
 from magistrate.store.contract.store import Store
@@ -184,7 +184,7 @@ async def test_of_several_warrants_the_oldest_is_reported_though_it_was_written_
     [decision] = (await check(context, [question], ALL_NEEDED, NO_DEMAND, with_path=True)).value
     assert decision.path[-1].render() == oldest
     for text in ("select document where user:ann is viewer", "select viewer of type user for document:plan"):
-        wanted = read_wanted(QUERY_LIST, {}, context.store.identity)
+        wanted = read_page_request(QUERY_LIST, {}, context.store.identity)
         page = (await list_page(context, QueryRequest(read_query(text), {}), wanted, NO_DEMAND)).value
         assert [found.row.warrant.render() for found in page.rows if found.row.warrant] == [oldest]
 

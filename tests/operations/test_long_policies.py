@@ -16,7 +16,7 @@ from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import QUERY_LIST, list_page
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.paging import read_page_request
 from tests.operations.node import Node
 from tests.operations.stored_warrants import question
 
@@ -66,7 +66,7 @@ async def test_a_check_evaluates_long_policies_in_a_thread(granted: Node, monkey
 async def test_a_query_evaluates_long_policies_in_a_thread(granted: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = Steps(monkeypatch)
 
-    wanted = read_wanted(QUERY_LIST, {}, granted.ctx.store.identity)
+    wanted = read_page_request(QUERY_LIST, {}, granted.ctx.store.identity)
     request = QueryRequest(read_query("select folder where user:ann is viewer"), {"a": 0})
     page = (await list_page(granted.ctx, request, wanted, NO_DEMAND)).value
 
@@ -101,7 +101,7 @@ async def test_long_policies_are_parsed_and_compiled_in_a_thread(
 
     for _ in range(2):
         if is_query:
-            wanted = read_wanted(QUERY_LIST, {}, node.ctx.store.identity)
+            wanted = read_page_request(QUERY_LIST, {}, node.ctx.store.identity)
             request = QueryRequest(read_query("select folder where user:ann is viewer"), context)
             assert (await list_page(node.ctx, request, wanted, NO_DEMAND)).value.rows == []
         else:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from magistrate.engine.names import Revision
 from magistrate.operations.consistency import TokenCodec, compute_crc, compute_mac, decode_text, read_token, write_token
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.paging import read_page_request
 from magistrate.operations.writes.objects import OBJECT_LIST
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
@@ -51,5 +51,5 @@ def test_tokens_of_earlier_versions_stay_valid() -> None:
 
     assert write_token(HERE, RevisionId(Revision(7), None)) == token
     assert read_token(HERE, "Service-Token", token).revision == 7
-    wanted = read_wanted(OBJECT_LIST, {"nextCursor": cursor}, HERE)
+    wanted = read_page_request(OBJECT_LIST, {"nextCursor": cursor}, HERE)
     assert wanted.slice.boundary == ("plan", "document")

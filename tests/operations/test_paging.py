@@ -8,7 +8,7 @@ from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.terms import MAX_NAME_LENGTH
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.paging import MAX_CURSOR_LENGTH, read_wanted
+from magistrate.operations.paging import MAX_CURSOR_LENGTH, read_page_request
 from magistrate.operations.writes.objects import OBJECT_LIST, list_objects
 from magistrate.operations.writes.v1_resources import USERS
 from magistrate.store.contract.lists import ObjectFilter
@@ -27,7 +27,7 @@ def ctx(store: Store, database_url: str) -> Context:
 async def test_a_list_that_shows_no_cursors_makes_none_of_what_may_be_very_long(ctx: Context) -> None:
     new = [NewObject(USERS.type, ObjectId(f"u{n}"), f'{{"email":"{n}{"x" * 5_000}"}}') for n in range(3)]
     await ctx.store.put_objects(new, ctx.stamp("ann"))
-    wanted = read_wanted(USERS.list_kind, {"limit": "1", "sortBy": "email", "afterId": "u0"}, ctx.store.identity)
+    wanted = read_page_request(USERS.list_kind, {"limit": "1", "sortBy": "email", "afterId": "u0"}, ctx.store.identity)
 
     page = (await list_objects(ctx, wanted, ObjectFilter(USERS.type), NO_DEMAND, USERS.list_kind)).value
 
@@ -43,7 +43,7 @@ async def test_the_longest_cursor_is_taken_back(ctx: Context, sort: str) -> None
     parameters = {"limit": "1", "sortBy": sort, "snapshot": "true"}
 
     for expected in new[:2]:
-        wanted = read_wanted(OBJECT_LIST, parameters, ctx.store.identity)
+        wanted = read_page_request(OBJECT_LIST, parameters, ctx.store.identity)
         page = (await list_objects(ctx, wanted, ObjectFilter(), NO_DEMAND)).value
         assert [row.id for row in page.rows] == [expected.id]
         assert page.next_cursor is not None

@@ -38,7 +38,7 @@ from magistrate.operations.lists.listings import (
 from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.models.object_types import create_object_types
-from magistrate.operations.paging import Wanted, read_wanted
+from magistrate.operations.paging import PageRequest, read_page_request
 from magistrate.operations.writes.objects import ObjectDraft, create_objects, delete_objects
 from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.lists import Slice
@@ -202,15 +202,15 @@ async def test_a_query_that_needs_too_much_work_is_refused_as_such(ctx: Context)
 async def test_a_token_from_the_future_is_refused_and_later_pages_are_of_their_listing(ctx: Context) -> None:
     await fill(ctx, 9)
     asked = QueryRequest(read_query(SEES), {})
-    first = (await list_page(ctx, asked, Wanted(Slice("id", 2), None, True), NO_DEMAND)).value
+    first = (await list_page(ctx, asked, PageRequest(Slice("id", 2), None, True), NO_DEMAND)).value
     after = await grant(ctx, "document:d44#parent@folder:f")
-    wanted = read_wanted(QUERY_LIST, {"nextCursor": first.next_cursor or ""}, ctx.store.identity)
+    wanted = read_page_request(QUERY_LIST, {"nextCursor": first.next_cursor or ""}, ctx.store.identity)
 
     later = await list_page(ctx, asked, wanted, Freshness("Warrant-Token", after))
 
     assert later.revision < after
     with pytest.raises(RevisionLost):
-        await list_page(ctx, asked, Wanted(Slice("id", 2)), Freshness("Warrant-Token", Revision(after + 1)))
+        await list_page(ctx, asked, PageRequest(Slice("id", 2)), Freshness("Warrant-Token", Revision(after + 1)))
 
 
 async def test_other_requests_run_while_a_large_listing_is_worked_out(ctx: Context) -> None:

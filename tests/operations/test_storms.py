@@ -18,7 +18,7 @@ from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
-from magistrate.operations.paging import Wanted
+from magistrate.operations.paging import PageRequest
 from magistrate.store.contract.lists import Slice
 from tests import oracle, oracle_queries
 from tests.operations.node import Node
@@ -97,7 +97,7 @@ async def change_warrants(node: Node, seed: int) -> None:
 async def answer_query(node: Node, asked: Question) -> Answer:
     contextual = [new(text) for text in asked.contextual]
     request = QueryRequest(read_query(asked.text), {}, contextual)
-    page = await list_page(node.ctx, request, Wanted(Slice("id", 1_000)), NO_DEMAND)
+    page = await list_page(node.ctx, request, PageRequest(Slice("id", 1_000)), NO_DEMAND)
     rows = sorted((*found.row[:3], found.row.is_implicit) for found in page.value.rows)
     return Answer(asked, page.revision, tuple(rows))
 

@@ -11,7 +11,7 @@ from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
-from magistrate.operations.paging import Wanted
+from magistrate.operations.paging import PageRequest
 from magistrate.operations.writes.retention import end_expired
 from magistrate.operations.writes.warrants import delete_matching, list_warrants, read_filter
 from magistrate.store.contract.lists import Slice
@@ -25,10 +25,10 @@ __all__ = ["clock", "pair"]  # fixtures
 
 pytestmark = pytest.mark.anyio
 
-FIRST = Wanted(Slice("id", 1_000))
+FIRST = PageRequest(Slice("id", 1_000))
 
 
-async def found(node: Node, q: str, wanted: Wanted = FIRST) -> list[str]:
+async def found(node: Node, q: str, wanted: PageRequest = FIRST) -> list[str]:
     page = await list_page(node.ctx, QueryRequest(read_query(q), {}), wanted, NEWEST)
     return [f"{one.row.type}:{one.row.id}" for one in page.value.rows]
 
@@ -122,12 +122,12 @@ async def test_pages_of_a_query_repeat_and_skip_nothing_when_rows_end_between_th
     request = QueryRequest(read_query("select document where user:ann is viewer"), {})
 
     walked = []
-    wanted = Wanted(Slice("id", 2), is_snapshot=True)
+    wanted = PageRequest(Slice("id", 2), is_snapshot=True)
     for clock.time in (1_000, 1_100, 1_200):
         page = (await list_page(node.ctx, request, wanted, NO_DEMAND)).value
         walked.append([one.row.id for one in page.rows])
         last = page.rows[-1].row
-        wanted = Wanted(Slice("id", 2, boundary=(last.type, last.id, last.relation)), is_snapshot=True)
+        wanted = PageRequest(Slice("id", 2, boundary=(last.type, last.id, last.relation)), is_snapshot=True)
 
     assert walked == [["a", "b"], ["d", "e"], ["f"]]
 
@@ -140,7 +140,7 @@ async def test_lists_leave_out_what_has_expired_and_the_expired_are_listed_when_
 
     async def listed(is_expired: bool = False) -> list[str]:
         only = read_filter({}, clock(), is_expired)
-        page = await list_warrants(node.ctx, Wanted(Slice("createdAt", 10)), only, NEWEST)
+        page = await list_warrants(node.ctx, PageRequest(Slice("createdAt", 10)), only, NEWEST)
         return [row.object_id for row in page.value.rows]
 
     assert (await listed(), await listed(is_expired=True)) == (["a", "b"], [])

@@ -33,7 +33,7 @@ from magistrate.operations.difference.filters import Narrowing, read_narrowing
 from magistrate.operations.difference.pages import DifferenceRow
 from magistrate.operations.difference.proposal import Proposal, list_proposed_difference, proposal_kind
 from magistrate.operations.difference.revisions import RevisionsRequest, list_difference, revisions_kind
-from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.operations.paging import ListKind, Page, PageRequest, read_page_request
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
 from magistrate.store.contract.revisions import RevisionId
@@ -174,14 +174,14 @@ def shown(page: Page[DifferenceRow]) -> Difference:
     return [(AccessRow(*row.change[:6]), row.change.is_gained) for row in page.rows]
 
 
-Listing = Callable[[Wanted], Awaitable[Snapshot[Page[DifferenceRow]]]]
+Listing = Callable[[PageRequest], Awaitable[Snapshot[Page[DifferenceRow]]]]
 
 
 async def list_all(kind: ListKind[DifferenceRow], identity: Identity, limit: int, read: Listing) -> Difference:
     """All pages forwards, and then backwards, which must have the same rows."""
 
     async def read_page(**cursor: str) -> Page[DifferenceRow]:
-        return (await read(read_wanted(kind, {"limit": str(limit), **cursor}, identity))).value
+        return (await read(read_page_request(kind, {"limit": str(limit), **cursor}, identity))).value
 
     page = await read_page()
     rows = shown(page)

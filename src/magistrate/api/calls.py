@@ -76,7 +76,7 @@ class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
 
     @property
     def visible_types(self) -> frozenset[str] | None:
-        """Returns the object types about which errors and warnings may tell: those that the caller may use, and none
+        """Returns the object types that errors and warnings may name: those that the caller may use, and none
         for the holder of a user's token; None stands for all."""
         return self.caller.object_types if self.holder is None else frozenset()
 
@@ -130,7 +130,7 @@ async def answer_call(handler: Handler, call: Call[Any]) -> Answer:
 
 
 async def render_body(answer: Answer, memory: AnswerMemory | None = None) -> bytes | bytearray:
-    """Returns the bytes of the body of an answer. Raises Overloaded if there is no room in `memory` for them."""
+    """Returns the bytes of the body of an answer. Raises Overloaded if there is no space in `memory` for them."""
     if answer.value is None:
         return b""
     return str(answer.value).encode() if answer.is_text else await render_in_steps(answer.value, memory)

@@ -71,7 +71,7 @@ def _parse_sqlite_url(url: str) -> SqliteUrl:
             f"database URL: {url!r} names no file; write sqlite:///relative.db or sqlite:////absolute/path.db"
         )
     if path == ":memory:":
-        raise InvalidSetting("database URL: SQLite in memory is not offered, it would forget every warrant on restart")
+        raise InvalidSetting("database URL: SQLite in memory is not offered, it would lose every warrant on restart")
     if "?" in rest or "#" in rest:
         raise InvalidSetting(f"database URL: {url!r} has options; SQLite URLs take none")
     return SqliteUrl(path)

@@ -65,16 +65,16 @@ def legacy_side(parameters: Mapping[str, str]) -> str | None:
     Raises InvalidRequest if both sides are given, or newer cursors besides, MissingParameter for a value without its
     id.
     """
-    given = [side for side in SIDES if f"{side}Id" in parameters or f"{side}Value" in parameters]
-    if not given:
+    sides = [side for side in SIDES if f"{side}Id" in parameters or f"{side}Value" in parameters]
+    if not sides:
         return None
-    if len(given) > 1:
+    if len(sides) > 1:
         raise InvalidRequest("cannot pass both after and before parameters together")
     if "nextCursor" in parameters or "prevCursor" in parameters:
-        raise InvalidRequest(f"cannot pass {given[0]} parameters and a cursor together")
-    if not parameters.get(f"{given[0]}Id"):
-        raise MissingParameter(f"{given[0]}Id")
-    return given[0]
+        raise InvalidRequest(f"cannot pass {sides[0]} parameters and a cursor together")
+    if not parameters.get(f"{sides[0]}Id"):
+        raise MissingParameter(f"{sides[0]}Id")
+    return sides[0]
 
 
 T = TypeVar("T")
@@ -104,7 +104,7 @@ class Sort(Generic[T]):
 @dataclass(frozen=True, slots=True)
 class ListKind(Generic[T]):
     """Describes a list. `name` goes into cursors. `sorts` are by the name callers use, the default first; a sort may
-    have two names. `is_snapshot`: all pages are of one revision even if the request does not ask for it. `is_log`: rows
+    have two names. `is_snapshot`: all pages are of one revision even if the request does not demand it. `is_log`: rows
     never change, and new rows are the newest: the list is descending by default, and there are no snapshots.
     `legacy_values`: returns the boundary that a legacy cursor stands for, by the name of the sort; None if the rows
     have no id that callers know. `has_cursors`: pages have cursors for their beginning and end; without, values may be
@@ -120,7 +120,7 @@ class ListKind(Generic[T]):
 
     @property
     def takes_snapshot(self) -> bool:
-        """Returns whether requests can ask for a snapshot, which they need not for every list."""
+        """Returns whether requests can demand a snapshot, which they need not for every list."""
         return self.is_versioned and not self.is_snapshot and not self.is_log
 
     @property
@@ -129,7 +129,7 @@ class ListKind(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PageRequest:
     """Represents the page that is requested. `at`: the revision of the first page of the snapshot it belongs to, None
     for a page at the newest revision; `bits`: those of that revision, if they are known. `is_snapshot`: its cursors
     lead to pages of the same revision. `now`: the time, in microseconds since 1970 UTC, at which the policies of a
@@ -179,7 +179,7 @@ def read_search(parameters: Mapping[str, str]) -> str | None:
     return text
 
 
-def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Identity) -> Wanted:
+def read_page_request(kind: ListKind[T], parameters: Mapping[str, str], identity: Identity) -> PageRequest:
     """Returns the page that the parameters of a request describe.
 
     Raises InvalidParameter for the first fault in the order page, limit, sortOrder, sortBy, snapshot, legacy cursors,
@@ -196,17 +196,17 @@ def read_wanted(kind: ListKind[T], parameters: Mapping[str, str], identity: Iden
     start = Slice(sort.name, limit, order == "DESC")
     is_snapshot = _read_snapshot(kind, parameters)
     if side := legacy_side(parameters):
-        return Wanted(_read_legacy_slice(kind, parameters, side, start), None, is_snapshot)
+        return PageRequest(_read_legacy_slice(kind, parameters, side, start), None, is_snapshot)
     if "nextCursor" in parameters and "prevCursor" in parameters:
         raise InvalidRequest("cannot pass both nextCursor and prevCursor together")
     for name in ("nextCursor", "prevCursor"):
         if name in parameters:
             at, now, boundary = _read_cursor(kind, sort, parameters[name], identity, parameter=name)
-            wanted = replace(start, boundary=boundary, backwards=name == "prevCursor")
+            following = replace(start, boundary=boundary, backwards=name == "prevCursor")
             if at is None:
-                return Wanted(wanted, None, is_snapshot, now)
-            return Wanted(wanted, at.revision, True, now, bits=at.bits)
-    return Wanted(start, None, is_snapshot)
+                return PageRequest(following, None, is_snapshot, now)
+            return PageRequest(following, at.revision, True, now, bits=at.bits)
+    return PageRequest(start, None, is_snapshot)
 
 
 def _read_legacy_slice(kind: ListKind[T], parameters: Mapping[str, str], side: str, start: Slice) -> Slice:
@@ -237,40 +237,44 @@ class PageReader(Protocol[T]):
 
 
 async def read_page(
-    kind: ListKind[T], wanted: Wanted, freshness: Freshness, store: RevisionStore, read: PageReader[T]
+    kind: ListKind[T], page_request: PageRequest, freshness: Freshness, store: RevisionStore, read: PageReader[T]
 ) -> Snapshot[Page[T]]:
     """Returns the page that is cut out by `read`.
 
     Raises RevisionLost for a token, or a cursor of a snapshot, whose write the store does not hold; InvalidParameter if
     the revision of a snapshot is no longer retained, and RevisionUnavailable if that of a listing as of the past is
     not. Later pages of a snapshot are of its revision, whatever the token."""
-    if wanted.at is not None:
-        await require_stored(store, RevisionId(wanted.at, wanted.bits))
+    if page_request.at is not None:
+        await require_stored(store, RevisionId(page_request.at, page_request.bits))
     try:
-        found = await read(wanted.slice, at=wanted.at)
+        part = await read(page_request.slice, at=page_request.at)
     except RevisionUnavailable:
-        if wanted.at is not None:  # what was known may have been lost
-            await require_stored(store, RevisionId(wanted.at, wanted.bits))
-        if wanted.now is not None:
+        if page_request.at is not None:  # what was known may have been lost
+            await require_stored(store, RevisionId(page_request.at, page_request.bits))
+        if page_request.now is not None:
             raise
-        cursor = "prevCursor" if wanted.slice.backwards else "nextCursor"
+        cursor = "prevCursor" if page_request.slice.backwards else "nextCursor"
         message = "its listing began at a revision that is not kept any more: begin again without a cursor"
         raise InvalidParameter(cursor, message) from None
-    if wanted.at is None:
-        freshness.demand(found.revision)
-    at = await store.identify(found.revision) if wanted.is_snapshot else None
-    return Snapshot(found.revision, _page_of(kind, wanted, found, at, identity=store.identity))
+    if page_request.at is None:
+        freshness.demand(part.revision)
+    at = await store.identify(part.revision) if page_request.is_snapshot else None
+    return Snapshot(part.revision, _page_of(kind, page_request, part, at, identity=store.identity))
 
 
 def _page_of(
-    kind: ListKind[T], wanted: Wanted, found: Snapshot[PageSlice[T]], at: RevisionId | None, identity: Identity
+    kind: ListKind[T],
+    page_request: PageRequest,
+    part: Snapshot[PageSlice[T]],
+    at: RevisionId | None,
+    identity: Identity,
 ) -> Page[T]:
     """Returns the page of a slice; `at` identifies the revision of a snapshot."""
-    [sort] = {sort.name: sort for sort in kind.sorts.values() if sort.name == wanted.slice.sort}.values()
-    page_slice = found.value
+    [sort] = {sort.name: sort for sort in kind.sorts.values() if sort.name == page_request.slice.sort}.values()
+    page_slice = part.value
     if not kind.has_cursors:
         return Page(page_slice.rows, None, None)
-    time = [] if wanted.now is None else [wanted.now]
+    time = [] if page_request.now is None else [page_request.now]
     named = kind.name if at is None else [kind.name, at, *time]
 
     def cursor(row: T) -> str:

@@ -91,7 +91,7 @@ async def checkpoint() -> None:
 
 
 async def take_checkpoint(work: Work) -> None:
-    """Yields to other tasks at the end of a time slice. If it left a step aside, that is taken in a thread."""
+    """Yields to other tasks at the end of a time slice. If it offloaded a step, that is taken in a thread."""
     step = work.take_offloaded_step()
     if step is None:
         await checkpoint()
@@ -110,7 +110,7 @@ def _loop_time() -> LoopTime:
 _loop_times: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopTime] = WeakKeyDictionary()
 
 
-async def aside(work: Callable[[], T], size: int) -> T:
+async def offload(work: Callable[[], T], size: int) -> T:
     """Returns the result of some work that waits for nothing, and takes about as long as reading `size` bytes of
     definitions: if that is long, the work runs in a thread, so that the event loop stays free."""
     return work() if size <= SMALL_BYTES else await asyncio.to_thread(work)

@@ -72,7 +72,7 @@ KEYS_AT_ONCE = 100
 """Limits the stored keys that are prepared before others may run; some milliseconds, if each has many object types."""
 NOTE_EVERY_SECONDS = 60.0
 """Sets how often the uses of stored keys are written."""
-UNSETTLED_NS = 500_000_000
+UNSTABLE_NS = 500_000_000
 """Sets the age from which the time of a change differs from that of any later one. File systems on Linux round times
 to 10 ms at most."""
 SHARED_NAME = "api-key.digests"
@@ -136,7 +136,7 @@ class ServiceKeys:
         self._from_file: tuple[str, ...] = ()
         self._state: FileState | None = None
         """Holds the state of the file when it was last read, None if there was no file."""
-        self._is_settled = True
+        self._is_stable = True
         """Says whether every later change of the file also changes its state."""
         self._version = -1
         self._history = 0
@@ -216,7 +216,7 @@ class ServiceKeys:
 
     async def _has_file_changed(self) -> bool:
         path = self._settings.api_key_file
-        return bool(path) and (not self._is_settled or await asyncio.to_thread(find_file_state, path) != self._state)
+        return bool(path) and (not self._is_stable or await asyncio.to_thread(find_file_state, path) != self._state)
 
     async def _read_again(self, by_signal: bool) -> None:
         """Reads the keys again; any failure is logged, and leaves the keys as they are."""
@@ -235,10 +235,10 @@ class ServiceKeys:
 
     def _read_file(self) -> None:
         path = self._settings.api_key_file
-        self._state, self._is_settled = find_file_state(path), True
+        self._state, self._is_stable = find_file_state(path), True
         read = read_api_key_file(path)
         # Two writes within one tick of the clock of the file system leave the same time.
-        self._is_settled = time.time_ns() - read.state.modified_ns > UNSETTLED_NS
+        self._is_stable = time.time_ns() - read.state.modified_ns > UNSTABLE_NS
         self._from_file, self._state = tuple(map(key_digest, read.keys)), read.state
         if self._shared is not None:
             try:

@@ -50,7 +50,7 @@ def run_playground(host: str, port: int, example: str, file: OpenedFile | None) 
             migrate_store(settings)
             left_out = asyncio.run(_fill_store(settings, example, file))
             place = "memory" if in_memory else f"{folder}, which is removed at the end"
-            announce(f"This playground keeps its data in {place}: it forgets everything when you stop it (Ctrl+C)")
+            announce(f"This playground keeps its data in {place}: it loses everything when you stop it (Ctrl+C)")
             _announce(folder, f"{name_url(sockets[0])}/console", key, example, file=file, left_out=left_out)
             return serve_alone(settings, sockets)
 

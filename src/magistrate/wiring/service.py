@@ -70,7 +70,7 @@ async def open_service(
         limits = Limits(
             settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
         )
-        forgetting = _delete_periodically(context, settings)
+        deleting = _delete_periodically(context, settings)
         admitted = admissions(
             settings.max_running_requests,
             settings.max_waiting_requests,
@@ -79,7 +79,7 @@ async def open_service(
         )
         METRICS.read = partial(_readings, context, admitted)
         METRICS.measure_caches = partial(measure_caches, context)
-        works = [forgetting, _stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
+        works = [deleting, _stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired(), keys.note_uses()]
         works.append(_end_expired_periodically(context))
         if provider is not None:

@@ -192,7 +192,7 @@ class KeyRing:
         for is_equal, caller in matches:
             if is_equal:
                 return caller
-        # How long the search takes tells something about a digest, but nothing about the keys that have such a digest.
+        # How long the search takes reveals something about a digest, but nothing about the keys that have it.
         secret = self._stored.get(digest)
         now = self._now()
         if secret is None or not hmac.compare_digest(digest, secret.digest) or now >= secret.until:

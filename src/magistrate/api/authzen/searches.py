@@ -31,7 +31,7 @@ from magistrate.operations.authzen.actions import ActionSearch, action_kind
 from magistrate.operations.authzen.properties import RESOURCE, SUBJECT
 from magistrate.operations.authzen.searches import EntitySearch
 from magistrate.operations.lists.query import QUERY_LIST
-from magistrate.operations.paging import MAX_LIMIT, ListKind, Wanted, read_wanted
+from magistrate.operations.paging import MAX_LIMIT, ListKind, PageRequest, read_page_request
 
 
 class PageBody(msgspec.Struct, frozen=True):
@@ -148,7 +148,7 @@ def search_actions(call: Call[ActionSearchBody]) -> Answer | Deferred:
 
 async def _search_actions_later(call: Call[ActionSearchBody], search: ActionSearch) -> Answer:
     kind = action_kind(f"actions+{_digest(search.object, search.subject, search.context)}")
-    bounds = _read_wanted(call, kind)
+    bounds = _read_page_request(call, kind)
     with _naming_token():
         page = await actions.list_page(call.context, search, bounds, call.freshness, kind=kind)
     return Answer(_render_actions(page.value.rows, page.value.next_cursor or ""), page.revision)
@@ -160,26 +160,26 @@ def require_searched(body: SearchedEntityBody | None, member: str) -> EntityBody
 
 
 async def _search_entities(
-    call: Call[Any], wanted: EntityBody, wanted_member: str, known: EntityBody, known_member: str, action: ActionBody
+    call: Call[Any], target: EntityBody, wanted_member: str, fixed: EntityBody, known_member: str, action: ActionBody
 ) -> Answer:
     wants_subjects = wanted_member == SUBJECT
-    subject, resource = (wanted, known) if wants_subjects else (known, wanted)
+    subject, resource = (target, fixed) if wants_subjects else (fixed, target)
     contexts = ContextReader(call.context.max_context_bytes)
     context = contexts.read(EvaluationBody(subject, action, resource, call.body.context))
     _read_limit(call.body.page)
     try:
-        of_type, relation = read_type(wanted, wanted_member), read_action(action)
-        ref = read_entity(known, known_member)
+        of_type, relation = read_type(target, wanted_member), read_action(action)
+        ref = read_entity(fixed, known_member)
     except UnknownName:
         return await _answer_nothing(call, EntitySearchAnswer(PageAnswer("", 0), []))
     search = EntitySearch(of_type, relation, ref, wants_subjects, context=context, reads=contexts.reads)
     kind = replace(QUERY_LIST, name=f"search+{_digest(wanted_member, of_type, relation, ref, context)}")
-    wanted_page = _read_wanted(call, kind)
+    page_request = _read_page_request(call, kind)
     with _naming_token():
-        found = await searches.list_page(call.context, search, wanted_page, call.freshness, kind=kind)
-    results = [EntityResult(of_type, id) for id in found.value.rows]
-    page = PageAnswer(found.value.next_cursor or "", len(results))
-    return Answer(EntitySearchAnswer(page, results), found.revision)
+        page_rows = await searches.list_page(call.context, search, page_request, call.freshness, kind=kind)
+    results = [EntityResult(of_type, id) for id in page_rows.value.rows]
+    page = PageAnswer(page_rows.value.next_cursor or "", len(results))
+    return Answer(EntitySearchAnswer(page, results), page_rows.revision)
 
 
 async def _answer_nothing(call: Call[Any], value: object) -> Answer:
@@ -201,14 +201,14 @@ def _read_limit(page: PageBody | None) -> int:
     return min(page.limit, MAX_LIMIT)
 
 
-def _read_wanted(call: Call[Any], kind: ListKind[Any]) -> Wanted:
+def _read_page_request(call: Call[Any], kind: ListKind[Any]) -> PageRequest:
     """Returns the page that the body describes. Raises InvalidParameter for a token of another search."""
     page = call.body.page
     parameters = {"limit": str(_read_limit(page))}
     if page is not None and page.token:
         parameters["nextCursor"] = page.token
     with _naming_token():
-        return read_wanted(kind, parameters, call.context.store.identity)
+        return read_page_request(kind, parameters, call.context.store.identity)
 
 
 @contextmanager

@@ -92,7 +92,7 @@ class CheckBody(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True,
     context: dict[str, Any] | None = None
     contextual_warrants: Annotated[list[WarrantBody], DOCUMENTED_LIMIT] | None = None
     strict: Annotated[bool | None, msgspec.Meta(description="whether undefined names are errors")] = None
-    as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is that of then")] = None
+    as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is as of it")] = None
     consistent_read: Annotated[bool | None, msgspec.Meta(description="accepted, without effect")] = None
 
     @cached_property
@@ -401,7 +401,7 @@ def _build_check(check_body: SingleCheckBody, contexts: Iterator[Mapping[str, An
 def _merge_contexts(
     check_bodies: Sequence[SingleCheckBody], common: Mapping[str, Any], limit: int, holder: Holder | None
 ) -> Iterator[Mapping[str, Any]]:
-    """Yields the context of each warrant: its own over the common one, and the token's claims over both. Raises
+    """Yields the context of each warrant: its own over the common one, and what the token says over both. Raises
     InvalidParameter if one is too large, or if all together are: each includes a copy of the common one."""
     shared = common if holder is None else holder.overlay_context(common)
     bytes_left = MAX_CONTEXTS * limit

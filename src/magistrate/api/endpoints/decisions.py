@@ -38,7 +38,7 @@ class DecisionAnswer(msgspec.Struct, rename="camel", kw_only=True):
 
 
 class ReplayAnswer(msgspec.Struct, rename="camel", kw_only=True):
-    """Represents a recorded decision made again as of then: `agrees` says whether it is the same, `explanation` why."""
+    """Represents a decision made again as of its time: `agrees` says whether it is the same, `explanation` why."""
 
     recorded: DecisionAnswer
     agrees: bool
@@ -51,14 +51,14 @@ async def get(call: Call[None]) -> Answer:
 
 
 async def replay(call: Call[None]) -> Answer:
-    found = await decisions.replay_decision(call.context, call.path["id"], call.freshness)
-    replayed = found.value
+    result = await decisions.replay_decision(call.context, call.path["id"], call.freshness)
+    replayed = result.value
     answer = ReplayAnswer(
         recorded=_render_decision(call.context.store.identity, replayed.recorded),
         agrees=replayed.agrees,
         explanation=render_explained(replayed.explained),
     )
-    return Answer(answer, found.revision)
+    return Answer(answer, result.revision)
 
 
 def _render_decision(identity: Identity, recorded: RecordedDecision) -> DecisionAnswer:

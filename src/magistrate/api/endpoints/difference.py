@@ -37,7 +37,7 @@ from magistrate.operations.difference.proposal import (
     proposal_kind,
 )
 from magistrate.operations.difference.revisions import FROM, TO, RevisionsRequest, list_difference, revisions_kind
-from magistrate.operations.paging import MAX_LIMIT, read_wanted
+from magistrate.operations.paging import MAX_LIMIT, read_page_request
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract.new_rows import NewWarrant
 
@@ -119,7 +119,7 @@ async def list_page(call: Call[None]) -> Answer:
     narrowing = read_narrowing(*(parameters.get(name) for name in (OF, SUBJECT, OBJECT, Q)))
     request = RevisionsRequest(since, parameters.get(TO) or None, narrowing)
     others = {name: text for name, text in parameters.items() if name != Q}
-    bounds = read_wanted(revisions_kind(request), others, call.context.store.identity)
+    bounds = read_page_request(revisions_kind(request), others, call.context.store.identity)
     page = await list_difference(call.context, request, bounds, call.freshness)
     return Answer(await render_page(page.value, _render_row), page.revision)
 
@@ -137,7 +137,7 @@ async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer:
         "prevCursor": body.prev_cursor,
     }
     parameters = {name: text for name, text in members.items() if text is not None}
-    bounds = read_wanted(proposal_kind(proposal, narrowing), parameters, call.context.store.identity)
+    bounds = read_page_request(proposal_kind(proposal, narrowing), parameters, call.context.store.identity)
     page = await list_proposed_difference(call.context, proposal, narrowing, bounds, freshness=call.freshness)
     return Answer(await render_page(page.value, _render_row), page.revision)
 

@@ -26,7 +26,7 @@ from magistrate.operations.history.events import (
     read_resource_filter,
     render_resource_kind,
 )
-from magistrate.operations.paging import ListKind, Page, Wanted, read_wanted
+from magistrate.operations.paging import ListKind, Page, PageRequest, read_page_request
 from magistrate.store.contract.events import Event, EventFilter
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.revisions import RevisionId
@@ -113,7 +113,7 @@ async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, show
     identity = call.context.store.identity
     followed = await _follow(call, kind, only, "nextCursor")
     if followed is None:
-        followed = await _read_events(call, kind, read_wanted(kind, call.parameters, identity), only)
+        followed = await _read_events(call, kind, read_page_request(kind, call.parameters, identity), only)
     return Answer(await render_page(followed.value, lambda event: shown(identity, event)), followed.revision)
 
 
@@ -146,14 +146,14 @@ async def _follow(
     return followed
 
 
-def _read_page_size(call: Call[None], kind: ListKind[Event]) -> Wanted:
+def _read_page_size(call: Call[None], kind: ListKind[Event]) -> PageRequest:
     """Returns the first page, of the size that the request has."""
     limit = {name: text for name, text in call.parameters.items() if name == "limit"}
-    return read_wanted(kind, limit, call.context.store.identity)
+    return read_page_request(kind, limit, call.context.store.identity)
 
 
 async def _read_events(
-    call: Call[None], kind: ListKind[Event], bounds: Wanted, only: EventFilter
+    call: Call[None], kind: ListKind[Event], bounds: PageRequest, only: EventFilter
 ) -> Snapshot[Page[Event]]:
     return await events.list_events(call.context, kind, bounds, only, freshness=call.freshness)
 

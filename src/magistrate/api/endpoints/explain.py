@@ -40,7 +40,7 @@ class ExplainBody(msgspec.Struct, rename="camel", frozen=True):
     subject: SubjectBody | None = None
     context: dict[str, Any] | None = None
     contextual_warrants: Annotated[list[WarrantBody], DOCUMENTED_LIMIT] | None = None
-    as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is that of then")] = None
+    as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is as of it")] = None
     strict: Annotated[bool | None, msgspec.Meta(description="whether undefined names are errors")] = None
 
 

@@ -18,7 +18,7 @@ from magistrate.operations.history.times import read_time
 from magistrate.operations.keys import caller_keys as keys
 from magistrate.operations.keys.caller_keys import KEY_LIST, MAX_GRACE_SECONDS, IssuedKey, KeyDraft
 from magistrate.operations.keys.callers import Scope
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.paging import read_page_request
 from magistrate.store.contract.keys import StoredKey
 
 MAX_TYPES = 100
@@ -105,7 +105,7 @@ async def get_caller(call: Call[None]) -> Answer:
 
 
 async def list_page(call: Call[None]) -> Answer:
-    bounds = read_wanted(KEY_LIST, call.parameters, call.context.store.identity)
+    bounds = read_page_request(KEY_LIST, call.parameters, call.context.store.identity)
     page = await keys.list_keys(call.context, bounds, call.freshness)
     return Answer(await render_page(page.value, _render_key), page.revision)
 

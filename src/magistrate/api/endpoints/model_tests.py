@@ -20,7 +20,7 @@ from magistrate.errors import InvalidRequest
 from magistrate.operations.checks.explain import ExplainedCheck
 from magistrate.operations.models.tests import MAX_ASSERTIONS, MAX_TEST_WARRANTS, run_model_tests
 from magistrate.operations.models.whole_models import read_whole_model
-from magistrate.operations.scheduling import aside, checkpoint, is_time_up
+from magistrate.operations.scheduling import checkpoint, is_time_up, offload
 
 MAX_TEST_CHARACTERS = 262_144
 """Limits the text of a test file in a request (256 Ki)."""
@@ -94,7 +94,7 @@ async def _read_value(body: WrittenBody) -> object:
     if body.is_json:
         return body.value
     read = partial(read_long_yaml, body.text, "the file", MAX_TEST_VALUES)
-    value: object = await aside(read, len(body.text) * COST_OF_YAML)
+    value: object = await offload(read, len(body.text) * COST_OF_YAML)
     return value
 
 

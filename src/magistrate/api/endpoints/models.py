@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from magistrate.api.calls import Answer, Call
-from magistrate.api.endpoints.object_types import keeps_stranded, render_warnings
+from magistrate.api.endpoints.object_types import keeps_orphaned, render_warnings
 from magistrate.api.endpoints.warrants import WarrantAnswer, render_warrant
 from magistrate.api.http.json_values import decode_json
 from magistrate.api.http.request_values import WrittenBody
@@ -29,7 +29,7 @@ from magistrate.errors import InvalidModel, InvalidRequest, MissingParameter
 from magistrate.operations.consistency import read_revision
 from magistrate.operations.models.plans import plan_model
 from magistrate.operations.models.whole_models import put_whole_model, read_whole_model
-from magistrate.operations.scheduling import aside
+from magistrate.operations.scheduling import offload
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import StoredModel
 
@@ -97,8 +97,8 @@ async def put(call: Call[WrittenBody]) -> Answer:
     """Makes the model in the body that of the store, and answers with it like `get`."""
     expected = _read_expected(call)
     types, policies = await _offload(call.body, read_content)
-    stamp, keeps = call.stamp(), keeps_stranded(call)
-    written = await put_whole_model(call.context, types, policies, stamp, expected=expected, keeps_stranded=keeps)
+    stamp, keeps = call.stamp(), keeps_orphaned(call)
+    written = await put_whole_model(call.context, types, policies, stamp, expected=expected, keeps_orphaned=keeps)
     is_text = _read_accept(call.accept) == TEXT_TYPE
     headers = {"Vary": "Accept", **render_warnings(written.value.warnings)}
     return Answer(await render_stored_model(written.value.stored, is_text), written.revision, headers, is_text=is_text)
@@ -121,7 +121,7 @@ def _read_expected(call: Call[WrittenBody]) -> RevisionId | None:
 async def render_stored_model(model: StoredModel, is_text: bool) -> object:
     """Returns a stored model as a body, in text or JSON."""
     size = sum(map(len, (*model.definitions.values(), *model.policies.values())))
-    return await aside(partial(_render_model, model, is_text), size * COST)
+    return await offload(partial(_render_model, model, is_text), size * COST)
 
 
 def _render_model(model: StoredModel, is_text: bool) -> object:
@@ -140,14 +140,14 @@ async def plan(call: Call[WrittenBody]) -> Answer:
     """Answers what `put` would change, apart from access; nothing is written."""
     types, policies = await _offload(call.body, read_content)
     planned = await plan_model(call.context, types, policies, call.freshness)
-    found = planned.value
+    plan = planned.value
     answer = ModelPlanAnswer(
-        NameChangesAnswer(*map(list, found.object_types)),
-        NameChangesAnswer(*map(list, found.policies)),
-        [render_warrant(warrant) for warrant in found.stranded],
-        found.has_more,
+        NameChangesAnswer(*map(list, plan.object_types)),
+        NameChangesAnswer(*map(list, plan.policies)),
+        [render_warrant(warrant) for warrant in plan.orphaned],
+        plan.has_more,
     )
-    return Answer(answer, planned.revision, render_warnings(found.warnings))
+    return Answer(answer, planned.revision, render_warnings(plan.warnings))
 
 
 async def validate(call: Call[WrittenBody]) -> Answer:
@@ -212,10 +212,10 @@ def report_body(body: WrittenBody) -> ModelReport:
 
 def _render_json_fault(text: str, fault: InvalidRequest) -> ModelFault:
     """Returns what is wrong with JSON as a fault with a line, if it is known where."""
-    found = _POSITION.search(fault.message)
-    if found is None:
+    named = _POSITION.search(fault.message)
+    if named is None:
         return ModelFault("invalid_json", fault.message, 1, 1)
-    offset = len(text.encode()[: int(found[1]) - 1].decode(errors="ignore"))
+    offset = len(text.encode()[: int(named[1]) - 1].decode(errors="ignore"))
     at = position(text, offset)
     return ModelFault("invalid_json", fault.message, at.line, at.column)
 
@@ -238,4 +238,4 @@ def _read_accept(accept: str) -> str:
 
 
 async def _offload(body: WrittenBody, work: Callable[[WrittenBody], T]) -> T:
-    return await aside(partial(work, body), len(body.text) * COST)
+    return await offload(partial(work, body), len(body.text) * COST)

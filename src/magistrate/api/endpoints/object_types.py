@@ -20,8 +20,8 @@ from magistrate.operations.history.points_in_time import pin_page
 from magistrate.operations.models import object_types
 from magistrate.operations.models.definitions import read_definition
 from magistrate.operations.models.object_types import OBJECT_TYPE_LIST, WrittenTypes
-from magistrate.operations.paging import read_search, read_wanted
-from magistrate.operations.scheduling import aside
+from magistrate.operations.paging import read_page_request, read_search
+from magistrate.operations.scheduling import offload
 from magistrate.store.contract.lists import ObjectTypeFilter, Snapshot
 from magistrate.store.contract.stored_rows import StoredObjectType
 
@@ -54,7 +54,7 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
 async def create(call: Call[ObjectTypeBody]) -> Answer:
     new = await _offload(call.body, _read)
     created = await object_types.create_object_types(
-        call.context, [new], call.stamp(), keeps_stranded(call), visible=call.visible_types
+        call.context, [new], call.stamp(), keeps_orphaned(call), visible=call.visible_types
     )
     return _answer_one(created)
 
@@ -62,9 +62,9 @@ async def create(call: Call[ObjectTypeBody]) -> Answer:
 async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
     types = await _offload(call.body, lambda bodies: read_batch(bodies, _read))
     is_whole_model = read_boolean(call.parameters, "replace")
-    stamp, keeps = call.stamp(), keeps_stranded(call)
+    stamp, keeps = call.stamp(), keeps_orphaned(call)
     applied = await object_types.apply_object_types(
-        call.context, types, stamp, is_whole_model, keeps_stranded=keeps, visible=call.visible_types
+        call.context, types, stamp, is_whole_model, keeps_orphaned=keeps, visible=call.visible_types
     )
     rows = [_render_object_type(row) for row in applied.value.rows]
     return Answer(rows, applied.revision, render_warnings(applied.value.warnings))
@@ -80,7 +80,7 @@ async def update(call: Call[ObjectTypeBody]) -> Answer:
     name = _read_type_name(call.path["type"])
     new = await _offload(call.body, lambda body: read_object_type(name, body.source, body.relations, body))
     updated = await object_types.update_object_types(
-        call.context, [new], call.stamp(), keeps_stranded(call), visible=call.visible_types
+        call.context, [new], call.stamp(), keeps_orphaned(call), visible=call.visible_types
     )
     return _answer_one(updated)
 
@@ -92,13 +92,13 @@ async def delete(call: Call[None]) -> Answer:
 
 async def list_page(call: Call[None]) -> Answer:
     text = read_search(call.parameters)
-    bounds = read_wanted(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
+    bounds = read_page_request(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
     bounds = await pin_page(call.context, bounds, call.as_of, call.freshness)
     page = await object_types.list_object_types(call.context, bounds, ObjectTypeFilter(text), call.freshness)
     return Answer(await render_page(page.value, _render_object_type), page.revision)
 
 
-def keeps_stranded(call: Call[B]) -> bool:
+def keeps_orphaned(call: Call[B]) -> bool:
     """Returns whether stored warrants that the new types forbid are kept without effect."""
     return read_boolean(call.parameters, "keepExisting")
 
@@ -119,7 +119,7 @@ def render_warnings(warnings: Sequence[str]) -> Mapping[str, str]:
 
 
 async def _offload(body: B, read: Callable[[B], T]) -> T:
-    return await aside(partial(read, body), len(msgspec.json.encode(body)))
+    return await offload(partial(read, body), len(msgspec.json.encode(body)))
 
 
 def _read(body: ObjectTypeBody) -> ObjectType:

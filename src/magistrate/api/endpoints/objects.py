@@ -16,7 +16,7 @@ from magistrate.engine.warrants.overlay import NO_CHANGES
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.history.points_in_time import pin_page
 from magistrate.operations.models.undefined_names import UsedName, require_defined_names
-from magistrate.operations.paging import read_search, read_wanted
+from magistrate.operations.paging import read_page_request, read_search
 from magistrate.operations.writes import objects
 from magistrate.operations.writes.objects import OBJECT_LIST, ObjectDraft, render_meta
 from magistrate.store.contract.lists import ObjectFilter
@@ -93,7 +93,7 @@ async def delete_batch(call: Call[list[ObjectRefBody]]) -> Answer:
 
 async def list_page(call: Call[None]) -> Answer:
     text = read_search(call.parameters)
-    bounds = read_wanted(OBJECT_LIST, call.parameters, call.context.store.identity)
+    bounds = read_page_request(OBJECT_LIST, call.parameters, call.context.store.identity)
     only = ObjectFilter(_read_type_filter(call.parameters.get("objectType")), text)
     is_strict = call.is_strict
     bounds = await pin_page(call.context, bounds, call.as_of, call.freshness)

@@ -17,8 +17,8 @@ from magistrate.operations.history.points_in_time import pin_page
 from magistrate.operations.models import policies
 from magistrate.operations.models.definitions import read_policy_definition
 from magistrate.operations.models.policies import POLICY_LIST
-from magistrate.operations.paging import read_wanted
-from magistrate.operations.scheduling import aside
+from magistrate.operations.paging import read_page_request
+from magistrate.operations.scheduling import offload
 from magistrate.store.contract.stored_rows import StoredPolicy
 
 
@@ -73,7 +73,7 @@ async def delete(call: Call[None]) -> Answer:
 
 
 async def list_page(call: Call[None]) -> Answer:
-    bounds = read_wanted(POLICY_LIST, call.parameters, call.context.store.identity)
+    bounds = read_page_request(POLICY_LIST, call.parameters, call.context.store.identity)
     bounds = await pin_page(call.context, bounds, call.as_of, call.freshness)
     page = await policies.list_policies(call.context, bounds, call.freshness)
     return Answer(await render_page(page.value, _render), page.revision)
@@ -82,7 +82,7 @@ async def list_page(call: Call[None]) -> Answer:
 async def read_policies(bodies: Sequence[NamedPolicyBody], name: str) -> Sequence[NamedPolicy]:
     """Returns the policies that the elements of this array describe. Raises InvalidParameter."""
     size = sum(len(body.expression or "") for body in bodies)
-    return await aside(lambda: read_elements(bodies, _read, name), size)
+    return await offload(lambda: read_elements(bodies, _read, name), size)
 
 
 def _read(body: NamedPolicyBody) -> NamedPolicy:

@@ -27,7 +27,7 @@ from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import StoredRow
 from magistrate.operations.lists.query import query_kind
 from magistrate.operations.models.undefined_names import UsedName, describe_missing_type, require_defined_names
-from magistrate.operations.paging import MAX_LIMIT, Page, Wanted, read_wanted
+from magistrate.operations.paging import MAX_LIMIT, Page, PageRequest, read_page_request
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS, build_contextual_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant
@@ -68,7 +68,7 @@ class QueryBody(msgspec.Struct, rename="camel", frozen=True):
     sort_order: str | None = None
     next_cursor: str | None = None
     prev_cursor: str | None = None
-    as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is that of then")] = None
+    as_of: Annotated[str | None, msgspec.Meta(description="a token or a time: the answer is as of it")] = None
     strict: bool | None = None
     total: Annotated[bool | None, msgspec.Meta(description="whether the rows of all pages are counted")] = None
 
@@ -77,7 +77,7 @@ class RequestedPage(NamedTuple):
     """Holds the page that is requested, and how it is to be answered."""
 
     query: QueryRequest
-    wanted: Wanted
+    page_request: PageRequest
     as_of: AsOf | None
     is_strict: bool
     is_counted: bool
@@ -98,7 +98,7 @@ async def _list_with_contextual_warrants(call: Call[None], parsed: Query) -> Ans
 
 
 def _read_requested_page(call: Call[None], parsed: Query, contextual: Sequence[NewWarrant]) -> RequestedPage:
-    bounds = read_wanted(query_kind(contextual), call.parameters, call.context.store.identity)
+    bounds = read_page_request(query_kind(contextual), call.parameters, call.context.store.identity)
     context = read_context(call.parameters.get("context"), call.context.max_context_bytes)
     is_counted = read_boolean(call.parameters, TOTAL)
     return RequestedPage(
@@ -109,7 +109,7 @@ def _read_requested_page(call: Call[None], parsed: Query, contextual: Sequence[N
 def _answer_kept_page(call: Call[None], requested: RequestedPage) -> Answer | None:
     if requested.as_of is not None:
         return None
-    page = query.find_kept_page(call.context, requested.query, requested.wanted, call.freshness)
+    page = query.find_kept_page(call.context, requested.query, requested.page_request, call.freshness)
     if page is None or (requested.is_strict and not page.value.rows):
         return None
     rendered = page.value.rendering.find(call.caller.object_types)
@@ -129,7 +129,7 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer:
         "prevCursor": body.prev_cursor,
     }
     parameters = {name: text for name, text in members.items() if text is not None}
-    bounds = read_wanted(query_kind(contextual), parameters, call.context.store.identity)
+    bounds = read_page_request(query_kind(contextual), parameters, call.context.store.identity)
     context = check_context_size(body.context or {}, call.context.max_context_bytes)
     is_strict = call.context.is_strict if body.strict is None else body.strict
     as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)
@@ -139,7 +139,7 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer:
 
 async def _answer_query(call: Call[Any], requested: RequestedPage) -> Answer:
     request = replace(requested.query, query=hide_undefined_types(requested.query.query, call.visible_types))
-    bounds = await pin_page(call.context, requested.wanted, requested.as_of, call.freshness)
+    bounds = await pin_page(call.context, requested.page_request, requested.as_of, call.freshness)
     request = request if bounds.now is None else replace(request, now=bounds.now)
     try:
         page = await query.list_page(call.context, request, bounds, call.freshness)

@@ -30,7 +30,7 @@ from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations.history.points_in_time import pin_page
 from magistrate.operations.history.times import TIME_MESSAGE, read_time
 from magistrate.operations.models.undefined_names import UsedName, require_defined_names
-from magistrate.operations.paging import read_wanted
+from magistrate.operations.paging import read_page_request
 from magistrate.operations.scheduling import checkpoint
 from magistrate.operations.writes import warrants
 from magistrate.operations.writes.warrants import list_kind, read_filter
@@ -153,12 +153,12 @@ async def list_page(call: Call[None]) -> Answer:
     is_stranded = read_boolean(call.parameters, "stranded", default=False)
     if is_expired and is_stranded:
         raise InvalidParameter("stranded", "cannot be combined with expired")
-    bounds = read_wanted(list_kind(is_expired, is_stranded), call.parameters, call.context.store.identity)
+    bounds = read_page_request(list_kind(is_expired, is_stranded), call.parameters, call.context.store.identity)
     is_strict = call.is_strict
     bounds = await pin_page(call.context, bounds, call.as_of, call.freshness)
     now = call.context.now() if bounds.now is None else bounds.now
     only = read_filter(call.parameters, now, is_expired)
-    find = warrants.list_stranded if is_stranded else warrants.list_warrants
+    find = warrants.list_orphaned if is_stranded else warrants.list_warrants
     page = await find(call.context, bounds, only, call.freshness)
     if is_strict and not page.value.rows:
         names = _collect_names(call.parameters)
@@ -178,7 +178,7 @@ def _collect_names(parameters: Mapping[str, str]) -> Iterator[UsedName]:
 def read_check(
     object_type: str | None, object_id: str | None, relation: str | None, subject: SubjectBody | None
 ) -> tuple[ObjectRef, RelationName, Subject]:
-    """Returns the object, relation and subject of a claim; raises for the first error, in the order of the members."""
+    """Returns the object, relation and subject of a warrant; raises for the first error, in the order of members."""
     ref = ObjectRef(type_name(object_type, "objectType"), object_id_or_wildcard(object_id, "objectId"))
     name = relation_name(relation, "relation")
     if subject is None:

@@ -158,7 +158,7 @@ async def _read_write(ctx: Context, body: WriteBody) -> AtomicWrite:
     return AtomicWrite(
         await _read_in_steps("preconditions", preconditions, partial(_read_precondition, ctx)),
         await _read_in_steps("delete.warrants", ended, read_named_warrant, read_plain_bodies),
-        await _read_in_steps("delete.objects", deleted, lambda one: object_ref(one.object_type, one.object_id)),
+        await _read_in_steps("delete.objects", deleted, lambda body: object_ref(body.object_type, body.object_id)),
         warrants=await _read_in_steps("create.warrants", new, partial(read_warrant, policies), read_plain_bodies),
         objects=await _read_in_steps("create.objects", objects, partial(_read_object, ctx)),
     )

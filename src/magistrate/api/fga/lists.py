@@ -12,7 +12,7 @@ from magistrate.api.fga.names import translate_call
 from magistrate.api.route import TEXT, Parameter
 from magistrate.errors import InvalidParameter
 from magistrate.operations.paging import MAX_LIMIT
-from magistrate.operations.scheduling import aside
+from magistrate.operations.scheduling import offload
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -74,4 +74,4 @@ def fga_list(list_page: Handler, names: Mapping[str, str], sort: str, render: Ca
 
 async def render_rows(rows: Sequence[R], render: Callable[[R], A]) -> list[A]:
     """Returns the rows of an answer of v2 as they are shown here; many or large ones are converted in a thread."""
-    return await aside(lambda: [*map(render, rows)], len(msgspec.json.encode(rows)) * COST)
+    return await offload(lambda: [*map(render, rows)], len(msgspec.json.encode(rows)) * COST)

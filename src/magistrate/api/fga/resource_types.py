@@ -18,7 +18,7 @@ from magistrate.engine.text.json_documents import TypeBody, render_body
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.models.definitions import read_definition
 from magistrate.operations.models.whole_models import read_whole_model
-from magistrate.operations.scheduling import aside
+from magistrate.operations.scheduling import offload
 
 
 class FgaTypeAnswer(msgspec.Struct, kw_only=True):
@@ -64,7 +64,7 @@ async def _list_relations(call: Call[Any]) -> Mapping[str, Iterable[str]]:
     def read() -> Mapping[str, Iterable[str]]:
         return {name: [*read_definition(definition).relations] for name, definition in definitions.items()}
 
-    return await aside(read, sum(map(len, definitions.values())))
+    return await offload(read, sum(map(len, definitions.values())))
 
 
 async def _read(
@@ -79,7 +79,7 @@ async def _read(
         exact = {of_type.type: of_type for of_type in render_body(document).object_types}
         return [to_object_type_body(exact[body.type or ""]) for body in bodies]
 
-    return await aside(read, len(msgspec.json.encode(bodies)) * COST)
+    return await offload(read, len(msgspec.json.encode(bodies)) * COST)
 
 
 def to_object_type_body(body: TypeBody) -> ObjectTypeBody:

@@ -22,8 +22,8 @@ LANGUAGE = "expr"
 
 
 class FgaRuleDefinition(msgspec.Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """Represents a rule: `{}`, or an object with one of the members inherit_if, for_all and policy. It has a shape of
-    its own because its members are called differently from those of v2."""
+    """Represents a rule: `{}`, or an object with one of the members inherit_if, for_all and policy. It has a
+    struct of its own because its members are called differently from those of v2."""
 
     inherit_if: str | None = None
     of_type: str | None = None
@@ -104,18 +104,21 @@ def _convert_type(body: FgaTypeBody) -> TypeBody:
     relations = body.relations or {}
     return TypeBody(
         type=body.type or "",
-        relations={name: None if one is None else _convert_relation(one, relations) for name, one in relations.items()},
+        relations={
+            name: None if definition is None else _convert_relation(definition, relations)
+            for name, definition in relations.items()
+        },
         allowed_types={
-            name: one.allowed_types
-            for name, one in relations.items()
-            if one is not None and one.allowed_types is not None
+            name: definition.allowed_types
+            for name, definition in relations.items()
+            if definition is not None and definition.allowed_types is not None
         },
     )
 
 
-def _convert_relation(one: FgaRuleDefinition, names: Container[str]) -> RuleDefinition:
+def _convert_relation(definition: FgaRuleDefinition, names: Container[str]) -> RuleDefinition:
     """Returns the rule of a relation; `names` has the relations of its type."""
-    body: RuleDefinition = fold(one, lambda inner: inner.rules or (), partial(_convert_rule, names))
+    body: RuleDefinition = fold(definition, lambda inner: inner.rules or (), partial(_convert_rule, names))
     return body
 
 
@@ -161,16 +164,16 @@ def _convert_policy(body: FgaPolicyBody, path: str) -> PolicyBody:
 def read_policy_parameters(body: FgaPolicyBody, path: str) -> dict[str, str]:
     """Returns the types of the parameters of a policy. Raises InvalidParameter if one is there twice."""
     types: dict[str, str] = {}
-    for one in body.parameters or ():
-        if one.name in types:
-            raise InvalidParameter(path, f"'{one.name[:64]}' is there twice")
-        types[one.name] = one.type
+    for parameter in body.parameters or ():
+        if parameter.name in types:
+            raise InvalidParameter(path, f"'{parameter.name[:64]}' is there twice")
+        types[parameter.name] = parameter.type
     return types
 
 
 def _render_relation(rule: RuleDefinition | None, allowed: list[str] | None) -> FgaRelationDefinition:
-    one: FgaRuleDefinition = fold(rule, _list_rules, _render_rule)
-    return FgaRelationDefinition(**structs.asdict(one), allowed_types=allowed)
+    definition: FgaRuleDefinition = fold(rule, _list_rules, _render_rule)
+    return FgaRelationDefinition(**structs.asdict(definition), allowed_types=allowed)
 
 
 def _list_rules(rule: RuleDefinition | None) -> Sequence[RuleDefinition | None]:

@@ -35,7 +35,7 @@ from magistrate.engine.text.rendering import render_model
 from magistrate.errors import InvalidParameter, MissingParameter
 from magistrate.operations.models.definitions import read_policy_definition
 from magistrate.operations.models.whole_models import put_whole_model, read_whole_model
-from magistrate.operations.scheduling import aside
+from magistrate.operations.scheduling import offload
 from magistrate.store.contract.stored_rows import StoredModel
 
 DEFAULT_VERSION = "0.3"
@@ -81,12 +81,12 @@ async def get(call: Call[None]) -> Answer:
 
 async def _render_model(stored: StoredModel) -> FgaSchemaAnswer:
     size = sum(map(len, (*stored.definitions.values(), *stored.policies.values())))
-    return await aside(partial(_render_stored, stored), size * COST)
+    return await offload(partial(_render_stored, stored), size * COST)
 
 
 async def apply(call: Call[WrittenBody]) -> Answer:
     """Makes these the resource types and policies of the store, and answers with the schema like `get`."""
-    content = await aside(partial(_read_content, call.body), len(call.body.text) * COST)
+    content = await offload(partial(_read_content, call.body), len(call.body.text) * COST)
     return await answer_call(translate_errors(_put), translate_call(call, content))
 
 
@@ -108,7 +108,7 @@ async def _put(call: Call[ModelContent]) -> Answer:
 
 async def convert(call: Call[WrittenBody]) -> Answer:
     """Answers with the schema in the other form: text as JSON, and JSON as text."""
-    answer = await aside(partial(_convert, call.body), len(call.body.text) * COST)
+    answer = await offload(partial(_convert, call.body), len(call.body.text) * COST)
     return Answer(answer, await call.context.store.check())
 
 

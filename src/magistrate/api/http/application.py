@@ -146,7 +146,7 @@ class Running:
 
 class Application:
     """Represents the ASGI application that the server calls. Falcon would wait for the first bytes of the body and
-    decode the query string before it looks at a request; here neither is touched until the request is known to match a
+    decode the query string before it looks at a request; here neither is read until the request is known to match a
     route, to have a key and to be within the limits."""
 
     def __init__(

@@ -357,7 +357,7 @@ class Connection(HttpToolsProtocol):
         self._unsent = 0
 
     def drop(self) -> None:
-        """Ends the connection because it holds too much, so that others have room."""
+        """Ends the connection because it holds too much, so that others have space."""
         self.transport.abort()
         self._incoming.waiting = b""
         self.pipeline.clear()

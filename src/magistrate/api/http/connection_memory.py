@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 from magistrate.errors import Overloaded
 
 LOOK_EVERY_SECONDS = 0.05
-"""Sets how often a request that waits for room looks for answers that have not been read for too long."""
+"""Sets how often a request that waits for space looks for answers that have not been read for too long."""
 
 
 class MemoryOwner(Protocol):
@@ -67,13 +67,13 @@ class ConnectionMemory:
 
 class UnsentAnswers(ConnectionMemory):
     """Counts the bytes of answers from when their rows are read until clients have read the answers. A request that
-    needs room waits for it, but not longer than `wait_seconds`; connections are dropped for it whose clients have not
+    needs space waits for it, but not longer than `wait_seconds`; connections are dropped for it whose clients have not
     read all of an answer for that long."""
 
     def __init__(self, most_bytes: int, wait_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(most_bytes, clock)
         self.refused = 0
-        """Counts the requests for which there was no room."""
+        """Counts the requests for which there was no space."""
         self._wait_seconds = wait_seconds
         self._accounts: dict[AnswerAccount, None] = {}
         """Has the accounts of requests that hold some bytes, the oldest first."""
@@ -88,7 +88,7 @@ class UnsentAnswers(ConnectionMemory):
             self._wake()
 
     async def reserve(self, account: "AnswerAccount", size: int) -> None:
-        """Counts more bytes for a request, as soon as there is room for them. Raises Overloaded."""
+        """Counts more bytes for a request, as soon as there is space for them. Raises Overloaded."""
         if not self._fits(account, size):
             await self._wait_until_released(account, size)
         self.change(account, size)

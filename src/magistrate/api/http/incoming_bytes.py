@@ -40,7 +40,7 @@ class IncomingBytes:
         """Holds what is not parsed yet."""
         self.may_wait = False
         """Is true while parsing is paused or something is not parsed yet, and until something is received after that:
-        most of what is received needs no other question."""
+        most of what is received needs no other check."""
 
     def add(self, data: bytes) -> None:
         """Passes on what was received. What is at most PARSED_AT_ONCE bytes may be passed on without this, unless it

@@ -26,13 +26,13 @@ class AnswerMemory(Protocol):
     """Counts the bytes of an answer."""
 
     async def reserve(self, size: int) -> None:
-        """Waits until there is room for so many more bytes. Raises Overloaded."""
+        """Waits until there is space for so many more bytes. Raises Overloaded."""
         ...
 
 
 async def render_in_steps(value: object, memory: AnswerMemory | None = None) -> bytes | bytearray:
     """Returns what `render_json` does. Other requests run between the elements of a long array, which the value is or
-    has as a member: a thousand objects may have tens of megabytes. Raises Overloaded if there is no room in `memory`
+    has as a member: a thousand objects may have tens of megabytes. Raises Overloaded if there is no space in `memory`
     for them."""
     member, elements = _find_elements(value)
     if len(elements) <= ELEMENTS_AT_ONCE:

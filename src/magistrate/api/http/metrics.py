@@ -32,7 +32,7 @@ COUNTERS = {
     "received_dropped": "Connections dropped because too much was received that no request had taken.",
     "log_lines_lost": "Lines of the log and of the access log not written because nobody read them.",
     "unsent_dropped": "Connections dropped because too much was not read, and their clients had not for longest.",
-    "unsent_refused": "Requests refused because there was no room for their answers.",
+    "unsent_refused": "Requests refused because there was no space for their answers.",
     "unauthenticated_limited": "Requests without a valid key that were beyond the limit of their source.",
     "unknown_tokens": "Consistency tokens ignored because they are from elsewhere.",
     "statements": "Statements that read, or that were part of a write.",

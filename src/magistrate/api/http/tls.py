@@ -17,7 +17,7 @@ log = structlog.get_logger()
 
 LOOK_EVERY_SECONDS = 1.0
 """Sets how often the files are looked at. They are opened only if they have changed."""
-UNSETTLED_NS = 500_000_000
+UNSTABLE_NS = 500_000_000
 """Sets the age from which the time of a change differs from that of any later one. File systems on Linux round times
 to 10 ms at most."""
 SHUTDOWN_SECONDS = 2.0
@@ -48,7 +48,7 @@ def load_context(files: TlsFiles) -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     try:
-        # Without a password, OpenSSL would ask for one in the terminal.
+        # Without a password, OpenSSL would prompt for one in the terminal.
         context.load_cert_chain(files.certificate, files.key, password=bytes)
     except (OSError, ValueError) as error:
         raise InvalidSetting(
@@ -75,7 +75,7 @@ class ServerTls:
     def __init__(self, files: TlsFiles) -> None:
         self._files = files
         self._state: _State = ()
-        self._is_settled = False
+        self._is_stable = False
         """Says whether every later change of a file also changes the state."""
         self._fault = ""
 
@@ -91,7 +91,7 @@ class ServerTls:
             return state, error
 
     def _use(self, state: _State, loaded: ssl.SSLContext | InvalidSetting) -> bool:
-        self._state, self._is_settled = state, False
+        self._state, self._is_stable = state, False
         if isinstance(loaded, InvalidSetting):
             if loaded.message != self._fault:
                 log.error("the TLS certificate cannot be used, the previous one stays", error=loaded.message)
@@ -100,7 +100,7 @@ class ServerTls:
         self.context, self._fault = loaded, ""
         newest = max((times[2] for times in state if times is not None), default=0)
         # Two writes within one tick of the clock of the file system leave the same time.
-        self._is_settled = time.time_ns() - newest > UNSETTLED_NS
+        self._is_stable = time.time_ns() - newest > UNSTABLE_NS
         return True
 
     async def keep_fresh(self) -> None:
@@ -108,7 +108,7 @@ class ServerTls:
         used = self._state
         while True:
             await asyncio.sleep(LOOK_EVERY_SECONDS)
-            if self._is_settled and await asyncio.to_thread(_state_of, self._files) == self._state:
+            if self._is_stable and await asyncio.to_thread(_state_of, self._files) == self._state:
                 continue
             loaded = await asyncio.to_thread(self._load)
             if self._use(*loaded) and self._state != used:

@@ -125,10 +125,10 @@ def _is_near(text: str, other: str) -> bool:
     )
 
 
-def _list_unknown(given: Any, of_type: type) -> Iterable[_PlacedMember]:
+def _list_unknown(body: Any, of_type: type) -> Iterable[_PlacedMember]:
     """Yields the unknown members of a body, those of an object before those of objects in it. Elements of arrays are
     named by their index in the outermost one only, as in other errors."""
-    waiting: list[tuple[Any, msgspec.inspect.Type, str]] = [(given, _describe(of_type), "")]
+    waiting: list[tuple[Any, msgspec.inspect.Type, str]] = [(body, _describe(of_type), "")]
     while waiting:
         value, described, path = waiting.pop()
         inner: list[tuple[Any, msgspec.inspect.Type, str]] = []

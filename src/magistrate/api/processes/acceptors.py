@@ -149,7 +149,9 @@ class Acceptors:
 def accept_from(sockets: Sequence[socket.socket], admin_port: int = 0) -> Acceptors:
     """Returns the acceptors of listening sockets, of which those at the admin port are for health and metrics."""
     ports = [listening.getsockname()[1] for listening in sockets]
-    return Acceptors([Acceptor(one, is_admin=port == admin_port) for one, port in zip(sockets, ports, strict=True)])
+    return Acceptors(
+        [Acceptor(listening, is_admin=port == admin_port) for listening, port in zip(sockets, ports, strict=True)]
+    )
 
 
 class Channel:

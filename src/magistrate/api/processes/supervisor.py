@@ -114,7 +114,7 @@ class Worker:
         self.ticks_ready += self.is_ready
 
     def retire(self) -> None:
-        """Tells the worker to finish its requests and end."""
+        """Orders the worker to finish its requests and end."""
         self.is_retired = True
         self.ticks = 0
         self.channel.close()
@@ -188,7 +188,7 @@ class Supervisor:
         self._incoming: Worker | None = None
         """Holds the worker that will replace another one when it is ready."""
         self._pending: tuple[socket.socket, bool] | None = None
-        """Holds a connection for which no worker had room, and whether it came to the admin port."""
+        """Holds a connection for which no worker had capacity, and whether it came to the admin port."""
         self._failures = 0
         self._exit_code = 0
         self._is_stopping = False
@@ -317,7 +317,7 @@ class Supervisor:
         self._stop()
 
     def _stop(self) -> None:
-        """Gives workers the connections that clients have made, and tells them to finish their requests."""
+        """Gives workers the connections that clients have made, and orders them to finish their requests."""
         if self._is_stopping:
             return
         self._is_stopping = True

@@ -31,7 +31,7 @@ from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import QUERY_LIST
 from magistrate.operations.models import object_types
 from magistrate.operations.models.definitions import read_definition
-from magistrate.operations.paging import ListKind, Wanted, read_wanted
+from magistrate.operations.paging import ListKind, PageRequest, read_page_request
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS
 from magistrate.operations.writes import warrants
 from magistrate.operations.writes.warrants import WARRANT_LIST
@@ -208,7 +208,7 @@ def _render_warrant(object: ObjectRef, subject: Subject, relation: str, is_impli
     )
 
 
-def _read_page_bounds(call: Call[None], kind: ListKind[Any]) -> Wanted:
+def _read_page_bounds(call: Call[None], kind: ListKind[Any]) -> PageRequest:
     """Reads the bounds of the first page. Raises InvalidParameter for a cursor, because this query has none."""
     for name in ("lastId", "nextCursor", "prevCursor"):
         if name in call.parameters:
@@ -218,7 +218,7 @@ def _read_page_bounds(call: Call[None], kind: ListKind[Any]) -> Wanted:
     parameters = {
         name: text for name, text in call.parameters.items() if name not in ("sortBy", "sortOrder", "snapshot")
     }
-    return read_wanted(kind, parameters, call.context.store.identity)
+    return read_page_request(kind, parameters, call.context.store.identity)
 
 
 def _ref(of_type: TypeName | None, id: ObjectId | None) -> ObjectRef | None:

@@ -19,7 +19,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists import query
 from magistrate.operations.lists.evaluators import QueryRequest
-from magistrate.operations.paging import read_search, read_wanted
+from magistrate.operations.paging import read_page_request, read_search
 from magistrate.operations.writes import objects, warrants
 from magistrate.operations.writes.objects import ObjectDraft, render_meta
 from magistrate.operations.writes.v1_resources import (
@@ -44,12 +44,15 @@ class ResourceView:
         self.list_kind = resource.list_kind
         self.assigned_kind = build_assigned_list(resource)
         name = resource.type.title().replace("-", "")
-        id, members = (resource.id_member, IdText | None, None), [(one, str | None, None) for one in resource.members]
+        id, members = (
+            (resource.id_member, IdText | None, None),
+            [(member, str | None, None) for member in resource.members],
+        )
         made = partial(msgspec.defstruct, module=__name__)
         self.body = made(f"{name}Body", [id, *members], frozen=True)
         self.members_body = made(f"{name}MembersBody", members, frozen=True)
         self.ref_body = made(f"{name}RefBody", [id], frozen=True)
-        shown = [(resource.id_member, str), *((one, str | None) for one in resource.members), ("createdAt", str)]
+        shown = [(resource.id_member, str), *((member, str | None) for member in resource.members), ("createdAt", str)]
         self.answer = made(f"{name}Answer", shown)
 
     def read_ref(self, call: Call[Any]) -> ObjectRef:
@@ -66,8 +69,12 @@ class ResourceView:
 
     async def create(self, call: Call[Any]) -> Answer:
         def draft(body: msgspec.Struct) -> ObjectDraft:
-            given: str | None = getattr(body, self.resource.id_member)
-            id = None if self.resource.is_numerous and not given else object_id(given, self.resource.id_member)
+            requested_id: str | None = getattr(body, self.resource.id_member)
+            id = (
+                None
+                if self.resource.is_numerous and not requested_id
+                else object_id(requested_id, self.resource.id_member)
+            )
             return ObjectDraft(self.resource.type, id, self._meta(call.context, body))
 
         is_batch = isinstance(call.body, list)
@@ -97,7 +104,7 @@ class ResourceView:
 
     async def list_page(self, call: Call[Any]) -> Answer:
         text = read_search(call.parameters)
-        bounds = read_wanted(self.list_kind, call.parameters, call.context.store.identity)
+        bounds = read_page_request(self.list_kind, call.parameters, call.context.store.identity)
         only = ObjectFilter(self.resource.type, text)
         page = await objects.list_objects(call.context, bounds, only, call.freshness, kind=self.list_kind)
         return Answer(await render_page(page.value, self.render_row), page.revision)
@@ -119,28 +126,30 @@ class ResourceView:
 class Assignment:
     """Represents the assignment of one resource to another, such as permissions to roles."""
 
-    def __init__(self, given: ResourceView, holder: ResourceView) -> None:
-        self._given = given
+    def __init__(self, assigned: ResourceView, holder: ResourceView) -> None:
+        self._assigned = assigned
         self._holder = holder
 
     async def create(self, call: Call[Any]) -> Answer:
         created = await warrants.create_warrants(call.context, [self._warrant(call)], call.stamp(), lambda place: "")
-        id = self._given.read_ref(call)
+        id = self._assigned.read_ref(call)
         try:
             row = (await objects.get_object(call.context, id, NO_DEMAND)).value
         except NotFound:  # It was deleted in the meantime, which does not change what was done.
             row = StoredObject(id.type, id.id, None, created.value[0].created_at)
-        return Answer(self._given.render_row(row), created.revision)
+        return Answer(self._assigned.render_row(row), created.revision)
 
     async def delete(self, call: Call[Any]) -> Answer:
         return Answer(None, await warrants.delete_warrants(call.context, [self._warrant(call)], call.stamp()))
 
     async def list_page(self, call: Call[Any]) -> Answer:
-        return await _run_query(call, query_assigned(self._holder.read_ref(call), self._given.resource), self._given)
+        return await _run_query(
+            call, query_assigned(self._holder.read_ref(call), self._assigned.resource), self._assigned
+        )
 
     def _warrant(self, call: Call[Any]) -> NewWarrant:
         holder = self._holder.read_ref(call)
-        return NewWarrant(self._given.read_ref(call), MEMBER, Subject(holder.type, holder.id))
+        return NewWarrant(self._assigned.read_ref(call), MEMBER, Subject(holder.type, holder.id))
 
 
 class TenantUsers:
@@ -156,7 +165,7 @@ class TenantUsers:
 
 async def _run_query(call: Call[Any], parsed: Query, view: ResourceView) -> Answer:
     list_kind = view.assigned_kind
-    bounds = read_wanted(list_kind, call.parameters, call.context.store.identity)
+    bounds = read_page_request(list_kind, call.parameters, call.context.store.identity)
     page = await query.list_page(call.context, QueryRequest(parsed, {}), bounds, call.freshness, kind=list_kind)
     if any(row.stored is None for row in page.value.rows):
         # A warrant with `*` as its subject is a row that names no user, where one is expected.

@@ -107,7 +107,7 @@ DIFFERENT = 1
 """Sets the exit code of a replay that does not agree with the record."""
 
 
-@click.command(short_help="Make a recorded decision again as of then, and explain it.")
+@click.command(short_help="Make a recorded decision again as of its time, and explain it.")
 @click.argument("decision_id", metavar="ID")
 @calls_service
 def replay(client: "Client", as_json: bool, decision_id: str) -> None:

@@ -14,7 +14,7 @@ from magistrate.operations.authzen.evaluations import PendingEvaluations, read_s
 from magistrate.operations.checks.check_batch import ALL_NEEDED, Decisions
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, read_page
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 
 SORT = "name"
@@ -57,23 +57,23 @@ def list_at_once(ctx: Context, search: ActionSearch, freshness: Freshness) -> Sn
 
 
 async def list_page(
-    ctx: Context, search: ActionSearch, wanted: Wanted, freshness: Freshness, kind: ListKind[RelationName]
+    ctx: Context, search: ActionSearch, page_request: PageRequest, freshness: Freshness, kind: ListKind[RelationName]
 ) -> Snapshot[Page[RelationName]]:
     """Returns a page of actions, sorted; there are none if the type is not defined.
 
     Raises BudgetExceeded, and what `read_page` raises."""
-    return await read_page(kind, wanted, freshness, ctx.store, read=partial(_read_slice, ctx, search))
+    return await read_page(kind, page_request, freshness, ctx.store, read=partial(_read_slice, ctx, search))
 
 
 async def _read_slice(
-    ctx: Context, search: ActionSearch, wanted: Slice, at: Revision | None
+    ctx: Context, search: ActionSearch, bounds: Slice, at: Revision | None
 ) -> Snapshot[PageSlice[RelationName]]:
     state = await read_state(ctx, at, NO_DEMAND)
-    after = "" if wanted.boundary is None else str(wanted.boundary[0])
+    after = "" if bounds.boundary is None else str(bounds.boundary[0])
     checks, pending = search.begin(ctx, state.model, NO_DEMAND, lambda name: name > after)
     allowed = _list_allowed(checks, await pending.complete_at(state)) if checks else []
-    rows = tuple(allowed[: wanted.limit])
-    is_later = wanted.boundary is not None
+    rows = tuple(allowed[: bounds.limit])
+    is_later = bounds.boundary is not None
     follows = len(allowed) > len(rows)
     return Snapshot(state.revision, PageSlice(rows, precedes=is_later and bool(rows), follows=follows))
 

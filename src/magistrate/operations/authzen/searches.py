@@ -21,7 +21,7 @@ from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import read_slice
-from magistrate.operations.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest, read_page
 from magistrate.operations.runs import complete_run
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
@@ -56,40 +56,40 @@ class EntitySearch:
 
 
 async def list_page(
-    ctx: Context, search: EntitySearch, wanted: Wanted, freshness: Freshness, kind: ListKind[QueryRow]
+    ctx: Context, search: EntitySearch, page_request: PageRequest, freshness: Freshness, kind: ListKind[QueryRow]
 ) -> Snapshot[Page[ObjectId]]:
     """Returns a page of ids, sorted. There are none if a type is not defined.
 
     Raises BudgetExceeded, and what `read_page` raises."""
     read = partial(_read_slice, ctx, search)
-    listed = await read_page(kind, wanted, freshness, ctx.store, read=read)
+    listed = await read_page(kind, page_request, freshness, ctx.store, read=read)
     page = listed.value
     ids = [row.id for row in page.rows if row.id != WILDCARD]
     return Snapshot(listed.revision, Page(ids, page.prev_cursor, page.next_cursor))
 
 
 async def _read_slice(
-    ctx: Context, search: EntitySearch, wanted: Slice, at: Revision | None
+    ctx: Context, search: EntitySearch, bounds: Slice, at: Revision | None
 ) -> Snapshot[PageSlice[QueryRow]]:
     request = QueryRequest(search.as_query(), search.context, reads=search.reads)
     try:
-        rows = await read_slice(ctx, request, wanted, at)
+        rows = await read_slice(ctx, request, bounds, at)
     except NotFound:
         newest = await read_state(ctx, at, NO_DEMAND)
         return Snapshot(newest.revision, PageSlice((), precedes=False, follows=False))
     if not search.reads:
         return rows
-    return await _check_slice(ctx, search, wanted, await read_state(ctx, rows.revision, NO_DEMAND))
+    return await _check_slice(ctx, search, bounds, await read_state(ctx, rows.revision, NO_DEMAND))
 
 
 async def _check_slice(
-    ctx: Context, search: EntitySearch, wanted: Slice, state: ModelState
+    ctx: Context, search: EntitySearch, bounds: Slice, state: ModelState
 ) -> Snapshot[PageSlice[QueryRow]]:
     """Checks the stored objects of the type behind the boundary, until the slice is full."""
     allowed: list[ObjectId] = []
-    after = None if wanted.boundary is None else ObjectId(str(wanted.boundary[1]))
+    after = None if bounds.boundary is None else ObjectId(str(bounds.boundary[1]))
     remaining = ctx.max_query_work
-    while len(allowed) <= wanted.limit:
+    while len(allowed) <= bounds.limit:
         name = None if after is None else (search.wanted, after)
         names = (await ctx.store.list_names(search.wanted, name, CHECKED_AT_ONCE, state.revision)).value
         some, remaining = await _check_candidates(
@@ -100,10 +100,10 @@ async def _check_slice(
             break
         after = names[-1][1]
         await checkpoint()
-    rows = tuple(_build_rows(search, allowed[: wanted.limit]))
-    follows = len(allowed) > wanted.limit
+    rows = tuple(_build_rows(search, allowed[: bounds.limit]))
+    follows = len(allowed) > bounds.limit
     return Snapshot(
-        state.revision, PageSlice(rows, precedes=wanted.boundary is not None and bool(rows), follows=follows)
+        state.revision, PageSlice(rows, precedes=bounds.boundary is not None and bool(rows), follows=follows)
     )
 
 

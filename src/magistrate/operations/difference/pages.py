@@ -63,7 +63,7 @@ class _Compared:
 
 
 async def list_slice(
-    store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, wanted: Slice, work: Work
+    store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, bounds: Slice, work: Work
 ) -> PageSlice[DifferenceRow]:
     """Returns a part of the difference. Raises InvalidParameter for a name that neither state defines, BudgetExceeded.
 
@@ -72,11 +72,11 @@ async def list_slice(
     if narrowing.is_explicit:
         comparison = comparison.without_rules()
     async with _find_affected(store, comparison, narrowing, work) as compared:
-        changes = await _collect(compared, wanted)
+        changes = await _collect(compared, bounds)
         affected = compared.affected
-    rows = [DifferenceRow(change, _find_cause(affected, comparison, change)) for change in changes[: wanted.limit]]
-    has_more, has_boundary = len(changes) > wanted.limit, wanted.boundary is not None and bool(rows)
-    if wanted.backwards:
+    rows = [DifferenceRow(change, _find_cause(affected, comparison, change)) for change in changes[: bounds.limit]]
+    has_more, has_boundary = len(changes) > bounds.limit, bounds.boundary is not None and bool(rows)
+    if bounds.backwards:
         return PageSlice(tuple(reversed(rows)), precedes=has_more, follows=has_boundary)
     return PageSlice(tuple(rows), precedes=has_boundary, follows=has_more)
 
@@ -144,22 +144,22 @@ async def _count_changes(compared: _Compared, count: RowCount, most: int) -> boo
     return True
 
 
-async def _collect(compared: _Compared, wanted: Slice) -> list[AccessChange]:
+async def _collect(compared: _Compared, bounds: Slice) -> list[AccessChange]:
     """Returns the changes next to the boundary, one more than wanted if there are."""
-    upwards = wanted.descending == wanted.backwards
-    boundary = wanted.boundary
+    upwards = bounds.descending == bounds.backwards
+    boundary = bounds.boundary
     changes: list[AccessChange] = []
-    size = min(wanted.limit, FIRST_BATCH)
+    size = min(bounds.limit, FIRST_BATCH)
     waiting: list[ObjectRelation] = []
     async for nodes in _iterate_nodes(compared, boundary, upwards):
         waiting += nodes
         while len(waiting) >= size:
             changes += _beyond(await compared.comparer.compare(waiting[:size]), boundary, upwards)
             waiting, size = waiting[size:], min(2 * size, MAX_BATCH)
-            if len(changes) > wanted.limit:
-                return changes[: wanted.limit + 1]
+            if len(changes) > bounds.limit:
+                return changes[: bounds.limit + 1]
     changes += _beyond(await compared.comparer.compare(waiting), boundary, upwards)
-    return changes[: wanted.limit + 1]
+    return changes[: bounds.limit + 1]
 
 
 def _beyond(

@@ -30,10 +30,10 @@ from magistrate.operations.difference.pages import DifferenceRow, difference_kin
 from magistrate.operations.difference.states import ComparedState, ExistingNames, StateComparison
 from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.models.object_types import BYTES_OF_A_RULE, loop_fault, new_object_types
-from magistrate.operations.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest, read_page
 from magistrate.operations.readers.contextual_warrants import build_warrant
 from magistrate.operations.readers.store_readers import OverlaidReader
-from magistrate.operations.scheduling import aside, limit_work
+from magistrate.operations.scheduling import limit_work, offload
 from magistrate.operations.writes.warrants import find_warrant_fault
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 from magistrate.store.contract.new_rows import NewWarrant
@@ -73,7 +73,7 @@ def proposal_kind(proposal: Proposal, narrowing: Narrowing) -> ListKind[Differen
 
 
 async def list_proposed_difference(
-    ctx: Context, proposal: Proposal, narrowing: Narrowing, wanted: Wanted, freshness: Freshness
+    ctx: Context, proposal: Proposal, narrowing: Narrowing, page_request: PageRequest, freshness: Freshness
 ) -> Snapshot[Page[DifferenceRow]]:
     """Returns a page of what a proposal would change.
 
@@ -81,18 +81,18 @@ async def list_proposed_difference(
     that could not be deleted; and what `read_page` raises."""
     newest = await ctx.store.read_warrants((), None, 1)
     freshness.demand(newest.newest)
-    at = newest.revision if wanted.at is None else wanted.at
-    now = ctx.now() if wanted.now is None else wanted.now
-    if wanted.at is not None:
-        await find_point(ctx, AsOf(wanted.at, bits=wanted.bits), freshness)
+    at = newest.revision if page_request.at is None else page_request.at
+    now = ctx.now() if page_request.now is None else page_request.now
+    if page_request.at is not None:
+        await find_point(ctx, AsOf(page_request.at, bits=page_request.bits), freshness)
     before = ComparedState(await ctx.models.at(at, newest.model_revision), ctx.store, at, now)
 
-    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
+    async def read(bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
         work = limit_work(ctx.max_query_work)
         comparison = await _lay_over(ctx, before, proposal, work)
-        return Snapshot(before.at, await list_slice(ctx.store, comparison, narrowing, wanted, work=work))
+        return Snapshot(before.at, await list_slice(ctx.store, comparison, narrowing, bounds, work=work))
 
-    pinned = replace(wanted, at=at, now=now, is_snapshot=True)
+    pinned = replace(page_request, at=at, now=now, is_snapshot=True)
     async with refuse_above_budget(narrowing):
         return await read_page(proposal_kind(proposal, narrowing), pinned, freshness, ctx.store, read=read)
 
@@ -142,7 +142,7 @@ async def _merge_types(ctx: Context, model: Model, proposal: Proposal) -> Mappin
             raise loop_fault(loop)
 
     try:
-        await aside(validate, sum(object_type.size for object_type in types.values()) * BYTES_OF_A_RULE)
+        await offload(validate, sum(object_type.size for object_type in types.values()) * BYTES_OF_A_RULE)
     except InvalidParameter as fault:
         raise fault.within(f"{PROPOSAL}.objectTypes.") from None
     return types

@@ -17,7 +17,7 @@ from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.pages import DifferenceRow, difference_kind, list_slice, refuse_above_budget
 from magistrate.operations.difference.states import ComparedState, StateComparison, UnitedReader
 from magistrate.operations.history.points_in_time import AsOf, PointInTime, find_point, read_as_of
-from magistrate.operations.paging import ListKind, Page, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest, read_page
 from magistrate.operations.runs import complete_run
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
@@ -47,27 +47,29 @@ def revisions_kind(request: RevisionsRequest) -> ListKind[DifferenceRow]:
 
 
 async def list_difference(
-    ctx: Context, request: RevisionsRequest, wanted: Wanted, freshness: Freshness
+    ctx: Context, request: RevisionsRequest, page_request: PageRequest, freshness: Freshness
 ) -> Snapshot[Page[DifferenceRow]]:
     """Returns a page of the difference between two revisions.
 
     Raises InvalidParameter for a point in the future or a second point that precedes the first, and if the budget does
     not suffice; and what `find_point` and `read_page` raise."""
     first = await _find(ctx, FROM, request.since, freshness)
-    if wanted.at is None or wanted.now is None:
+    if page_request.at is None or page_request.now is None:
         last = await _find_last(ctx, request.until, freshness)
     else:
-        last = (await find_point(ctx, AsOf(wanted.at, bits=wanted.bits), freshness))._replace(now=wanted.now)
+        last = (await find_point(ctx, AsOf(page_request.at, bits=page_request.bits), freshness))._replace(
+            now=page_request.now
+        )
     if last.revision < first.revision:
         raise InvalidParameter(FROM, f"must not be later than {TO}")
 
-    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
+    async def read(bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
         work = limit_work(ctx.max_query_work)
         comparison = await _compare(ctx, first, last, work)
-        rows = await list_slice(ctx.store, comparison, request.narrowing, wanted, work=work)
+        rows = await list_slice(ctx.store, comparison, request.narrowing, bounds, work=work)
         return Snapshot(last.revision, rows)
 
-    pinned = replace(wanted, at=last.revision, now=last.now, is_snapshot=True)
+    pinned = replace(page_request, at=last.revision, now=last.now, is_snapshot=True)
     async with refuse_above_budget(request.narrowing):
         return await read_page(revisions_kind(request), pinned, freshness, ctx.store, read=read)
 

@@ -20,8 +20,8 @@ from magistrate.operations.context import Context
 from magistrate.operations.paging import (
     ListKind,
     Page,
+    PageRequest,
     Sort,
-    Wanted,
     read_cursor,
     read_page,
     read_revision_id,
@@ -125,17 +125,17 @@ def read_access_filter(parameters: Mapping[str, str]) -> EventFilter:
 
 
 async def list_events(
-    ctx: Context, kind: ListKind[Event], wanted: Wanted, only: EventFilter, freshness: Freshness
+    ctx: Context, kind: ListKind[Event], page_request: PageRequest, only: EventFilter, freshness: Freshness
 ) -> Snapshot[Page[Event]]:
-    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[Event]]:
-        if wanted.boundary is not None:
-            *place, bits = wanted.boundary
+    async def read(bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[Event]]:
+        if bounds.boundary is not None:
+            *place, bits = bounds.boundary
             if bits != NO_BITS:
                 await require_stored(ctx.store, RevisionId(Revision(int(place[0])), int(bits)))
-            wanted = replace(wanted, boundary=tuple(place))
-        return await ctx.store.list_events(wanted, only)
+            bounds = replace(bounds, boundary=tuple(place))
+        return await ctx.store.list_events(bounds, only)
 
-    return await read_page(kind, wanted, freshness, ctx.store, read=read)
+    return await read_page(kind, page_request, freshness, ctx.store, read=read)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from magistrate.errors import InvalidParameter, NotRetained
 from magistrate.operations.consistency import LATEST, Freshness, is_token, read_token, require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.history.times import read_time, render_time
-from magistrate.operations.paging import Wanted
+from magistrate.operations.paging import PageRequest
 from magistrate.store.contract.revisions import RevisionId, RevisionLookup
 from magistrate.store.contract.stored_rows import Identity
 
@@ -89,22 +89,22 @@ async def find_revision(ctx: Context, as_of: AsOf | None, freshness: Freshness) 
     return None if as_of is None else (await find_point(ctx, as_of, freshness)).revision
 
 
-async def pin_page(ctx: Context, wanted: Wanted, as_of: AsOf | None, freshness: Freshness) -> Wanted:
+async def pin_page(ctx: Context, page_request: PageRequest, as_of: AsOf | None, freshness: Freshness) -> PageRequest:
     """Returns the page as of a point in time, or as of that of the page whose cursor leads to it. Without either, it is
     left as it is.
 
     Raises InvalidParameter for a cursor of a listing at another revision, and what `find_point` raises."""
-    if wanted.now is None and as_of is None:
-        return wanted
-    if wanted.at is None:
+    if page_request.now is None and as_of is None:
+        return page_request
+    if page_request.at is None:
         assert as_of is not None
         point = await find_point(ctx, as_of, freshness)
-        return replace(wanted, at=point.revision, now=point.now, is_snapshot=True)
-    if wanted.now is None or (as_of is not None and not as_of.names(wanted.at, wanted.now)):
-        cursor = "prevCursor" if wanted.slice.backwards else "nextCursor"
+        return replace(page_request, at=point.revision, now=point.now, is_snapshot=True)
+    if page_request.now is None or (as_of is not None and not as_of.names(page_request.at, page_request.now)):
+        cursor = "prevCursor" if page_request.slice.backwards else "nextCursor"
         raise InvalidParameter(cursor, f"its listing is not as of this {AS_OF}: begin again without a cursor")
-    await find_point(ctx, AsOf(wanted.at, bits=wanted.bits), freshness)
-    return wanted
+    await find_point(ctx, AsOf(page_request.at, bits=page_request.bits), freshness)
+    return page_request
 
 
 def _build_not_retained(state: RevisionLookup, now: int) -> NotRetained:

@@ -12,9 +12,9 @@ from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.errors import InvalidParameter, InvalidRequest, OrphanedWarrants
 from magistrate.operations.context import Context
 from magistrate.operations.models.definitions import read_definition, render_policy_definition
-from magistrate.operations.models.object_types import judge_types, loop_fault, loop_of_types, new_object_types
+from magistrate.operations.models.object_types import build_type_validation, loop_fault, loop_of_types, new_object_types
 from magistrate.operations.scheduling import checkpoint
-from magistrate.operations.writes.warrants import judge_warrants, warrant_fault
+from magistrate.operations.writes.warrants import build_warrant_validation, warrant_fault
 from magistrate.store.contract.new_rows import ImportBatch, NewObject, NewObjectType, NewWarrant
 
 BYTES_AT_ONCE = 4_096
@@ -114,11 +114,13 @@ class Chunk:
     def validate(self, definitions: Mapping[TypeName, str]) -> None:
         """Raises InvalidRequest for a line that is not valid with these object types, which are all that there will
         be."""
-        self._judge_types(definitions)
+        self._validate_types(definitions)
         named = {name: definitions[name] for name in self._types_of_warrants() if name in definitions}
         numbers = [*self.warrants]
         try:
-            judge_warrants([*self.warrants.values()], lambda place: f"line {numbers[place]}: ", at=None)(named)
+            build_warrant_validation([*self.warrants.values()], lambda place: f"line {numbers[place]}: ", at=None)(
+                named
+            )
         except InvalidParameter as error:
             raise InvalidRequest(f"{error.parameter}: {error.message}") from None
 
@@ -128,13 +130,13 @@ class Chunk:
         number = next(number for number, (object_type, _) in self.types.items() if object_type.name in forbidding)
         return InvalidRequest(f"line {number}: {error.parameter}: {error.message}")
 
-    def _judge_types(self, definitions: Mapping[TypeName, str]) -> None:
+    def _validate_types(self, definitions: Mapping[TypeName, str]) -> None:
         try:
-            judge_types([object_type for object_type, _ in self.types.values()])(definitions)
+            build_type_validation([object_type for object_type, _ in self.types.values()])(definitions)
         except InvalidParameter:
             for number, (object_type, _) in self.types.items():
                 try:
-                    judge_types([object_type])(definitions)
+                    build_type_validation([object_type])(definitions)
                 except InvalidParameter as error:
                     line_refused(Refused(number, self.lines[number], error))
             raise

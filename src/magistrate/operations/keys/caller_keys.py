@@ -12,7 +12,7 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.keys.callers import Caller, Scope
-from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, read_page
 from magistrate.store.contract.keys import NewSecret, StoredKey
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 
@@ -95,12 +95,12 @@ async def get_key(ctx: Context, key_id: str, freshness: Freshness) -> Snapshot[S
     return Snapshot(stored.revision, matching_key)
 
 
-async def list_keys(ctx: Context, wanted: Wanted, freshness: Freshness) -> Snapshot[Page[StoredKey]]:
-    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[StoredKey]]:
+async def list_keys(ctx: Context, page_request: PageRequest, freshness: Freshness) -> Snapshot[Page[StoredKey]]:
+    async def read(bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[StoredKey]]:
         stored = await ctx.store.list_keys()
-        return Snapshot(stored.revision, _cut(stored.keys, wanted))
+        return Snapshot(stored.revision, _cut(stored.keys, bounds))
 
-    return await read_page(KEY_LIST, wanted, freshness, ctx.store, read=read)
+    return await read_page(KEY_LIST, page_request, freshness, ctx.store, read=read)
 
 
 async def rotate_key(ctx: Context, caller: Caller, key_id: str, grace_seconds: int) -> Snapshot[IssuedKey]:
@@ -124,16 +124,16 @@ async def delete_key(ctx: Context, key_id: str) -> Revision:
     return revision
 
 
-def _cut(keys: tuple[StoredKey, ...], wanted: Slice) -> PageSlice[StoredKey]:
+def _cut(keys: tuple[StoredKey, ...], bounds: Slice) -> PageSlice[StoredKey]:
     """Returns the wanted slice of all keys."""
-    values = _SORTS[wanted.sort].values
-    is_upwards = wanted.descending == wanted.backwards
+    values = _SORTS[bounds.sort].values
+    is_upwards = bounds.descending == bounds.backwards
     ordered = sorted(keys, key=values, reverse=not is_upwards)
-    boundary = wanted.boundary
+    boundary = bounds.boundary
     behind = 0 if boundary is None else sum(_is_behind(values(key), boundary, is_upwards) for key in ordered)
-    rows = ordered[behind : behind + wanted.limit]
+    rows = ordered[behind : behind + bounds.limit]
     has_more = len(ordered) > behind + len(rows)
-    if wanted.backwards:
+    if bounds.backwards:
         return PageSlice(tuple(reversed(rows)), precedes=has_more and bool(rows), follows=behind > 0 and bool(rows))
     return PageSlice(tuple(rows), precedes=behind > 0 and bool(rows), follows=has_more and bool(rows))
 

@@ -77,15 +77,15 @@ class BitmapListing(Listing):
         """Yields nothing: bitmaps are freed at once."""
         return iter(())
 
-    async def _cut_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
+    async def _cut_slice(self, bounds: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
         boundary = None
-        if wanted.boundary is not None:
-            of_type, id, relation = map(str, wanted.boundary)
+        if bounds.boundary is not None:
+            of_type, id, relation = map(str, bounds.boundary)
             boundary = (TypeName(of_type), ObjectId(id), RelationName(relation))
-        descending = wanted.descending != wanted.backwards
-        steps = cut_page(self.ordered, boundary, wanted.limit, descending, work=work)
+        descending = bounds.descending != bounds.backwards
+        steps = cut_page(self.ordered, boundary, bounds.limit, descending, work=work)
         page = await complete_steps(store, steps, work, self.revision)
-        if wanted.descending:
+        if bounds.descending:
             return PageSlice(tuple(page.results)[::-1], precedes=page.has_above, follows=page.has_below)
         return PageSlice(tuple(page.results), precedes=page.has_below, follows=page.has_above)
 
@@ -114,16 +114,16 @@ class BitmapSearches:
         self._graphs: LRUCache[tuple[str, tuple[Target, ...], bool], ConnectedGraph | None] = LRUCache(MAX_GRAPHS)
         self._edges: dict[bool, dict[Plan, PlanEdges]] = {}
 
-    async def find_listing(self, live: LiveGraph, store: Store, wanted: BitmapQuery) -> BitmapListing | None:
+    async def find_listing(self, live: LiveGraph, store: Store, query: BitmapQuery) -> BitmapListing | None:
         """Returns the rows of the query, or None if it has to be answered without bitmaps. Raises NotFound and
         BudgetExceeded."""
         for _ in range(MAX_ATTEMPTS):
-            graph = live.find_graph(wanted.least) or await live.follow_to(Freshness("", wanted.least))
-            if wanted.is_pinned and graph.revision != wanted.least:
+            graph = live.find_graph(query.least) or await live.follow_to(Freshness("", query.least))
+            if query.is_pinned and graph.revision != query.least:
                 return None
             graph.limit_adjacency()
-            is_of_objects = isinstance(wanted.query, ObjectsQuery)
-            attempt = _Attempt(store, wanted, graph, AdjacencyFetch(graph) if is_of_objects else SubjectFetch(graph))
+            is_of_objects = isinstance(query.query, ObjectsQuery)
+            attempt = _Attempt(store, query, graph, AdjacencyFetch(graph) if is_of_objects else SubjectFetch(graph))
             with live.noting_changes(attempt.fetch):
                 ordered = await self._search(attempt)
             if attempt.fetch.is_current:
@@ -132,20 +132,20 @@ class BitmapSearches:
 
     async def _search(self, attempt: "_Attempt") -> OrderedSets | OrderedSubjects | None:
         """Returns the rows; None if they cannot be computed, or if the graph has changed meanwhile."""
-        fetch, query = attempt.fetch, attempt.wanted.query
+        fetch, query = attempt.fetch, attempt.query.query
         if isinstance(fetch, SubjectFetch):
             assert isinstance(query, SubjectsQuery)
             return await self._search_subjects(attempt, fetch, query)
         assert isinstance(fetch, AdjacencyFetch)
         assert isinstance(query, ObjectsQuery)
         ordered: list[OrderedSets] = []
-        for one in (query, *query.list_further()):
-            found = await self._search_objects(attempt, fetch, one)
-            if found is None:
+        for condition in (query, *query.list_further()):
+            rows = await self._search_objects(attempt, fetch, condition)
+            if rows is None:
                 return None
-            ordered.append(found)
-        for condition, other in zip(query.further, ordered[1:], strict=True):
-            ordered[0].restrict(other, condition.is_negated)
+            ordered.append(rows)
+        for further, other in zip(query.further, ordered[1:], strict=True):
+            ordered[0].restrict(other, further.is_negated)
         return ordered[0]
 
     async def _search_objects(
@@ -154,10 +154,10 @@ class BitmapSearches:
         connected = await self.connect(fetch.model, query, attempt.store, attempt.work)
         if connected is None:
             return None
-        found = await attempt.complete(
+        sets = await attempt.complete(
             search_sets(connected, fetch, query.subject, attempt.conditions, work=attempt.work)
         )
-        return None if found is None else OrderedSets(found, *await self._list_existing(attempt, found))
+        return None if sets is None else OrderedSets(sets, *await self._list_existing(attempt, sets))
 
     async def connect(self, model: Model, query: ObjectsQuery, store: Store, work: Work) -> ConnectedGraph | None:
         """Returns the connected graph of a query, or None if it cannot be computed with bitmaps. Raises NotFound and
@@ -191,8 +191,8 @@ class BitmapSearches:
         steps = search_subjects(
             examined, edges, fetch, types, conditions=attempt.conditions, work=attempt.work, root=root
         )
-        found = await attempt.complete(steps)
-        return None if found is None else OrderedSubjects(found, *await self._list_existing(attempt, found))
+        solved = await attempt.complete(steps)
+        return None if solved is None else OrderedSubjects(solved, *await self._list_existing(attempt, solved))
 
     def _take_model(self, model: Model) -> None:
         if model is not self._model:
@@ -200,32 +200,32 @@ class BitmapSearches:
             self._graphs.clear()
 
     async def _list_existing(
-        self, attempt: "_Attempt", found: ObjectSets | SolvedSubjects
+        self, attempt: "_Attempt", solved: ObjectSets | SolvedSubjects
     ) -> tuple[Mapping[TypeName, BitMap], Mapping[TypeName, BitMap]]:
         """Returns the existing objects of each type of which all may be rows, and those of the rows that do not exist.
         Raises BudgetExceeded and RevisionUnavailable."""
         fetch, store, existing = attempt.fetch, attempt.store, dict[TypeName, BitMap]()
-        for of_type in found.list_complements():
-            numbering, table = fetch.adjacency.numbering, found.tables[of_type]
+        for of_type in solved.list_complements():
+            numbering, table = fetch.adjacency.numbering, solved.tables[of_type]
             numbers = self._existing.list(store, of_type, fetch.revision, numbering, table=table, work=attempt.work)
             existing[of_type] = await numbers
-        return existing, await find_absent(store, found.itself, fetch.revision, found.tables)
+        return existing, await find_absent(store, solved.itself, fetch.revision, solved.tables)
 
 
 class _Attempt:
     """Represents one attempt to answer a query from the graph as it is."""
 
-    def __init__(self, store: Store, wanted: BitmapQuery, graph: Graph, fetch: EntryFetch) -> None:
+    def __init__(self, store: Store, query: BitmapQuery, graph: Graph, fetch: EntryFetch) -> None:
         self.store = store
-        self.wanted = wanted
+        self.query = query
         self.fetch = fetch
-        self.work = limit_work(wanted.budget)
-        self.conditions = PolicyEvaluator(wanted.context, wanted.now, self.work, graph.model.policies)
+        self.work = limit_work(query.budget)
+        self.conditions = PolicyEvaluator(query.context, query.now, self.work, graph.model.policies)
 
     async def complete(self, steps: Steps[T | None]) -> T | None:
         """Returns what the steps return, or None if the graph has changed meanwhile."""
         run = Run(self.work, steps)
-        return await drive_while(lambda: self.fetch.is_current, self.wanted.reader, run, self.fetch.revision)
+        return await drive_while(lambda: self.fetch.is_current, self.query.reader, run, self.fetch.revision)
 
     async def build_listing(self, ordered: OrderedSets | OrderedSubjects) -> BitmapListing:
         own_bytes, valid_until = 0, ordered.valid_until
@@ -243,7 +243,7 @@ class ExistingNumbers:
 
     def __init__(self) -> None:
         self._numbering: object = None
-        self._known: dict[TypeName, tuple[Revision, BitMap]] = {}
+        self._numbers: dict[TypeName, tuple[Revision, BitMap]] = {}
 
     async def list(
         self, store: Store, of_type: TypeName, at: Revision, numbering: object, table: IdTable, work: Work
@@ -251,14 +251,14 @@ class ExistingNumbers:
         """Returns the numbers that a table of this numbering has for all objects of the type. Raises BudgetExceeded and
         RevisionUnavailable."""
         if numbering is not self._numbering:
-            self._numbering, self._known = numbering, {}
-        known = self._known.get(of_type)
-        if known is not None and known[0] == at:
-            return known[1]
+            self._numbering, self._numbers = numbering, {}
+        kept = self._numbers.get(of_type)
+        if kept is not None and kept[0] == at:
+            return kept[1]
         numbers = await _read_numbers(store, of_type, at, table, work=work)
         if numbering is self._numbering:
-            others = {name: one for name, one in self._known.items() if one[0] == at}
-            self._known = {**others, of_type: (at, numbers)}
+            others = {name: kept for name, kept in self._numbers.items() if kept[0] == at}
+            self._numbers = {**others, of_type: (at, numbers)}
         return numbers
 
 

@@ -56,7 +56,8 @@ class NewestRevision(NamedTuple):
 
 
 class ListRequest:
-    """Asks for all rows of one query, at `revision`, sorted by `sort`. If it `is_pinned`, no later revision will do."""
+    """Represents a request for all rows of one query, at `revision`, sorted by `sort`. If it `is_pinned`, no later
+    revision will do."""
 
     def __init__(
         self, ctx: Context, request: QueryRequest, newest: NewestRevision, *, sort: str, now: int, is_pinned: bool
@@ -135,7 +136,7 @@ async def compute_bitmaps(search: ListRequest, reader: WarrantReader) -> Snapsho
     if not _may_use_bitmaps(search):
         return reader
     ctx, request = search.ctx, search.request
-    wanted = BitmapQuery(
+    bitmap_query = BitmapQuery(
         query=request.query,
         context=request.context,
         now=search.now,
@@ -144,7 +145,7 @@ async def compute_bitmaps(search: ListRequest, reader: WarrantReader) -> Snapsho
         is_pinned=search.is_pinned,
         reader=reader,
     )
-    listing = await ctx.bitmap_searches.find_listing(ctx.graph, ctx.store, wanted)
+    listing = await ctx.bitmap_searches.find_listing(ctx.graph, ctx.store, bitmap_query)
     return reader if listing is None else Snapshot(listing.revision, listing)
 
 
@@ -277,5 +278,5 @@ async def _list_stored(
 
 
 async def _exists(search: ListRequest, ref: ObjectRef) -> bool:
-    stored = [one.id for one in (await search.ctx.store.find_objects([ref], search.revision)).value]
+    stored = [row.id for row in (await search.ctx.store.find_objects([ref], search.revision)).value]
     return ref.id in (stored if search.overlay is None else search.overlay.merge_objects(ref.type, stored))

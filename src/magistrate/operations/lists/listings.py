@@ -71,32 +71,32 @@ class KeptPage:
     `bytes` says what they take in memory."""
 
     bytes: int = 0
-    _wanted: Slice | None = None
+    _cut_bounds: Slice | None = None
     _slice: PageSlice[QueryRow] | None = None
     _list_name: str = ""
     _page: Page[StoredRow] | None = None
 
-    def find(self, wanted: Slice) -> PageSlice[QueryRow] | None:
-        return self._slice if self._wanted == wanted else None
+    def find(self, bounds: Slice) -> PageSlice[QueryRow] | None:
+        return self._slice if self._cut_bounds == bounds else None
 
-    def keep(self, wanted: Slice, rows: PageSlice[QueryRow]) -> None:
-        if wanted.boundary is None and len(rows.rows) <= MAX_KEPT_ROWS:
-            self._wanted, self._slice, self._page = wanted, rows, None
+    def keep(self, bounds: Slice, rows: PageSlice[QueryRow]) -> None:
+        if bounds.boundary is None and len(rows.rows) <= MAX_KEPT_ROWS:
+            self._cut_bounds, self._slice, self._page = bounds, rows, None
             self.bytes = sum(map(_measure_row, rows.rows))
 
-    def find_page(self, wanted: Slice, list_name: str) -> Page[StoredRow] | None:
+    def find_page(self, bounds: Slice, list_name: str) -> Page[StoredRow] | None:
         """Returns the page, whose cursors are those of the list of this name."""
-        return self._page if self._wanted == wanted and self._list_name == list_name else None
+        return self._page if self._cut_bounds == bounds and self._list_name == list_name else None
 
-    def keep_page(self, wanted: Slice, list_name: str, page: Page[StoredRow]) -> None:
-        if self._wanted == wanted:
+    def keep_page(self, bounds: Slice, list_name: str, page: Page[StoredRow]) -> None:
+        if self._cut_bounds == bounds:
             self._list_name, self._page = list_name, page
-            self.bytes = sum([_measure_row(one.row) + _measure_object(one.stored) for one in page.rows])
+            self.bytes = sum([_measure_row(row.row) + _measure_object(row.stored) for row in page.rows])
             self.bytes += measure_text(page.prev_cursor or "") + measure_text(page.next_cursor or "")
 
     def clear(self) -> None:
         """Releases the rows and the page, because they take too much."""
-        self._wanted = self._slice = self._page = None
+        self._cut_bounds = self._slice = self._page = None
         self.bytes = 0
 
 
@@ -135,17 +135,17 @@ class Listing(ABC):
         """Frees what it holds, and yields how much was freed since it yielded last. It must not be used afterwards."""
         ...
 
-    async def read_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
+    async def read_slice(self, bounds: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
         """Returns a part of the rows."""
-        known = self.kept_page.find(wanted)
-        if known is not None:
-            return known
-        page = await self._cut_slice(wanted, store, work)
-        self.kept_page.keep(wanted, page)
+        kept = self.kept_page.find(bounds)
+        if kept is not None:
+            return kept
+        page = await self._cut_slice(bounds, store, work)
+        self.kept_page.keep(bounds, page)
         return page
 
     @abstractmethod
-    async def _cut_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]: ...
+    async def _cut_slice(self, bounds: Slice, store: Store, work: Work) -> PageSlice[QueryRow]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,19 +170,19 @@ class SnapshotListing(Listing):
     def release(self) -> Iterator[int]:
         yield from free_containers([self.keys, self.results_by_name])
 
-    async def _cut_slice(self, wanted: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
-        return self.cut_slice(wanted)
+    async def _cut_slice(self, bounds: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
+        return self.cut_slice(bounds)
 
-    def cut_slice(self, wanted: Slice) -> PageSlice[QueryRow]:
-        upwards = wanted.descending == wanted.backwards
-        start, end = self._bounds(wanted.boundary, upwards)
+    def cut_slice(self, bounds: Slice) -> PageSlice[QueryRow]:
+        upwards = bounds.descending == bounds.backwards
+        start, end = self._bounds(bounds.boundary, upwards)
         if upwards:
-            end = min(start + wanted.limit, end)
+            end = min(start + bounds.limit, end)
         else:
-            start = max(end - wanted.limit, start)
+            start = max(end - bounds.limit, start)
         rows = tuple(self._row(key) for key in self.keys[start:end])
         below, above = bool(rows) and start > 0, bool(rows) and end < len(self.keys)
-        if wanted.descending:
+        if bounds.descending:
             return PageSlice(rows[::-1], precedes=above, follows=below)
         return PageSlice(rows, precedes=below, follows=above)
 
@@ -206,7 +206,7 @@ def measure_rows(keys: Sequence[SortKey], results: Iterable[RelationResult]) -> 
     for start in range(0, len(keys), ITEMS_AT_ONCE):
         some = keys[start : start + ITEMS_AT_ONCE]
         yield measure_texts([str(key[-2]) for key in some], SEQUENCE_BYTES + NUMBER_BYTES + 4 * POINTER_BYTES)
-    for result in {id(one): one for one in results}.values():
+    for result in {id(result): result for result in results}.values():
         yield OBJECT_BYTES * (1 + result.reports.steps)
         for container in result.containers:
             items = iter(container.items() if isinstance(container, dict) else ())
@@ -224,8 +224,15 @@ def measure_key(key: ListingKey) -> int:
     """Returns what a key takes in memory; its query may name a thousand relations."""
     query = key[2]
     further = query.further if isinstance(query, ObjectsQuery) else ()
-    named = [query.subject if isinstance(query, ObjectsQuery) else query.object, *(one.subject for one in further)]
-    names = [*(query.relations or ()), *(query.types or ()), *(name for one in further for name in one.relations or ())]
+    named = [
+        query.subject if isinstance(query, ObjectsQuery) else query.object,
+        *(condition.subject for condition in further),
+    ]
+    names = [
+        *(query.relations or ()),
+        *(query.types or ()),
+        *(name for condition in further for name in condition.relations or ()),
+    ]
     return 4 * OBJECT_BYTES * len(named) + measure_texts([ref.id for ref in named]) + measure_texts(names)
 
 
@@ -246,7 +253,7 @@ class Listings:
     def measure(self) -> Sequence[CacheBytes]:
         """Returns how many bytes the listings take, and the limits on them."""
         caches = {"lists": self._listings, "empty_lists": self._empty}
-        return [CacheBytes(name, int(one.currsize), int(one.maxsize)) for name, one in caches.items()]
+        return [CacheBytes(name, int(cache.currsize), int(cache.maxsize)) for name, cache in caches.items()]
 
     def find(self, key: ListingKey, now: int) -> Listing | None:
         """Returns the listing unless it is not valid any more."""
@@ -261,8 +268,8 @@ class Listings:
         kept = _Kept(listing, listing.bytes + measure_key(key))
         if kept.bytes > cache.maxsize:
             return [listing]
-        former = [one.listing for one in (self._listings.pop(key, None), self._empty.pop(key, None)) if one is not None]
-        evicted = [one for one in former if one is not listing]
+        former = [cache.pop(key).listing for cache in (self._listings, self._empty) if key in cache]
+        evicted = [other for other in former if other is not listing]
         if listing.numbering is not None and listing.numbering is not self._numbering:
             self._numbering = listing.numbering
             evicted += self._evict_numbered()
@@ -273,14 +280,14 @@ class Listings:
 
     def update(self, key: ListingKey, listing: Listing) -> list[Listing]:
         """Counts the page that a listing keeps now, and returns the listings that are evicted for it. A page for which
-        there is no room is not kept."""
+        there is no space is not kept."""
         kept = self._listings.get(key) or self._empty.get(key)
         if kept is None or kept.listing is not listing or kept.bytes == listing.bytes + measure_key(key):
             return []
         if LARGE_PAGE_SHARE * listing.kept_page.bytes > self._listings.maxsize:
             listing.kept_page.clear()
         evicted = self.keep(key, listing)
-        if any(one is listing for one in evicted):
+        if any(other is listing for other in evicted):
             self._listings.pop(key, None)
             self._empty.pop(key, None)
         return evicted

@@ -20,7 +20,7 @@ from magistrate.operations.lists.evaluators import (
     find_listing,
 )
 from magistrate.operations.lists.listings import KeptPage, Listing, ListingKey, StoredRow
-from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, read_page
 from magistrate.operations.readers.contextual_warrants import digest_warrants
 from magistrate.operations.runs import release_runs
 from magistrate.operations.scheduling import limit_work
@@ -42,7 +42,7 @@ def query_kind(contextual: Sequence[NewWarrant]) -> ListKind[QueryRow]:
 async def list_page(
     ctx: Context,
     request: QueryRequest,
-    wanted: Wanted,
+    page_request: PageRequest,
     freshness: Freshness,
     kind: ListKind[QueryRow] | None = None,
 ) -> Snapshot[Page[StoredRow]]:
@@ -51,32 +51,32 @@ async def list_page(
     Raises NotFound if a type in the query is not defined, BudgetExceeded, InvalidParameter if a contextual warrant
     could not be written, and what `read_page` raises."""
     page_read, kind = _PageRead(ctx, request), kind or query_kind(request.contextual)
-    if wanted.at is None:
+    if page_request.at is None:
         newest = await page_read.find_newest()
-        known = page_read.find_kept_page(kind, wanted, freshness, newest.revision)
-        if known is not None:
-            return known
-    found = await read_page(kind, wanted, freshness, ctx.store, read=page_read.read_slice)
-    stored = await _read_stored(ctx, found.value.rows, found.revision)
-    return Snapshot(found.revision, page_read.complete_page(kind, wanted, found.value, stored))
+        page = page_read.find_kept_page(kind, page_request, freshness, newest.revision)
+        if page is not None:
+            return page
+    part = await read_page(kind, page_request, freshness, ctx.store, read=page_read.read_slice)
+    stored = await _read_stored(ctx, part.value.rows, part.revision)
+    return Snapshot(part.revision, page_read.complete_page(kind, page_request, part.value, stored))
 
 
 def find_kept_page(
-    ctx: Context, request: QueryRequest, wanted: Wanted, freshness: Freshness
+    ctx: Context, request: QueryRequest, page_request: PageRequest, freshness: Freshness
 ) -> Snapshot[Page[StoredRow]] | None:
     """Returns the page if it is kept, and it is known without waiting that nothing was written since. Raises
     InvalidParameter if the token is from the future, StoreUnavailable."""
-    graph = ctx.graph.find_newest() if wanted.at is None and not request.contextual else None
+    graph = ctx.graph.find_newest() if page_request.at is None and not request.contextual else None
     if graph is None:
         return None
-    return _PageRead(ctx, request).find_kept_page(QUERY_LIST, wanted, freshness, graph.revision)
+    return _PageRead(ctx, request).find_kept_page(QUERY_LIST, page_request, freshness, graph.revision)
 
 
 async def read_slice(
-    ctx: Context, request: QueryRequest, wanted: Slice, at: Revision | None
+    ctx: Context, request: QueryRequest, bounds: Slice, at: Revision | None
 ) -> Snapshot[PageSlice[QueryRow]]:
     """Returns a slice of the rows at this revision, or at the newest. Raises like `list_page`."""
-    return await _PageRead(ctx, request).read_slice(wanted, at=at)
+    return await _PageRead(ctx, request).read_slice(bounds, at=at)
 
 
 class _PageRead:
@@ -111,33 +111,33 @@ class _PageRead:
         return NewestRevision(read.revision, read.model_revision)
 
     def find_kept_page(
-        self, kind: ListKind[QueryRow], wanted: Wanted, freshness: Freshness, newest: Revision
+        self, kind: ListKind[QueryRow], page_request: PageRequest, freshness: Freshness, newest: Revision
     ) -> Snapshot[Page[StoredRow]] | None:
         """Returns the page if it is kept. Raises InvalidParameter if the token is from the future."""
-        known = self._find_known(newest, wanted.slice.sort)
-        page = None if known is None else known.kept_page.find_page(wanted.slice, kind.name)
+        listing = self._find_cached(newest, page_request.slice.sort)
+        page = None if listing is None else listing.kept_page.find_page(page_request.slice, kind.name)
         if page is None:
             return None
         freshness.demand(newest)
         return Snapshot(newest, page)
 
-    async def read_slice(self, wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[QueryRow]]:
+    async def read_slice(self, bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[QueryRow]]:
         if at is not None:
-            known = self._find_known(at, wanted.sort)
-            if known is not None and known.numbering is not None and known.kept_page.find(wanted) is None:
-                page = await self._cut(known, wanted)
+            cached = self._find_cached(at, bounds.sort)
+            if cached is not None and cached.numbering is not None and cached.kept_page.find(bounds) is None:
+                page = await self._cut(cached, bounds)
                 if page.rows:  # reading the warrants on their objects has shown that `at` is retained
                     return Snapshot(at, page)
         newest = await self._find_revision(at) if at is not None else self._newest or await self.find_newest()
-        listing, evicted = await self._find_listing(wanted.sort, newest, is_pinned=at is not None)
-        page = await self._cut(listing.value, wanted)
+        listing, evicted = await self._find_listing(bounds.sort, newest, is_pinned=at is not None)
+        page = await self._cut(listing.value, bounds)
         release_runs(evicted)
         return Snapshot(listing.revision, page)
 
     def complete_page(
         self,
         kind: ListKind[QueryRow],
-        wanted: Wanted,
+        page_request: PageRequest,
         page: Page[QueryRow],
         stored: Mapping[ObjectRef, StoredObject],
     ) -> Page[StoredRow]:
@@ -145,24 +145,24 @@ class _PageRead:
         assert self._kept_page is not None
         rows = [StoredRow(row, stored.get(row.ref)) for row in page.rows]
         completed = Page(rows, page.prev_cursor, page.next_cursor, self._total)
-        self._kept_page.keep_page(wanted.slice, kind.name, completed)
+        self._kept_page.keep_page(page_request.slice, kind.name, completed)
         if self._kept is not None:
             release_runs(self._ctx.listings.update(*self._kept))
         return completed
 
-    async def _cut(self, listing: Listing, wanted: Slice) -> PageSlice[QueryRow]:
+    async def _cut(self, listing: Listing, bounds: Slice) -> PageSlice[QueryRow]:
         # A listing that is not kept is released before the page is complete.
         self._kept_page, self._total = listing.kept_page, listing.count_rows()
-        return await listing.read_slice(wanted, self._ctx.store, limit_work(self._ctx.max_query_work))
+        return await listing.read_slice(bounds, self._ctx.store, limit_work(self._ctx.max_query_work))
 
-    def _find_known(self, at: Revision, sort: str) -> Listing | None:
+    def _find_cached(self, at: Revision, sort: str) -> Listing | None:
         """Returns the listing if it is cached. With contextual warrants it is neither looked up nor kept."""
         if self._request.contextual:
             return None
         key = self._key(at, sort)
-        known = self._ctx.listings.find(key, self._now)
-        self._kept = None if known is None else (key, known)
-        return known
+        listing = self._ctx.listings.find(key, self._now)
+        self._kept = None if listing is None else (key, listing)
+        return listing
 
     def _key(self, at: Revision, sort: str) -> ListingKey:
         return at, sort, self._request.query, self._digest
@@ -172,21 +172,21 @@ class _PageRead:
     ) -> tuple[Snapshot[Listing], Sequence[Listing]]:
         """Returns the listing at the revision of `newest` or, unless it `is_pinned`, at a later one; and those that are
         to be released when it has been used."""
-        known = self._find_known(newest.revision, sort)
-        if known is not None:
-            return Snapshot(newest.revision, known), ()
+        cached = self._find_cached(newest.revision, sort)
+        if cached is not None:
+            return Snapshot(newest.revision, cached), ()
         ctx, request, now = self._ctx, self._request, self._now
-        found = await find_listing(ListRequest(ctx, request, newest, sort=sort, now=now, is_pinned=is_pinned))
-        listing = found.value
+        computed = await find_listing(ListRequest(ctx, request, newest, sort=sort, now=now, is_pinned=is_pinned))
+        listing = computed.value
         if now >= listing.valid_until or request.reads or request.contextual:
-            return found, [listing]
-        self._kept = self._key(found.revision, sort), listing
-        return found, ctx.listings.keep(*self._kept)
+            return computed, [listing]
+        self._kept = self._key(computed.revision, sort), listing
+        return computed, ctx.listings.keep(*self._kept)
 
 
 async def _read_stored(ctx: Context, rows: Sequence[QueryRow], at: Revision) -> dict[ObjectRef, StoredObject]:
     refs = [row.ref for row in rows if row.id != WILDCARD]
     if not refs:
         return {}
-    found = await ctx.store.find_objects(refs, at)
-    return {ObjectRef(one.type, one.id): one for one in found.value}
+    objects = await ctx.store.find_objects(refs, at)
+    return {ObjectRef(stored.type, stored.id): stored for stored in objects.value}

@@ -99,7 +99,9 @@ class RecordedReader:
         kind, ids = _find_kind(read), {*(read.ids or ())}
         relations: dict[_RecordedRead, set[RelationName]] = defaultdict(set)
         for relation in read.request.relations:
-            recorded = next((one for one in self._recorded.get(kind, ()) if one.covers(relation, ids)), None)
+            recorded = next(
+                (earlier for earlier in self._recorded.get(kind, ()) if earlier.covers(relation, ids)), None
+            )
             if recorded is None or read.ids is None:
                 return None
             relations[recorded].add(relation)

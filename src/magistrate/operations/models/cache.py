@@ -12,7 +12,7 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import PolicyName, Revision, TypeName
 from magistrate.operations.models.definitions import parse_definition, parse_policies
-from magistrate.operations.scheduling import aside
+from magistrate.operations.scheduling import offload
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredModel
 
@@ -113,8 +113,8 @@ class Models:
         def read_changed() -> Mapping[TypeName, ObjectType]:
             return {name: parse_definition(name, definition) for name, definition in changed.items()}
 
-        types |= await aside(read_changed, sum(map(len, changed.values())))
-        policies = await aside(partial(parse_policies, read.policies), sum(map(len, read.policies.values())))
+        types |= await offload(read_changed, sum(map(len, changed.values())))
+        policies = await offload(partial(parse_policies, read.policies), sum(map(len, read.policies.values())))
         types = {name: types[name] for name in now}
         building = partial(Model, types, read.written_at, read.patterns, policies=policies)
-        return await aside(building, BYTES_FOR_A_PATTERN * len(read.patterns))
+        return await offload(building, BYTES_FOR_A_PATTERN * len(read.patterns))

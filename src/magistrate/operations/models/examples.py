@@ -55,7 +55,7 @@ async def load_example(ctx: Context, example: Example) -> None:
     and policies that are defined otherwise are changed, and warrants that they do not allow have no effect."""
     if example.policies:
         await put_policies(ctx, example.policies, ctx.stamp(ACTOR))
-    await create_object_types(ctx, example.types, ctx.stamp(ACTOR), keeps_stranded=True)
+    await create_object_types(ctx, example.types, ctx.stamp(ACTOR), keeps_orphaned=True)
     drafts = [_read_object(ctx, row) for row in example.objects]
     if drafts:
         await create_objects(ctx, drafts, ctx.stamp(ACTOR))

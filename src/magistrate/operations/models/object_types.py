@@ -18,8 +18,8 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_revision
 from magistrate.operations.models.definitions import parse_definition, read_definition, render_definition
-from magistrate.operations.paging import LegacyCursor, ListKind, Page, Sort, Values, Wanted, read_page
-from magistrate.operations.scheduling import aside
+from magistrate.operations.paging import LegacyCursor, ListKind, Page, PageRequest, Sort, Values, read_page
+from magistrate.operations.scheduling import offload
 from magistrate.store.contract.lists import ObjectTypeFilter, Snapshot
 from magistrate.store.contract.new_rows import NewObjectType, Stamp
 from magistrate.store.contract.store import ValidateTypes
@@ -63,7 +63,7 @@ async def create_object_types(
     ctx: Context,
     types: Sequence[ObjectType],
     stamp: Stamp,
-    keeps_stranded: bool = False,
+    keeps_orphaned: bool = False,
     visible: frozenset[str] | None = None,
 ) -> Snapshot[WrittenTypes]:
     """Creates each type, or replaces its definition. All or nothing.
@@ -71,18 +71,18 @@ async def create_object_types(
     Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its own
     negation; and OrphanedWarrants if stored warrants would not count any more, unless they are to be kept without
     effect. Errors and warnings name only object types that are `visible`, if that is given."""
-    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible=visible)
+    return await _put_object_types(ctx, types, stamp, keeps_orphaned, visible=visible)
 
 
 async def update_object_types(
     ctx: Context,
     types: Sequence[ObjectType],
     stamp: Stamp,
-    keeps_stranded: bool = False,
+    keeps_orphaned: bool = False,
     visible: frozenset[str] | None = None,
 ) -> Snapshot[WrittenTypes]:
     """Updates each type like `create_object_types`, and raises NotFound for the first that does not exist."""
-    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible=visible, must_exist=True)
+    return await _put_object_types(ctx, types, stamp, keeps_orphaned, visible=visible, must_exist=True)
 
 
 async def apply_object_types(
@@ -90,11 +90,11 @@ async def apply_object_types(
     types: Sequence[ObjectType],
     stamp: Stamp,
     is_whole_model: bool,
-    keeps_stranded: bool = False,
+    keeps_orphaned: bool = False,
     visible: frozenset[str] | None = None,
 ) -> Snapshot[WrittenTypes]:
     """Creates or replaces each type like `create_object_types`. If they are the whole model, deletes all others."""
-    return await _put_object_types(ctx, types, stamp, keeps_stranded, visible=visible, is_whole_model=is_whole_model)
+    return await _put_object_types(ctx, types, stamp, keeps_orphaned, visible=visible, is_whole_model=is_whole_model)
 
 
 def find_forbidden(
@@ -118,33 +118,33 @@ async def _put_object_types(
     ctx: Context,
     types: Sequence[ObjectType],
     stamp: Stamp,
-    keeps_stranded: bool,
+    keeps_orphaned: bool,
     visible: frozenset[str] | None,
     **options: bool,
 ) -> Snapshot[WrittenTypes]:
     warnings: list[str] = []
     is_looked_up = visible is None and _names_policies(types)
     policies = (await ctx.store.read_model()).value.policies if is_looked_up else {}
-    validate = judge_and_warn(types, policies, warnings, visible)
-    forbidden = None if keeps_stranded else find_forbidden
+    validate = validate_and_warn(types, policies, warnings, visible)
+    forbidden = None if keeps_orphaned else find_forbidden
     new = await render_types(ctx, types)
     written = await ctx.store.put_object_types(new, validate, stamp, **options, forbidden=forbidden)
     return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
 
 
-def judge_and_warn(
+def validate_and_warn(
     types: Sequence[ObjectType],
     policies: Container[str],
     warnings: list[str],
     visible: frozenset[str] | None = None,
 ) -> ValidateTypes:
-    """Returns a validation like `judge_types`. It also puts at most MAX_WARNINGS sentences into the list, about names
-    that the types use and that neither the model nor the policies define; of a caller that may see some object types
-    only, about names on these alone."""
-    judge_loops = judge_types(types, visible)
+    """Returns a validation like `build_type_validation`. It also puts at most MAX_WARNINGS sentences into the list,
+    about names that the types use and that neither the model nor the policies define; of a caller that may see some
+    object types only, about names on these alone."""
+    validate_loops = build_type_validation(types, visible)
 
     def validate(definitions: Mapping[TypeName, str]) -> None:
-        judge_loops(definitions)
+        validate_loops(definitions)
         model: dict[str, Relations] = {
             name: read_definition(definition).relations
             for name, definition in definitions.items()
@@ -190,10 +190,10 @@ async def delete_object_type(ctx: Context, name: TypeName, stamp: Stamp) -> Revi
 
 
 async def list_object_types(
-    ctx: Context, wanted: Wanted, only: ObjectTypeFilter, freshness: Freshness
+    ctx: Context, page_request: PageRequest, only: ObjectTypeFilter, freshness: Freshness
 ) -> Snapshot[Page[StoredObjectType]]:
     read = partial(ctx.store.list_object_types, only=only)
-    return await read_page(OBJECT_TYPE_LIST, wanted, freshness, ctx.store, read=read)
+    return await read_page(OBJECT_TYPE_LIST, page_request, freshness, ctx.store, read=read)
 
 
 async def seed_object_types(ctx: Context) -> None:
@@ -201,7 +201,7 @@ async def seed_object_types(ctx: Context) -> None:
     await ctx.store.seed(new_object_types(ctx, PREDEFINED_TYPES), ctx.stamp("magistrate"))
 
 
-def judge_types(changed: Sequence[ObjectType], visible: frozenset[str] | None = None) -> ValidateTypes:
+def build_type_validation(changed: Sequence[ObjectType], visible: frozenset[str] | None = None) -> ValidateTypes:
     """Returns a ValidateTypes, which raises InvalidParameter, with the loop, if a relation depends on its own negation
     (docs/compatibility.md#object-types). The loop shows no relation of a type that is not `visible`."""
 
@@ -230,7 +230,7 @@ def loop_fault(loop: Loop, visible: frozenset[str] | None = None) -> InvalidPara
 async def render_types(ctx: Context, types: Sequence[ObjectType]) -> Sequence[NewObjectType]:
     """Returns the rows of the types. Raises InvalidParameter for a definition above the limit."""
     size = sum(object_type.size for object_type in types) * BYTES_OF_A_RULE
-    return await aside(partial(new_object_types, ctx, types), size)
+    return await offload(partial(new_object_types, ctx, types), size)
 
 
 def new_object_types(ctx: Context, types: Sequence[ObjectType]) -> list[NewObjectType]:

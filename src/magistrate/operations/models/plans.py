@@ -12,9 +12,9 @@ from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.models.definitions import render_policy_definition
-from magistrate.operations.models.object_types import find_forbidden, judge_and_warn, render_types
+from magistrate.operations.models.object_types import find_forbidden, render_types, validate_and_warn
 from magistrate.operations.models.whole_models import read_whole_model
-from magistrate.operations.scheduling import aside
+from magistrate.operations.scheduling import offload
 from magistrate.operations.writes.warrants import MAX_ORPHANED_PATTERNS
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot, WarrantFilter
 
@@ -33,13 +33,13 @@ class NameChanges(NamedTuple):
 
 
 class ModelPlan(NamedTuple):
-    """Holds what writing a model would change. `stranded` are the first of the stored warrants that count now and would
+    """Holds what writing a model would change. `orphaned` are the first of the stored warrants that count now and would
     not be allowed any more, in the order of creation; `has_more` says whether there are others. `warnings` are those
     of the write."""
 
     object_types: NameChanges
     policies: NameChanges
-    stranded: Sequence[Warrant]
+    orphaned: Sequence[Warrant]
     has_more: bool
     warnings: Sequence[str]
 
@@ -52,10 +52,10 @@ async def plan_model(
     before, revision = read.value, read.revision
     after = {row.name: row.definition for row in await render_types(ctx, types)}
     warnings: list[str] = []
-    validate = judge_and_warn(types, {policy.name for policy in policies}, warnings)
+    validate = validate_and_warn(types, {policy.name for policy in policies}, warnings)
     size = sum(map(len, after.values()))
-    await aside(partial(validate, after), size)
-    patterns = await aside(partial(_find_patterns, before.definitions, after, before.patterns), size)
+    await offload(partial(validate, after), size)
+    patterns = await offload(partial(_find_patterns, before.definitions, after, before.patterns), size)
     listed: PageSlice[Warrant] = PageSlice((), precedes=False, follows=False)
     if patterns:
         only = WarrantFilter(unexpired_at=ctx.now(), patterns=patterns)

@@ -9,7 +9,7 @@ from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_revision
 from magistrate.operations.models.definitions import render_policy_definition
-from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, read_page
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import Stamp
 from magistrate.store.contract.stored_rows import StoredPolicy
@@ -48,5 +48,5 @@ async def delete_policy(ctx: Context, name: PolicyName, stamp: Stamp) -> Revisio
     return await ctx.store.delete_policy(name, stamp)
 
 
-async def list_policies(ctx: Context, wanted: Wanted, freshness: Freshness) -> Snapshot[Page[StoredPolicy]]:
-    return await read_page(POLICY_LIST, wanted, freshness, ctx.store, read=ctx.store.list_policies)
+async def list_policies(ctx: Context, page_request: PageRequest, freshness: Freshness) -> Snapshot[Page[StoredPolicy]]:
+    return await read_page(POLICY_LIST, page_request, freshness, ctx.store, read=ctx.store.list_policies)

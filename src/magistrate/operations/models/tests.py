@@ -19,7 +19,7 @@ from magistrate.operations.checks.new_links import suggest_links
 from magistrate.operations.context import Context
 from magistrate.operations.difference.states import ComparedState
 from magistrate.operations.runs import complete_checkpoints, release_run
-from magistrate.operations.scheduling import aside, checkpoint, is_time_up, limit_work
+from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, offload
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.stored_rows import ObjectName, StoredObject
 
@@ -69,7 +69,7 @@ async def run_model_tests(ctx: Context, read: Callable[[], ModelSuite], size: in
     All assertions together have one budget, of MAX_RUN_WORK or that of a query; those that it is not enough for fail.
     Raises what `read` raises, and InvalidRequest for a suite that is too large."""
     work = limit_work(min(ctx.max_query_work, MAX_RUN_WORK))
-    suite, run = await aside(partial(_prepare_run, read, work), size)
+    suite, run = await offload(partial(_prepare_run, read, work), size)
     try:
         outcomes = []
         for assertion in suite.assertions:

@@ -9,7 +9,7 @@ from magistrate.operations.consistency import Freshness, require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_revision
 from magistrate.operations.models.definitions import render_policy_definition
-from magistrate.operations.models.object_types import find_forbidden, judge_and_warn, render_types
+from magistrate.operations.models.object_types import find_forbidden, render_types, validate_and_warn
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewModel, Stamp
 from magistrate.store.contract.revisions import RevisionId
@@ -39,7 +39,7 @@ async def put_whole_model(
     policies: Sequence[NamedPolicy],
     stamp: Stamp,
     expected: RevisionId | None = None,
-    keeps_stranded: bool = False,
+    keeps_orphaned: bool = False,
 ) -> Snapshot[WrittenModel]:
     """Makes these the object types and policies of the store, in one revision; all others are deleted.
 
@@ -48,8 +48,8 @@ async def put_whole_model(
     if expected is not None:
         await require_stored(ctx.store, expected)
     warnings: list[str] = []
-    validate = judge_and_warn(types, {policy.name for policy in policies}, warnings)
+    validate = validate_and_warn(types, {policy.name for policy in policies}, warnings)
     definitions = [(policy.name, render_policy_definition(policy)) for policy in policies]
     new = NewModel(await render_types(ctx, types), definitions, expected)
-    revision = await ctx.store.put_model(new, validate, stamp, None if keeps_stranded else find_forbidden)
+    revision = await ctx.store.put_model(new, validate, stamp, None if keeps_orphaned else find_forbidden)
     return Snapshot(revision, WrittenModel((await ctx.store.read_model(revision)).value, tuple(warnings)))

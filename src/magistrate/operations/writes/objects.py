@@ -13,7 +13,7 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf, find_revision
-from magistrate.operations.paging import LegacyCursor, ListKind, Page, Sort, Values, Wanted, read_page
+from magistrate.operations.paging import LegacyCursor, ListKind, Page, PageRequest, Sort, Values, read_page
 from magistrate.store.contract.lists import ObjectFilter, Snapshot
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.stored_rows import StoredObject
@@ -95,13 +95,13 @@ async def delete_objects(ctx: Context, refs: Sequence[ObjectRef], stamp: Stamp) 
 
 async def list_objects(
     ctx: Context,
-    wanted: Wanted,
+    page_request: PageRequest,
     only: ObjectFilter,
     freshness: Freshness,
     kind: ListKind[StoredObject] = OBJECT_LIST,
 ) -> Snapshot[Page[StoredObject]]:
     read = partial(ctx.store.list_objects, only=only)
-    return await read_page(kind, wanted, freshness, ctx.store, read=read)
+    return await read_page(kind, page_request, freshness, ctx.store, read=read)
 
 
 def _new_object(ctx: Context, draft: ObjectDraft) -> NewObject:

@@ -16,7 +16,7 @@ from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import Freshness, require_stored
 from magistrate.operations.context import Context
 from magistrate.operations.models.definitions import read_definition
-from magistrate.operations.paging import ListKind, Page, Sort, Wanted, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, read_page
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot, WarrantFilter
 from magistrate.store.contract.new_rows import NewWarrant, Stamp
 from magistrate.store.contract.revisions import RevisionId
@@ -57,7 +57,7 @@ WARRANT_LIST: ListKind[Warrant] = ListKind(
     "warrants", {"createdAt": Sort("createdAt", lambda row: (row.created_at, row.number))}
 )
 
-STRANDED_WARRANT_LIST: ListKind[Warrant] = replace(WARRANT_LIST, name="stranded-warrants")
+ORPHANED_WARRANT_LIST: ListKind[Warrant] = replace(WARRANT_LIST, name="stranded-warrants")
 
 EXPIRED_WARRANT_LIST: ListKind[Warrant] = replace(WARRANT_LIST, name="expired-warrants")
 
@@ -93,7 +93,7 @@ async def create_warrants(
 
     Raises InvalidParameter if the type of an object, or the relation on it, is not defined, or a warrant has expired
     already; `element` returns the prefix of the parameter's name, by the position of the warrant."""
-    return await ctx.store.put_warrants(new, judge_warrants(new, element, stamp.at), stamp)
+    return await ctx.store.put_warrants(new, build_warrant_validation(new, element, stamp.at), stamp)
 
 
 async def write(
@@ -106,7 +106,9 @@ async def write(
     for precondition in atomic_write.preconditions:
         if isinstance(precondition.required, RevisionId):
             await require_stored(ctx.store, precondition.required)
-    return await ctx.store.write(atomic_write, judge_warrants(atomic_write.warrants, element, stamp.at), stamp)
+    return await ctx.store.write(
+        atomic_write, build_warrant_validation(atomic_write.warrants, element, stamp.at), stamp
+    )
 
 
 async def delete_warrants(ctx: Context, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
@@ -181,19 +183,19 @@ async def delete_matching(
 
 
 async def list_warrants(
-    ctx: Context, wanted: Wanted, only: WarrantFilter, freshness: Freshness
+    ctx: Context, page_request: PageRequest, only: WarrantFilter, freshness: Freshness
 ) -> Snapshot[Page[Warrant]]:
     read = partial(ctx.store.list_warrants, only=only)
-    return await read_page(list_kind(only.is_expired), wanted, freshness, ctx.store, read=read)
+    return await read_page(list_kind(only.is_expired), page_request, freshness, ctx.store, read=read)
 
 
-async def list_stranded(
-    ctx: Context, wanted: Wanted, only: WarrantFilter, freshness: Freshness
+async def list_orphaned(
+    ctx: Context, page_request: PageRequest, only: WarrantFilter, freshness: Freshness
 ) -> Snapshot[Page[Warrant]]:
     """Lists the warrants that match the filter and do not count, because allowed types forbid them. Raises
     InvalidParameter if they have too many patterns for one statement."""
 
-    async def read(wanted: Slice, *, at: Revision | None) -> Snapshot[PageSlice[Warrant]]:
+    async def read(bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[Warrant]]:
         newest = await ctx.store.read_warrants((), at, 1)
         model = await ctx.models.at(newest.revision, newest.model_revision)
         object_type = only.equal.get("object_type")
@@ -202,26 +204,26 @@ async def list_stranded(
             return Snapshot(newest.revision, PageSlice((), precedes=False, follows=False))
         if len(patterns) > MAX_ORPHANED_PATTERNS:
             raise InvalidParameter("objectType", "there are too many: list those of one object type")
-        return await ctx.store.list_warrants(wanted, replace(only, patterns=patterns), newest.revision)
+        return await ctx.store.list_warrants(bounds, replace(only, patterns=patterns), newest.revision)
 
-    return await read_page(STRANDED_WARRANT_LIST, wanted, freshness, ctx.store, read=read)
+    return await read_page(ORPHANED_WARRANT_LIST, page_request, freshness, ctx.store, read=read)
 
 
-def list_kind(is_expired: bool, is_stranded: bool = False) -> ListKind[Warrant]:
+def list_kind(is_expired: bool, is_orphaned: bool = False) -> ListKind[Warrant]:
     """Returns the list of warrants, or that of the expired or orphaned ones; none takes the cursors of another."""
-    if is_stranded:
-        return STRANDED_WARRANT_LIST
+    if is_orphaned:
+        return ORPHANED_WARRANT_LIST
     return EXPIRED_WARRANT_LIST if is_expired else WARRANT_LIST
 
 
-def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at: int | None) -> ValidateTypes:
+def build_warrant_validation(new: Sequence[NewWarrant], element: Callable[[int], str], at: int | None) -> ValidateTypes:
     """Returns a function that validates the warrants. They may not have expired at the time `at`, if it is given."""
 
     def validate(definitions: Mapping[TypeName, str]) -> None:
         defined = {name: read_definition(definition) for name, definition in definitions.items()}
         first_places: dict[tuple[str | int | None, ...], int] = {}
         for place, warrant in enumerate(new):
-            first_places.setdefault(_describe_judged(warrant), place)
+            first_places.setdefault(_describe_validated(warrant), place)
         for place in first_places.values():  # in ascending order
             fault = find_warrant_fault(new[place], defined, at)
             if fault is not None:
@@ -230,7 +232,7 @@ def judge_warrants(new: Sequence[NewWarrant], element: Callable[[int], str], at:
     return validate
 
 
-def _describe_judged(warrant: NewWarrant) -> tuple[str | int | None, ...]:
+def _describe_validated(warrant: NewWarrant) -> tuple[str | int | None, ...]:
     """Returns what `find_warrant_fault` looks at: of two warrants that are alike in it, both have the same fault."""
     on_object, subject = warrant.object, warrant.subject
     return on_object.type, warrant.relation, subject.type, subject.id == WILDCARD, subject.relation, warrant.expires_at
