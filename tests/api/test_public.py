@@ -13,8 +13,9 @@ import pytest
 from magistrate.api.authzen.routes import WELL_KNOWN
 from magistrate.api.calls import Service
 from magistrate.api.endpoints.public import PAGES, LongPage
-from magistrate.api.http.metrics import METRICS, SharedCounts, exposition
+from magistrate.api.http.metrics import METRICS, ProcessCounts, SharedCounts, exposition
 from magistrate.api.route_table import ROUTES
+from magistrate.operations.lists.counts import EvaluatorCounts
 from tests.databases import PostgresServer
 from tests.running import KEY, Client, running_service, settings_for
 
@@ -145,6 +146,20 @@ def test_metrics_are_published_by_one_thread_and_rendered_by_any(
     assert len([*tmp_path.iterdir()]) == 1
     assert METRICS.shared_counts is not None
     assert [one.pid for one in METRICS.shared_counts.read()] == [published.pid]
+
+
+def test_metrics_have_the_lists_of_all_workers_by_evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shared = SharedCounts(tmp_path)
+    monkeypatch.setattr(METRICS, "shared_counts", shared)
+    other = ProcessCounts(2, [], {}, lists=[EvaluatorCounts("bitmaps", 3, 0.5), EvaluatorCounts("kept", 1)])
+    shared.write(other)
+    SharedCounts(tmp_path).write(ProcessCounts(3, [], {}, lists=[EvaluatorCounts("bitmaps", 2, 0.25)]))
+
+    text = exposition(other).decode()
+
+    assert 'magistrate_lists_total{evaluator="bitmaps"} 5.0' in text
+    assert 'magistrate_lists_total{evaluator="kept"} 1.0' in text
+    assert 'magistrate_lists_seconds_total{evaluator="bitmaps"} 0.75' in text
 
 
 @pytest.mark.anyio

@@ -1,12 +1,17 @@
 """First lists, of which nothing is cached: small ones are computed without the graph cache, and none takes longer."""
 
+from typing import Any
+
 import pytest
 
 from benchmarks.counting import CountingDatabase
+from magistrate.engine.names import TypeName
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import BitmapListing
 from magistrate.operations.lists.recorded_reads import MAX_FEW_WARRANTS
+from magistrate.operations.models.object_types import create_object_types
+from tests.memory_source import model_of
 from tests.operations.bitmap_lists import OFF, counted, ctx, fill_group, warm, with_capacity, without_listings
 from tests.operations.stored_groups import SEES, VIEWERS, fill, grant, page_of
 from tests.working import measured_effort
@@ -40,6 +45,46 @@ async def test_a_list_of_many_rows_is_computed_with_bitmaps_at_once(ctx: Context
     await grant(ctx, *[f"document:d00#reader@user:u{number:03}" for number in range(rows)])
 
     assert [(await count_lists(ctx, q))[0] for q in (SEES, VIEWERS)] == [expected] * 2
+
+
+@pytest.mark.parametrize("q", [SEES, VIEWERS])
+async def test_lists_are_counted_by_what_answers_them(ctx: Context, q: str) -> None:
+    await fill(ctx, 12)
+    first = (await page_of(without_listings(ctx), q, limit="5")).value
+    await page_of(ctx, q, limit="5")
+    await page_of(ctx, q, limit="5")
+    await page_of(ctx, q, limit="5", sortBy="createdAt")
+
+    counts = {counted.evaluator: counted for counted in ctx.list_counts.read()}
+    assert first.rows
+    assert {name: counted.lists for name, counted in counts.items()} == {
+        "first_search": 1,
+        "bitmaps": 1,
+        "kept": 1,
+        "search": 1,
+    }
+    assert {name for name, counted in counts.items() if counted.seconds == 0} == {"kept"}
+
+
+async def test_further_pages_are_counted_as_kept(ctx: Context) -> None:
+    await fill(ctx, 12)
+    first = (await page_of(ctx, SEES, limit="5")).value
+    await page_of(ctx, SEES, limit="5", nextCursor=first.next_cursor or "")
+
+    assert [(counted.evaluator, counted.lists) for counted in ctx.list_counts.read()] == [
+        ("first_search", 1),
+        ("kept", 1),
+    ]
+
+
+async def test_a_list_of_which_each_candidate_is_checked_is_counted(ctx: Context) -> None:
+    rules: dict[str, Any] = {"open": {"inheritIf": "noneOf", "rules": [{"inheritIf": "closed"}]}, "closed": {}}
+    await create_object_types(ctx, [model_of({"door": rules}).types[TypeName("door")]], ctx.stamp("ann"))
+    await grant(ctx, "door:a#closed@door:b#open", "door:b#closed@user:ann")
+
+    await page_of(ctx, "select door where user:ann is open")
+
+    assert [counted.evaluator for counted in ctx.list_counts.read()] == ["candidates"]
 
 
 async def test_a_first_list_of_which_most_is_cached_is_computed_with_bitmaps(ctx: Context) -> None:

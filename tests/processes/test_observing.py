@@ -43,6 +43,22 @@ def test_the_graph_is_on_the_metrics(tmp_path: Path) -> None:
         assert reading(client, "statements_total") > 10
 
 
+def test_the_evaluators_of_lists_are_on_the_metrics(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, api_key=KEY) as service, service.client() as client:
+        client.define({"folder": {"viewer": {}}})
+        client.grant(CLAIM)
+        statuses = [
+            client.get("/v2/query", params={"q": "select folder where user:ann is viewer"}).status_code
+            for _ in range(3)
+        ]
+
+        assert statuses == [200] * 3
+        text = client.get("/metrics").text
+        assert 'magistrate_lists_total{evaluator="first_search"} 1.0' in text
+        assert 'magistrate_lists_total{evaluator="kept"} 2.0' in text
+        assert 'magistrate_lists_seconds_total{evaluator="first_search"} ' in text
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_each_request_is_a_line_of_json_if_that_is_wanted(tmp_path: Path, workers: str) -> None:
     with ServiceProcess(tmp_path, "--workers", workers, access_log="1", api_key=KEY) as service:

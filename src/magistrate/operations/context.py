@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.lists.bitmap_listings import BitmapSearches
+from magistrate.operations.lists.counts import ListCounts
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.live_graph import LiveGraph
 from magistrate.operations.models.cache import Models
@@ -54,6 +55,7 @@ class Context:
     shared_reads: SharedReads = field(default_factory=SharedReads)
     decisions: DecisionLog | None = None
     is_strict: bool = False
+    list_counts: ListCounts = field(default_factory=ListCounts)
     take_over_keys: Callable[[], Awaitable[None]] = _take_over_nothing
     """Puts a change of the stored keys in force in this process. Raises nothing."""
 

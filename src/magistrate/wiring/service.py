@@ -79,6 +79,7 @@ async def open_service(
         )
         METRICS.read = partial(_readings, context, admitted)
         METRICS.measure_caches = partial(measure_caches, context)
+        METRICS.read_lists = context.list_counts.read
         works = [deleting, _stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired(), keys.note_uses()]
         works.append(_end_expired_periodically(context))

@@ -20,6 +20,7 @@ from uuid_utils import uuid7
 
 from magistrate.api.http.json_values import build_decoder
 from magistrate.engine.cache.segments import CacheBytes
+from magistrate.operations.lists.counts import EvaluatorCounts
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -39,7 +40,7 @@ COUNTERS = {
     "graph_hits": "Check requests answered from the graph cache alone.",
     "graph_misses": "Check requests answered from the graph cache after it read warrants.",
     "graph_given_up": "Check requests without debug that the graph cache could not answer.",
-    "graph_fetches": "Batches of reads that filled the graph cache.",
+    "graph_fetches": "Batches of reads for checks that filled the graph cache, which lists fill too.",
     "graph_changes": "Changes of warrants applied to the graph cache.",
     "decisions_dropped": "Decisions not logged because too many were waiting.",
     "audit_dropped": "Records of the audit log not written because too many were waiting.",
@@ -90,11 +91,12 @@ class ProcessCounts(msgspec.Struct):
     requests: list[tuple[Key, Timings]]
     readings: dict[str, float]
     caches: list[CacheBytes] = msgspec.field(default_factory=list)
+    lists: list[EvaluatorCounts] = msgspec.field(default_factory=list)
 
 
 class Metrics:
     """Counts the requests of this process. `read` returns the values that other components count, once there is a
-    service, and `measure_caches` what its caches take."""
+    service, `measure_caches` what its caches take, and `read_lists` how its lists were answered."""
 
     def __init__(self) -> None:
         self.unknown_tokens = 0
@@ -104,6 +106,7 @@ class Metrics:
         self.read_server: Callable[[], Readings] = dict
         """Returns the values that are counted without a service, such as those of connections."""
         self.measure_caches: Callable[[], Sequence[CacheBytes]] = tuple
+        self.read_lists: Callable[[], Sequence[EvaluatorCounts]] = tuple
         self.count_audit_dropped: Callable[[], int] = int
         self._timings: dict[Key, Timings] = {}
 
@@ -126,7 +129,8 @@ class Metrics:
     def collect_values(self) -> ProcessCounts:
         own = {"unknown_tokens": self.unknown_tokens, "audit_dropped": self.count_audit_dropped()}
         readings = {**own, **self.read_server(), **self.read()}
-        return ProcessCounts(os.getpid(), list(self._timings.items()), readings, [*self.measure_caches()])
+        timings, caches = [*self._timings.items()], [*self.measure_caches()]
+        return ProcessCounts(os.getpid(), timings, readings, caches, [*self.read_lists()])
 
 
 class SharedCounts:
@@ -186,6 +190,7 @@ class _Collected:
                 if name in process_counts.readings and _is_alive(process_counts.pid):
                     gauge.add_metric([str(process_counts.pid)], process_counts.readings[name])
             yield gauge
+        yield from _list_metrics(self._counts)
         yield from _cache_metrics([process_counts for process_counts in self._counts if _is_alive(process_counts.pid)])
 
 
@@ -209,6 +214,22 @@ def _request_metrics(counts: Iterable[Iterable[tuple[Key, Timings]]]) -> Iterato
         buckets = list(zip(bounds, map(float, accumulate(counted.counts)), strict=True))
         seconds.add_metric([method, route], buckets, counted.seconds)
     yield requests
+    yield seconds
+
+
+def _list_metrics(counts: Iterable[ProcessCounts]) -> Iterator[Metric]:
+    lists = CounterMetricFamily("magistrate_lists", "Lists answered, by evaluator.", labels=["evaluator"])
+    seconds = CounterMetricFamily(
+        "magistrate_lists_seconds", "Seconds until an evaluator had all rows of its lists.", labels=["evaluator"]
+    )
+    by_evaluator: dict[str, list[EvaluatorCounts]] = {}
+    for process_counts in counts:
+        for counted in process_counts.lists:
+            by_evaluator.setdefault(counted.evaluator, []).append(counted)
+    for evaluator, each in by_evaluator.items():
+        lists.add_metric([evaluator], sum(counted.lists for counted in each))
+        seconds.add_metric([evaluator], sum(counted.seconds for counted in each))
+    yield lists
     yield seconds
 
 

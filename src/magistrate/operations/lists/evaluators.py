@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from time import perf_counter
 from typing import Any, NamedTuple
 
 from magistrate.engine.evaluation.conditions import ALWAYS
@@ -97,11 +98,13 @@ BudgetExceeded, InvalidParameter and what reading raises."""
 
 
 async def find_listing(search: ListRequest) -> Snapshot[Listing]:
-    """Returns all rows of a query. Raises what evaluators raise."""
+    """Returns all rows of a query, and counts it. Raises what evaluators raise."""
+    started = perf_counter()
     reader = await search.prepare_reader()
-    for evaluate in EVALUATORS:
+    for name, evaluate in EVALUATORS.items():
         outcome = await evaluate(search, reader)
         if isinstance(outcome, Snapshot):
+            search.ctx.list_counts.count(name, perf_counter() - started)
             return outcome
         reader = outcome
     raise AssertionError("the last evaluator decides all queries")
@@ -165,7 +168,13 @@ async def check_candidates(search: ListRequest, reader: WarrantReader) -> Snapsh
     return await _list_rows(search, await complete_run(reader, run, search.revision), search.work)
 
 
-EVALUATORS: Sequence[ListEvaluator] = (search_few_warrants, compute_bitmaps, search_warrants, check_candidates)
+EVALUATORS: Mapping[str, ListEvaluator] = {
+    "first_search": search_few_warrants,
+    "bitmaps": compute_bitmaps,
+    "search": search_warrants,
+    "candidates": check_candidates,
+}
+"""Maps what metrics call each evaluator to it, in the order in which they are tried."""
 
 
 def _may_use_bitmaps(search: ListRequest) -> bool:

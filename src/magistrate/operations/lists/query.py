@@ -12,6 +12,7 @@ from magistrate.engine.names import WILDCARD, Revision
 from magistrate.engine.terms import ObjectRef
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
+from magistrate.operations.lists.counts import KEPT
 from magistrate.operations.lists.evaluators import (
     ListRequest,
     NewestRevision,
@@ -119,6 +120,7 @@ class _PageRead:
         if page is None:
             return None
         freshness.demand(newest)
+        self._ctx.list_counts.count(KEPT)
         return Snapshot(newest, page)
 
     async def read_slice(self, bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[QueryRow]]:
@@ -127,6 +129,7 @@ class _PageRead:
             if cached is not None and cached.numbering is not None and cached.kept_page.find(bounds) is None:
                 page = await self._cut(cached, bounds)
                 if page.rows:  # reading the warrants on their objects has shown that `at` is retained
+                    self._ctx.list_counts.count(KEPT)
                     return Snapshot(at, page)
         newest = await self._find_revision(at) if at is not None else self._newest or await self.find_newest()
         listing, evicted = await self._find_listing(bounds.sort, newest, is_pinned=at is not None)
@@ -174,6 +177,7 @@ class _PageRead:
         to be released when it has been used."""
         cached = self._find_cached(newest.revision, sort)
         if cached is not None:
+            self._ctx.list_counts.count(KEPT)
             return Snapshot(newest.revision, cached), ()
         ctx, request, now = self._ctx, self._request, self._now
         computed = await find_listing(ListRequest(ctx, request, newest, sort=sort, now=now, is_pinned=is_pinned))
