@@ -134,9 +134,6 @@ NOT_YET_CLEAN = (
     "src/magistrate/engine/rules/",
     "src/magistrate/engine/text/",
     "src/magistrate/engine/walk/",
-    "src/magistrate/operations/checks/",
-    "src/magistrate/operations/live_graph.py",
-    "src/magistrate/operations/readers/",
 )
 """Lists folders and files that still have private words: replace one by its parts, remove each part that has none."""
 

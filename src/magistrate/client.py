@@ -263,9 +263,9 @@ class Client:
         """Returns a recorded decision; `id` is that of its access event."""
         return self._object("GET", f"/v2/decisions/{_segment(decision_id)}")
 
-    def replay_decision(self, id: str) -> Json:
+    def replay_decision(self, decision_id: str) -> Json:
         """Makes a recorded decision again as of its time. Returns the record, whether it `agrees`, and why."""
-        return self._object("GET", f"/v2/decisions/{_segment(id)}/replay")
+        return self._object("GET", f"/v2/decisions/{_segment(decision_id)}/replay")
 
     def query(
         self,

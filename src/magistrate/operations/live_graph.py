@@ -237,8 +237,8 @@ class LiveGraph:
     async def _extend(self, graph: Graph, patterns: Set[WarrantPattern]) -> Graph:
         """Returns a graph that also has these patterns. Plans are compiled until nothing else changes meanwhile."""
         model = None
-        while (wanted := self._extended.extend_model(graph.model, patterns)) is not model:
-            model = wanted
+        while (larger := self._extended.extend_model(graph.model, patterns)) is not model:
+            model = larger
             await compile_groups(model)
         extended = self._extended.find(patterns) or self._extended.extend(graph, patterns)
         for fetch in self._fetches:
@@ -284,10 +284,10 @@ class LiveGraph:
     def _follow_at_once(self, graph: Graph) -> None:
         """Applies the changes since the graph was brought up to date, if they are few and known without waiting."""
         began_at = self._now()
-        found = self._store.find_warrant_changes(self._newest, MAX_CHANGES_AT_ONCE)
-        if found is None:
+        marked_changes = self._store.find_warrant_changes(self._newest, MAX_CHANGES_AT_ONCE)
+        if marked_changes is None:
             return
-        mark, news = found
+        mark, news = marked_changes
         if news.changes is not None and news.model_revision == graph.model.revision:
             self._bring_forward(graph, graph.model, news)
             self._mark, self._followed_at, self._newest = mark, began_at, news.newest
@@ -314,7 +314,7 @@ class LiveGraph:
         return self._graph
 
     def _end_following_next(self, ended: asyncio.Task[Graph]) -> None:
-        """Forgets a task that failed before it could begin. Its error is retrieved: if all that waited for it were
+        """Discards a task that failed before it could begin. Its error is retrieved: if all that waited for it were
         cancelled, asyncio would log that nobody did."""
         if self._following_next is ended:
             self._following_next = None
@@ -379,8 +379,8 @@ class LiveGraph:
     async def _fetch(self, fetch: Fetch, work: Work) -> None:
         """Reads what the fetch needs and caches it. Raises BudgetExceeded; what was read until then stays cached."""
         with self.noting_changes(fetch):
-            while (wanted := fetch.reads()) is not None:
-                reads, most = wanted
+            while (next_reads := fetch.reads()) is not None:
+                reads, most = next_reads
                 self.counts.fetches += 1
                 warrants = (await self._store.read_warrants(reads, fetch.revision, most)).warrants
                 if is_time_up():

@@ -35,13 +35,15 @@ class AuditLog:
     path of `-`. `dropped` counts those that were not written because too many were waiting; the next line says so,
     too."""
 
-    def __init__(self, path: str, format: str, shared_folder: Path | None = None, most_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self, path: str, log_format: str, shared_folder: Path | None = None, most_bytes: int = MAX_BYTES
+    ) -> None:
         self.dropped = 0
         self.waiting_bytes = 0
         """Estimates the bytes of the records that wait."""
         self._most_bytes = most_bytes
         self._file = _open_output(shared_folder) if path == STANDARD_OUTPUT else ChainedFile(path)
-        self._format = format
+        self._format = log_format
         self._reported = 0
         self._waiting: list[AuditRecord] = []
         self._state = threading.Lock()

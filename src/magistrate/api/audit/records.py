@@ -129,8 +129,8 @@ class LineContent:
 
     __slots__ = ("_dropped", "_format", "_record")
 
-    def __init__(self, format: str, record: AuditRecord, dropped: int) -> None:
-        self._format = format
+    def __init__(self, log_format: str, record: AuditRecord, dropped: int) -> None:
+        self._format = log_format
         self._record = record
         self._dropped = dropped
 

@@ -91,20 +91,20 @@ def _pem_key(content: bytes) -> object:
 
 
 def _entry_keys(entry: dict[str, Any]) -> tuple[ProviderKey, ...]:
-    read, id = _READERS.get(str(entry.get("kty"))), entry.get("kid")
+    read, key_id = _READERS.get(str(entry.get("kty"))), entry.get("kid")
     # A published private key may have been used by anybody.
-    if read is None or "d" in entry or entry.get("use", "sig") != "sig" or not isinstance(id, str | None):
+    if read is None or "d" in entry or entry.get("use", "sig") != "sig" or not isinstance(key_id, str | None):
         return ()
     try:
-        keys = _usable(id, read(entry))
+        keys = _usable(key_id, read(entry))
     except (jwt.PyJWTError, ValueError, TypeError, UnsupportedAlgorithm):
         return ()
     return tuple(key for key in keys if entry.get("alg", key.algorithm) == key.algorithm)
 
 
-def _usable(id: str | None, key: object) -> tuple[ProviderKey, ...]:
+def _usable(key_id: str | None, key: object) -> tuple[ProviderKey, ...]:
     if isinstance(key, RSAPublicKey) and key.key_size >= MIN_RSA_BITS:
-        return (ProviderKey(id, "RS256", key),)
+        return (ProviderKey(key_id, "RS256", key),)
     if isinstance(key, EllipticCurvePublicKey) and isinstance(key.curve, SECP256R1):
-        return (ProviderKey(id, "ES256", key),)
+        return (ProviderKey(key_id, "ES256", key),)
     return ()

@@ -326,9 +326,9 @@ def _render_decision(
 
 
 def _describe(check: Check, decision: Decision) -> str:
-    subject, object = f"{check.subject.type}:{check.subject.id}", f"{check.object.type}:{check.object.id}"
+    subject, obj = f"{check.subject.type}:{check.subject.id}", f"{check.object.type}:{check.object.id}"
     if not decision.is_authorized:
-        return f"no warrant and no rule gives {subject} the relation {check.relation} on {object}"
+        return f"no warrant and no rule gives {subject} the relation {check.relation} on {obj}"
     if decision.is_implicit:
-        return f"rules give {subject} the relation {check.relation} on {object}"
-    return f"a warrant gives {subject} the relation {check.relation} on {object}"
+        return f"rules give {subject} the relation {check.relation} on {obj}"
+    return f"a warrant gives {subject} the relation {check.relation} on {obj}"

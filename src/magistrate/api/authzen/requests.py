@@ -131,9 +131,9 @@ def read_evaluation(body: SingleEvaluationBody, contexts: ContextReader) -> Chec
     resource = require_entity(body.resource, RESOURCE)
     context = contexts.read(body)
     try:
-        of_type, id = type_name(subject.type, "subject.type"), object_id_or_wildcard(subject.id, "subject.id")
-        object = ObjectRef(type_name(resource.type, "resource.type"), object_id_or_wildcard(resource.id, "resource.id"))
-        return Check(object, relation_name(action.name, "action.name"), Subject(of_type, id), context)
+        of_type, own_id = type_name(subject.type, "subject.type"), object_id_or_wildcard(subject.id, "subject.id")
+        obj = ObjectRef(type_name(resource.type, "resource.type"), object_id_or_wildcard(resource.id, "resource.id"))
+        return Check(obj, relation_name(action.name, "action.name"), Subject(of_type, own_id), context)
     except InvalidParameter as error:  # nothing is missing, so the name cannot exist
         raise UnknownName(f"{error.parameter} {error.message}") from None
 
@@ -159,11 +159,11 @@ def read_plain_checks(
                 return None
             if body.context or subject.properties or action.properties or resource.properties:
                 return None
-            id, subject_id = pair = resource.id, subject.id
+            resource_id, subject_id = pair = resource.id, subject.id
             ids += pair
-            object = ObjectRef(type_name(resource.type, RESOURCE), id)  # type: ignore[arg-type]  # validated below
+            obj = ObjectRef(type_name(resource.type, RESOURCE), resource_id)  # type: ignore[arg-type]  # validated below
             whom = Subject(type_name(subject.type, SUBJECT), subject_id)  # type: ignore[arg-type]  # likewise
-            checks.append(Check(object, relation_name(action.name, ACTION), whom, NO_CONTEXT))
+            checks.append(Check(obj, relation_name(action.name, ACTION), whom, NO_CONTEXT))
     except InvalidParameter:
         return None
     return checks if are_object_ids({*ids}) else None

@@ -177,7 +177,7 @@ async def _search_entities(
     page_request = _read_page_request(call, kind)
     with _naming_token():
         page_rows = await searches.list_page(call.context, search, page_request, call.freshness, kind=kind)
-    results = [EntityResult(of_type, id) for id in page_rows.value.rows]
+    results = [EntityResult(of_type, entity_id) for entity_id in page_rows.value.rows]
     page = PageAnswer(page_rows.value.next_cursor or "", len(results))
     return Answer(EntitySearchAnswer(page, results), page_rows.revision)
 

@@ -159,13 +159,13 @@ async def _read_events(
 
 
 def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAnswer:
-    of_type, id = event.key if event.kind == "object" else (DEFINITIONS[event.kind], *event.key)
+    of_type, resource_id = event.key if event.kind == "object" else (DEFINITIONS[event.kind], *event.key)
     return ResourceEventAnswer(
         id=event_id(identity, event),
         type=event.action,
         kind=render_resource_kind(event),
         resource_type=of_type,
-        resource_id=id,
+        resource_id=resource_id,
         meta=msgspec.UNSET if event.content is None else msgspec.Raw(event.content),
         created_at=render_time(event.at),
         token=_render_token(identity, event),

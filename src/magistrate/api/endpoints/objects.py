@@ -62,8 +62,8 @@ ObjectOrBatch = ObjectBody | list[ObjectBody]
 async def create(call: Call[ObjectOrBatch]) -> Answer:
     def draft(body: ObjectBody) -> ObjectDraft:
         of_type = type_name(body.object_type, "objectType")
-        id = object_id(body.object_id, "objectId") if body.object_id else None
-        return ObjectDraft(of_type, id, render_meta(call.context, body.meta))
+        given_id = object_id(body.object_id, "objectId") if body.object_id else None
+        return ObjectDraft(of_type, given_id, render_meta(call.context, body.meta))
 
     drafts = read_batch(call.body, draft) if isinstance(call.body, list) else [draft(call.body)]
     created = await objects.create_objects(call.context, drafts, call.stamp())
@@ -108,11 +108,11 @@ async def list_page(call: Call[None]) -> Answer:
 
 def _read_object_ref(call: Call[Any]) -> ObjectRef:
     """Returns the object in the path. Raises NotFound for an invalid name, as for an object that does not exist."""
-    of_type, id = call.path["objectType"], call.path["objectId"]
+    of_type, own_id = call.path["objectType"], call.path["objectId"]
     try:
-        return object_ref(of_type, id)
+        return object_ref(of_type, own_id)
     except InvalidParameter:
-        raise NotFound(of_type, id) from None
+        raise NotFound(of_type, own_id) from None
 
 
 def _read_type_filter(text: str | None) -> str | None:

@@ -65,8 +65,8 @@ def read_line(ctx: Context, max_json_depth: int, line: bytes) -> Line:
         additions = TypeAdditions(body.allowed_types, body.description, body.descriptions)
         return read_object_type(body.type, body.source, body.relations, additions)
     if body.object_type is not None and not is_warrant and not is_type:
-        of_type, id = type_name(body.object_type, "objectType"), object_id(body.object_id, "objectId")
-        return NewObject(of_type, id, render_meta(ctx, body.meta))
+        of_type, own_id = type_name(body.object_type, "objectType"), object_id(body.object_id, "objectId")
+        return NewObject(of_type, own_id, render_meta(ctx, body.meta))
     raise InvalidRequest(WHAT_A_LINE_IS)
 
 

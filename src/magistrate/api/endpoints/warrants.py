@@ -184,9 +184,9 @@ def read_check(
     if subject is None:
         raise MissingParameter("subject")
     of_type = type_name(subject.object_type, "objectType")
-    id = object_id_or_wildcard(subject.object_id, "objectId")
+    subject_id = object_id_or_wildcard(subject.object_id, "objectId")
     group = relation_name(subject.relation, "relation") if subject.relation else None
-    return ref, name, Subject(of_type, id, group)
+    return ref, name, Subject(of_type, subject_id, group)
 
 
 def render_warrant(row: Warrant) -> WarrantAnswer:
@@ -274,12 +274,12 @@ def read_new_warrant(body: WarrantBody) -> NewWarrant:
 
 def read_named_warrant(body: WarrantBody) -> NewWarrant:
     """Returns a warrant that is stored, or not: its policy is not read."""
-    object, relation, subject = read_check(body.object_type, body.object_id, body.relation, body.subject)
+    obj, relation, subject = read_check(body.object_type, body.object_id, body.relation, body.subject)
     policy = _policy_text(body) if body.policy or body.context else ""
     if body.starts_at is None and body.expires_at is None:  # most have no limits, and a request may have 1,000
-        return NewWarrant(object, relation, subject, policy)
+        return NewWarrant(obj, relation, subject, policy)
     starts_at, expires_at = read_limits(body.starts_at, body.expires_at)
-    return NewWarrant(object, relation, subject, policy, starts_at=starts_at, expires_at=expires_at)
+    return NewWarrant(obj, relation, subject, policy, starts_at=starts_at, expires_at=expires_at)
 
 
 def _policy_text(body: WarrantBody) -> str:

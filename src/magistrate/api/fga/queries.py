@@ -49,12 +49,12 @@ def _render(parsed: Query, row: QueryRowAnswer) -> FgaQueryRowAnswer:
 def _equivalent_warrant(parsed: Query, row: QueryRowAnswer) -> FgaWarrantAnswer:
     """Returns the warrant that would give the relation directly: clients need one in every row."""
     row_object = ObjectRef(TypeName(row.object_type), ObjectId(row.object_id))
-    object = parsed.object if isinstance(parsed, SubjectsQuery) else row_object
+    obj = parsed.object if isinstance(parsed, SubjectsQuery) else row_object
     subject = row_object if isinstance(parsed, SubjectsQuery) else parsed.subject
     userset = "" if row.subject_relation is msgspec.UNSET else row.subject_relation
     return FgaWarrantAnswer(
-        resource_type=object.type,
-        resource_id=object.id,
+        resource_type=obj.type,
+        resource_id=obj.id,
         relation=row.relation,
         subject=FgaSubjectAnswer(subject.type, subject.id, userset),
     )

@@ -233,16 +233,18 @@ class FastPath:
             return None
         history, demands = revisions.history, revisions.demands
         answer = pipeline.route.handler(call)
-        if isinstance(answer, Answer) and (id := revisions.find(answer.revision)) is not None:
-            return answer, id
+        if isinstance(answer, Answer) and (revision_id := revisions.find(answer.revision)) is not None:
+            return answer, revision_id
         begun.answer = BegunAnswer(answer, history, demands)
         return None
 
-    def _render(self, begun: BegunRequest, answer: Answer, id: RevisionId, default_headers: RawHeaders) -> bytes:
+    def _render(
+        self, begun: BegunRequest, answer: Answer, revision_id: RevisionId, default_headers: RawHeaders
+    ) -> bytes:
         route, request_id = begun.head.pipeline.route, begun.request_id
         assert request_id is not None
         content = render_json(answer.value)
-        common = self._render_common_lines(default_headers, begun.service.context.store.identity, id)
+        common = self._render_common_lines(default_headers, begun.service.context.store.identity, revision_id)
         self._ledger.record_answer(route.method, route.path, 200, begun.started, path=route.path, request_id=request_id)
         described = (
             f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(begun.head.echoed)}{self._vary}"
@@ -265,12 +267,12 @@ class FastPath:
         )
         return b"\r\n".join(lines) + described.encode() + _OVERLOADED
 
-    def _render_common_lines(self, default_headers: RawHeaders, identity: Identity, id: RevisionId) -> bytes:
+    def _render_common_lines(self, default_headers: RawHeaders, identity: Identity, revision_id: RevisionId) -> bytes:
         """Returns the lines that most answers have in common with the one before."""
-        if default_headers is not self._default_headers or id != self._answered_at:
-            self._default_headers, self._answered_at = default_headers, id
+        if default_headers is not self._default_headers or revision_id != self._answered_at:
+            self._default_headers, self._answered_at = default_headers, revision_id
             lines = [b"HTTP/1.1 200 OK", *(name + b": " + value for name, value in default_headers), b""]
-            self._common = b"\r\n".join(lines) + _token_lines(identity, id)
+            self._common = b"\r\n".join(lines) + _token_lines(identity, revision_id)
         return self._common
 
 
@@ -327,6 +329,6 @@ def _render_echo(echoed: str | None) -> str:
     return "" if echoed is None else f"{ECHOED_HEADER.lower()}: {echoed}\r\n"
 
 
-def _token_lines(identity: Identity, id: RevisionId) -> bytes:
-    token = token_of(identity, id)
+def _token_lines(identity: Identity, revision_id: RevisionId) -> bytes:
+    token = token_of(identity, revision_id)
     return "".join(f"{header.lower()}: {token}\r\n" for header in TOKEN_HEADERS).encode()

@@ -135,18 +135,18 @@ async def _list_stored(call: Call[None], conditions: LegacyQueryConditions) -> A
 
 async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> Answer:
     relations = (conditions.relation,) if conditions.relation else None
-    object = _ref(conditions.object_type, conditions.object_id)
+    obj = _ref(conditions.object_type, conditions.object_id)
     subject = _ref(conditions.subject_type, conditions.subject_id)
-    if object and subject:
+    if obj and subject:
         group = RelationName(conditions.subject_relation) if conditions.subject_relation else None
         parsed = Subject(subject.type, subject.id, group)
-        return await _check_each(call, object, relations, parsed, context=conditions.context or {})
+        return await _check_each(call, obj, relations, parsed, context=conditions.context or {})
     if subject:
         types = (conditions.object_type,) if conditions.object_type else None
         return await _list_by_query(call, ObjectsQuery(subject, relations, types, is_explicit=False), conditions)
-    if object:
+    if obj:
         types = (conditions.subject_type,) if conditions.subject_type else None
-        return await _list_by_query(call, SubjectsQuery(object, relations, types, is_explicit=False), conditions)
+        return await _list_by_query(call, SubjectsQuery(obj, relations, types, is_explicit=False), conditions)
     raise InvalidParameter("for", "must name an object or a subject by its id")
 
 
@@ -165,23 +165,21 @@ async def _list_by_query(call: Call[None], parsed: Query, conditions: LegacyQuer
 
 async def _check_each(
     call: Call[None],
-    object: ObjectRef,
+    obj: ObjectRef,
     relations: Sequence[RelationName] | None,
     subject: Subject,
     context: Mapping[str, str],
 ) -> Answer:
     limit = _read_page_bounds(call, QUERY_LIST).slice.limit
     if relations is None:
-        defined = await object_types.get_object_type(call.context, object.type, call.freshness)
+        defined = await object_types.get_object_type(call.context, obj.type, call.freshness)
         relations = [RelationName(name) for name in sorted(read_definition(defined.value.definition).relations)]
     check_context_size(context, call.context.max_context_bytes)
-    checks = [Check(object, name, subject, context) for name in relations]
+    checks = [Check(obj, name, subject, context) for name in relations]
     decisions = await check_all(call.context, checks, call.freshness, call.visible_types)
     pairs = zip(relations, decisions.value, strict=True)
     allowed = [
-        _render_warrant(object, subject, name, decision.is_implicit)
-        for name, decision in pairs
-        if decision.is_authorized
+        _render_warrant(obj, subject, name, decision.is_implicit) for name, decision in pairs if decision.is_authorized
     ]
     return Answer(allowed[:limit], decisions.revision)
 
@@ -198,10 +196,10 @@ def _render_stored(row: Warrant) -> V1WarrantAnswer:
     )
 
 
-def _render_warrant(object: ObjectRef, subject: Subject, relation: str, is_implicit: bool) -> V1WarrantAnswer:
+def _render_warrant(obj: ObjectRef, subject: Subject, relation: str, is_implicit: bool) -> V1WarrantAnswer:
     return V1WarrantAnswer(
-        object_type=object.type,
-        object_id=object.id,
+        object_type=obj.type,
+        object_id=obj.id,
         relation=relation,
         subject=SubjectAnswer(subject.type, subject.id, subject.relation or ""),
         is_implicit=is_implicit,
@@ -221,8 +219,8 @@ def _read_page_bounds(call: Call[None], kind: ListKind[Any]) -> PageRequest:
     return read_page_request(kind, parameters, call.context.store.identity)
 
 
-def _ref(of_type: TypeName | None, id: ObjectId | None) -> ObjectRef | None:
-    return ObjectRef(of_type, id) if of_type and id else None
+def _ref(of_type: TypeName | None, entity_id: ObjectId | None) -> ObjectRef | None:
+    return ObjectRef(of_type, entity_id) if of_type and entity_id else None
 
 
 def read_clause(clause: str, text: str) -> dict[str, Any]:
@@ -260,10 +258,10 @@ def _split_conditions(text: str) -> Iterable[str]:
 
 
 def _read_object(text: str) -> dict[str, Any]:
-    of_type, id, relation = _entity(text)
+    of_type, entity_id, relation = _entity(text)
     if relation:
         raise InvalidParameter("", f"{text!r} does not read as type:id")
-    return {"object_type": of_type} | ({} if id == WILDCARD else {"object_id": id})
+    return {"object_type": of_type} | ({} if entity_id == WILDCARD else {"object_id": entity_id})
 
 
 def _read_relation(text: str) -> dict[str, Any]:
@@ -271,9 +269,11 @@ def _read_relation(text: str) -> dict[str, Any]:
 
 
 def _read_subject(text: str) -> dict[str, Any]:
-    of_type, id, relation = _entity(text)
+    of_type, entity_id, relation = _entity(text)
     group = relation_name(relation, "relation") if relation else ""
-    return {"subject_type": of_type, "subject_relation": group} | ({} if id == WILDCARD else {"subject_id": id})
+    return {"subject_type": of_type, "subject_relation": group} | (
+        {} if entity_id == WILDCARD else {"subject_id": entity_id}
+    )
 
 
 def _read_context(text: str) -> dict[str, Any]:

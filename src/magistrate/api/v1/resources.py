@@ -44,25 +44,25 @@ class ResourceView:
         self.list_kind = resource.list_kind
         self.assigned_kind = build_assigned_list(resource)
         name = resource.type.title().replace("-", "")
-        id, members = (
+        id_field, members = (
             (resource.id_member, IdText | None, None),
             [(member, str | None, None) for member in resource.members],
         )
         made = partial(msgspec.defstruct, module=__name__)
-        self.body = made(f"{name}Body", [id, *members], frozen=True)
+        self.body = made(f"{name}Body", [id_field, *members], frozen=True)
         self.members_body = made(f"{name}MembersBody", members, frozen=True)
-        self.ref_body = made(f"{name}RefBody", [id], frozen=True)
+        self.ref_body = made(f"{name}RefBody", [id_field], frozen=True)
         shown = [(resource.id_member, str), *((member, str | None) for member in resource.members), ("createdAt", str)]
         self.answer = made(f"{name}Answer", shown)
 
     def read_ref(self, call: Call[Any]) -> ObjectRef:
         """Returns the resource in the path. Raises NotFound for an invalid id, as for a resource that does not
         exist."""
-        id = call.path[self.resource.id_member]
+        own_id = call.path[self.resource.id_member]
         try:
-            return ObjectRef(self.resource.type, object_id(id, self.resource.id_member))
+            return ObjectRef(self.resource.type, object_id(own_id, self.resource.id_member))
         except InvalidParameter:
-            raise NotFound(self.resource.type, id) from None
+            raise NotFound(self.resource.type, own_id) from None
 
     def render_row(self, row: StoredObject) -> msgspec.Struct:
         return self.answer(row.id, *members_of(self.resource, row.meta).values(), render_time(row.created_at))
@@ -70,12 +70,12 @@ class ResourceView:
     async def create(self, call: Call[Any]) -> Answer:
         def draft(body: msgspec.Struct) -> ObjectDraft:
             requested_id: str | None = getattr(body, self.resource.id_member)
-            id = (
+            own_id = (
                 None
                 if self.resource.is_numerous and not requested_id
                 else object_id(requested_id, self.resource.id_member)
             )
-            return ObjectDraft(self.resource.type, id, self._meta(call.context, body))
+            return ObjectDraft(self.resource.type, own_id, self._meta(call.context, body))
 
         is_batch = isinstance(call.body, list)
         drafts = read_batch(call.body, draft) if is_batch else [draft(call.body)]
@@ -132,11 +132,11 @@ class Assignment:
 
     async def create(self, call: Call[Any]) -> Answer:
         created = await warrants.create_warrants(call.context, [self._warrant(call)], call.stamp(), lambda place: "")
-        id = self._assigned.read_ref(call)
+        ref = self._assigned.read_ref(call)
         try:
-            row = (await objects.get_object(call.context, id, NO_DEMAND)).value
+            row = (await objects.get_object(call.context, ref, NO_DEMAND)).value
         except NotFound:  # It was deleted in the meantime, which does not change what was done.
-            row = StoredObject(id.type, id.id, None, created.value[0].created_at)
+            row = StoredObject(ref.type, ref.id, None, created.value[0].created_at)
         return Answer(self._assigned.render_row(row), created.revision)
 
     async def delete(self, call: Call[Any]) -> Answer:

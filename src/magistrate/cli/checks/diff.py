@@ -60,7 +60,9 @@ COLUMNS: Columns = {
 )
 @click.option("--of", metavar="ACCESS", multiple=True, help="only such access: document#viewer@user; can be repeated")
 @click.option("--subject", metavar="SUBJECT", shell_complete=complete_objects, help="only access of this subject")
-@click.option("--object", metavar="OBJECT", shell_complete=complete_objects, help="only access to this object")
+@click.option(
+    "--object", "of_object", metavar="OBJECT", shell_complete=complete_objects, help="only access to this object"
+)
 @click.option("--query", metavar="Q", help="only access that this query finds")
 @click.option("--limit", type=click.IntRange(min=1), help=f"the maximum number of rows, {SHOWN} by default")
 @click.option("--all", "shows_all", is_flag=True, help="show all rows, however many requests it takes")
@@ -75,7 +77,7 @@ def diff(
     deleted: tuple[str, ...],
     of: tuple[str, ...],
     subject: str | None,
-    object: str | None,
+    of_object: str | None,
     query: str | None,
     limit: int | None,
     shows_all: bool,
@@ -93,7 +95,7 @@ def diff(
     \b
     create: ["team:eng#member@user:kim"]
     delete: ["document:plan#viewer@user:bob"]"""
-    narrower = {"of": ",".join(of) or None, "subject": subject, "object": object, "q": query}
+    narrower = {"of": ",".join(of) or None, "subject": subject, "object": of_object, "q": query}
     parameters = {name: text for name, text in narrower.items() if text is not None}
     sizes = list_page_sizes(limit, shows_all)
     if proposal is not None or created or deleted:

@@ -83,9 +83,9 @@ class PendingChecks(msgspec.Struct):
         graph = None if self.with_path else live.current_graph(self.freshness, list_patterns(contextual))
         has_time = len(checks) <= MAX_CHECKS_AT_ONCE or not is_time_up()
         if graph is not None and contextual is None and has_time:
-            known = graph.decisions.find(checks, self.stop_at)
-            if known is not None:
-                return self._finish(Snapshot(graph.revision, known))
+            decisions = graph.decisions.find(checks, self.stop_at)
+            if decisions is not None:
+                return self._finish(Snapshot(graph.revision, decisions))
         if not may_walk:
             return None
         batch = self._batch

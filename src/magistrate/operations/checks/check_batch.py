@@ -34,7 +34,7 @@ NO_TYPES: frozenset[str] = frozenset()
 
 class CheckBatch(msgspec.Struct, frozen=True):
     """Holds checks to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since
-    1970 UTC) and with at most `most_work` units of work. With `with_path`, decisions carry the warrants they rest
+    1970 UTC) and with at most `most_work` units of work. With `with_path`, decisions carry the warrants they depend
     on. `contextual` counts as if it were written. A check that cannot be decided because an object type is not defined
     is an error if the type is among the `visible_types`, None being all, and otherwise denied: the caller may not know
     whether there is such a type."""

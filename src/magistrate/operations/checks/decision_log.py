@@ -71,7 +71,7 @@ class DecisionLog:
     ) -> None:
         """Records these decisions, one per check; there may be fewer decisions than checks. They were made for the time
         `at`, in microseconds since 1970 UTC, with these contextual warrants. Raises nothing."""
-        known: Mapping[str, Any] | None = None
+        former_context: Mapping[str, Any] | None = None
         context = warrants = None
         lacks_context = lacks_warrants = False
         if contextual:
@@ -82,11 +82,13 @@ class DecisionLog:
             if len(self._waiting) >= MAX_WAITING or self.waiting_bytes >= self._most_waiting_bytes:
                 self.dropped += 1
                 continue
-            if check.context is not known:  # most checks of a request share one context
-                known = check.context
-                context, lacks_context = _shorten(msgspec.json.encode(known)) if known else (None, False)
-            object, subject = check.object, check.subject
-            names = (object.type, object.id, check.relation, subject.type, subject.id, subject.relation or "")
+            if check.context is not former_context:  # most checks of a request share one context
+                former_context = check.context
+                context, lacks_context = (
+                    _shorten(msgspec.json.encode(former_context)) if former_context else (None, False)
+                )
+            obj, subject = check.object, check.subject
+            names = (obj.type, obj.id, check.relation, subject.type, subject.id, subject.relation or "")
             is_partial = lacks_context or lacks_warrants
             allowed, revision = decision.is_authorized, decided.revision
             record = DecisionRecord(at, allowed, names, context, revision, warrants, is_partial, *origin, bits)
@@ -137,16 +139,18 @@ def _measure(record: DecisionRecord) -> int:
 
 
 def _encode_warrants(warrants: Sequence[Warrant]) -> bytes:
-    rows: list[_WarrantRow] = [(*one.names, one.policy, one.starts_at, one.expires_at) for one in warrants]
+    rows: list[_WarrantRow] = [
+        (*warrant.names, warrant.policy, warrant.starts_at, warrant.expires_at) for warrant in warrants
+    ]
     return msgspec.json.encode(rows)
 
 
 def _build_warrant(row: _WarrantRow) -> NewWarrant:
     names, policy, (starts_at, expires_at) = warrant_names(*row[:6]), row[6], row[7:]
-    object = ObjectRef(names.object_type, names.object_id)
+    obj = ObjectRef(names.object_type, names.object_id)
     group = RelationName(names.subject_relation) if names.subject_relation else None
     subject = Subject(names.subject_type, names.subject_id, group)
-    return NewWarrant(object, names.relation, subject, policy, starts_at=starts_at, expires_at=expires_at)
+    return NewWarrant(obj, names.relation, subject, policy, starts_at=starts_at, expires_at=expires_at)
 
 
 def _shorten(encoded: bytes) -> tuple[str | None, bool]:

@@ -37,8 +37,8 @@ async def count_effects(
     counting = _Counting(store, state, None if subject.relation else ObjectRef(subject.type, subject.id))
     await counting.prepare(explanation.suggestions, work)
     suggestions = [*explanation.suggestions]
-    to_count = [place for place, one in enumerate(suggestions) if counting.may_matter(one)]
-    suggestions = [replace(one, effects=Effects(is_complete=True)) for one in suggestions]
+    to_count = [place for place, suggestion in enumerate(suggestions) if counting.may_matter(suggestion)]
+    suggestions = [replace(suggestion, effects=Effects(is_complete=True)) for suggestion in suggestions]
     for number, place in enumerate(to_count):
         share = work.split(work.left // (len(to_count) - number))
         effects = await counting.count(suggestions[place], share)
@@ -59,14 +59,14 @@ class _Counting:
 
     async def prepare(self, suggestions: Sequence[Suggestion], work: Work) -> None:
         """Finds out what `may_matter` needs to know of all suggestions."""
-        created = [names for one in suggestions for names, _ in one.create]
-        deleted = [warrant.names for one in suggestions for warrant in one.delete]
+        created = [names for suggestion in suggestions for names, _ in suggestion.create]
+        deleted = [warrant.names for suggestion in suggestions for warrant in suggestion.delete]
         for of_type in dict.fromkeys(names.object_type for names in (*created, *deleted)):
             await complete_checkpoints(self._links.prepare(of_type, work), work)
         refs = [*dict.fromkeys(ref for names in created for ref in _list_refs(names))]
         if refs:
             stored = (await self._store.find_objects(refs, self._state.at)).value
-            self._existing = {ObjectRef(one.type, one.id) for one in stored}
+            self._existing = {ObjectRef(existing.type, existing.id) for existing in stored}
 
     def may_matter(self, suggestion: Suggestion) -> bool:
         """Returns whether others than the subject may gain or lose anything: only then it takes work to count."""

@@ -151,10 +151,10 @@ class GraphRounds:
         self._walk.resume_checks()
         self._collect([*self._open, *reversed(self._left)])
 
-    def _collect(self, left: list[int]) -> None:
+    def _collect(self, places: list[int]) -> None:
         """Makes the checks at these places, in this order, those of the round."""
-        left.reverse()
-        self._left = left
+        places.reverse()
+        self._left = places
         self.missing: MissingEntries = self._walk.missing
         self._open: list[int] = []
         """Holds the places of the checks that this round could not decide, in their order."""
@@ -162,20 +162,20 @@ class GraphRounds:
     def walk(self, stops_when_open: bool = False) -> Undecided | None:
         """Walks for one time slice, and returns None if the round is complete. With `stops_when_open`, the time slice
         ends at the first check that misses something. Raises BudgetExceeded."""
-        walk, work, left, batch = self._walk, self._work, self._left, self._batch
+        walk, work, places, batch = self._walk, self._work, self._left, self._batch
         work.pass_checkpoint()
-        while left:
+        while places:
             if work.needs_checkpoint:
                 return Undecided.PAUSED
-            place = left[-1]
+            place = places[-1]
             blocker = self._blockers.get(place)
             if blocker is not None and walk.is_open(blocker):
-                self._open.append(left.pop())
+                self._open.append(places.pop())
                 continue
             decision = walk.decide(batch.checks[place])
             if decision is Undecided.PAUSED or decision is Undecided.IMPOSSIBLE:
                 return decision
-            left.pop()
+            places.pop()
             if isinstance(decision, Undecided):
                 self._open.append(place)  # the other checks still collect what they miss
                 if walk.blocker is not None:
@@ -344,11 +344,13 @@ class LevelEvaluation:
         """Returns the decisions. At the newest revision it begins with a known model; the first read shows whether that
         still is the newest, and if not it begins again with the newer one."""
         moment, contextual = self._moment, batch.contextual
-        known = await moment.find_model()
+        first_model = await moment.find_model()
         if contextual is None:
-            extended = known
+            extended = first_model
+        elif moment.at is None:
+            extended = contextual.overlay.extend_model(first_model)
         else:
-            extended = contextual.overlay.extend_model(known) if moment.at is None else contextual.extend_model(known)
+            extended = contextual.extend_model(first_model)
         run = CheckRun(extended, batch)
         ahead = PrefetchingReader(moment.ctx.store, shared, run, self._ahead.begun)
         reader: WarrantReader = ahead if contextual is None else OverlaidReader(ahead, contextual.overlay)
@@ -361,7 +363,7 @@ class LevelEvaluation:
             result = await reader.read_warrants(reads, None, run.work.left + 1)
             model = await moment.confirm_model(result)
             extended = model if contextual is None else contextual.extend_model(model)
-            if model is known:
+            if model is first_model:
                 run.take(result.warrants)
             else:
                 run = ahead.run = CheckRun(extended, batch)

@@ -53,9 +53,9 @@ async def explain_check(
     if as_of is not None:
         return await _explain_as_of(ctx, check, freshness, is_strict, as_of, contextual)
     now = ctx.now()
-    added, known = build_contextual_warrants(contextual, now), await ctx.models.get_known()
+    added, first_model = build_contextual_warrants(contextual, now), await ctx.models.get_known()
     reader = ReaderWithExpired(ctx.store)
-    search = ExplanationSearch(known, check, now, limit_work(ctx.max_check_work), added.overlay)
+    search = ExplanationSearch(first_model, check, now, limit_work(ctx.max_check_work), added.overlay)
     try:
         while (reads := search.advance()) is None:
             await take_checkpoint(search.work)
@@ -63,7 +63,7 @@ async def explain_check(
         freshness.demand(first.newest)
         model = await ctx.models.at(first.revision, first.model_revision)
         added.require_defined(model)
-        if model is known:
+        if model is first_model:
             search.take(first.warrants)
         else:
             release_run(search)
@@ -119,6 +119,8 @@ def _faults_of_rule(model: Model, check: Check) -> Iterator[str]:
     defined = model.types.get(of_type)
     if defined is None or relation not in defined.relations:
         return iter(())
-    names: dict[str, Relations] = {name: dict[str, None].fromkeys(one.relations) for name, one in model.types.items()}
+    names: dict[str, Relations] = {
+        name: dict[str, None].fromkeys(object_type.relations) for name, object_type in model.types.items()
+    }
     names[of_type] = {**names[of_type], relation: render_rule(defined.relations[relation])}
     return find_undefined_names(names, [of_type])

@@ -41,21 +41,21 @@ async def suggest_links(
         return explanation
     existing = {of_type: await _list_first(store, of_type, state) for of_type in sorted(types)[:MAX_TYPES]}
     search = LinkSearch(state.model, check, state.now, work, contextual, links, existing)
-    found = await complete_run(reader, search, state.at)
-    suggestions = await _keep_existing(store, found, links, state)
+    added = await complete_run(reader, search, state.at)
+    suggestions = await _keep_existing(store, added, links, state)
     return replace(explanation, suggestions=suggestions, is_complete=explanation.is_complete and search.is_complete)
 
 
 async def _list_first(store: ExistingNames, of_type: TypeName, state: ComparedState) -> Sequence[ObjectId]:
     names = (await store.list_names(of_type, None, FIRST_OBJECTS, state.at)).value
-    return [id for _, id in names]
+    return [object_id for _, object_id in names]
 
 
 async def _find_existing(
     store: ExistingNames, refs: Collection[ObjectRef], state: ComparedState
 ) -> Collection[ObjectRef]:
-    found = (await store.find_objects([*refs], state.at)).value if refs else ()
-    return {ObjectRef(one.type, one.id) for one in found}
+    stored = (await store.find_objects([*refs], state.at)).value if refs else ()
+    return {ObjectRef(existing.type, existing.id) for existing in stored}
 
 
 async def _keep_existing(
@@ -65,11 +65,11 @@ async def _keep_existing(
     ends: Mapping[int, set[ObjectRef]] = {
         place: {
             end
-            for names, _ in one.create
+            for names, _ in suggestion.create
             if links.follows(names)
             for end in (ObjectRef(names.object_type, names.object_id), ObjectRef(names.subject_type, names.subject_id))
         }
-        for place, one in enumerate(suggestions)
+        for place, suggestion in enumerate(suggestions)
     }
     existing = await _find_existing(store, {end for some in ends.values() for end in some}, state)
-    return [one for place, one in enumerate(suggestions) if ends[place] <= {*existing}]
+    return [suggestion for place, suggestion in enumerate(suggestions) if ends[place] <= {*existing}]

@@ -80,8 +80,8 @@ class BitmapListing(Listing):
     async def _cut_slice(self, bounds: Slice, store: Store, work: Work) -> PageSlice[QueryRow]:
         boundary = None
         if bounds.boundary is not None:
-            of_type, id, relation = map(str, bounds.boundary)
-            boundary = (TypeName(of_type), ObjectId(id), RelationName(relation))
+            of_type, row_id, relation = map(str, bounds.boundary)
+            boundary = (TypeName(of_type), ObjectId(row_id), RelationName(relation))
         descending = bounds.descending != bounds.backwards
         steps = cut_page(self.ordered, boundary, bounds.limit, descending, work=work)
         page = await complete_steps(store, steps, work, self.revision)
@@ -278,7 +278,7 @@ async def _read_numbers(store: Store, of_type: TypeName, at: Revision, table: Id
         names: tuple[ObjectName, ...] = (await store.list_names(of_type, after, NAMES_AT_ONCE, at)).value
         work.spend(len(names))
         for start in range(0, len(names), ITEMS_AT_ONCE):
-            numbers.update(table.assign_each([id for _, id in names[start : start + ITEMS_AT_ONCE]]))
+            numbers.update(table.assign_each([object_id for _, object_id in names[start : start + ITEMS_AT_ONCE]]))
             work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FOR_A_NODE)
             if work.needs_checkpoint:
                 await take_checkpoint(work)

@@ -237,8 +237,8 @@ def _build_listing(
 
 def _list_keys(of_type: TypeName, result: RelationResult, ids: Sequence[ObjectId], sort: str) -> Iterator[SortKey]:
     if sort == "id":
-        return ((of_type, id, result.relation) for id in ids)
-    return (build_sort_key(sort, result.row(of_type, id)) for id in ids)
+        return ((of_type, object_id, result.relation) for object_id in ids)
+    return (build_sort_key(sort, result.row(of_type, object_id)) for object_id in ids)
 
 
 def build_sort_key(sort: str, row: QueryRow) -> SortKey:
@@ -278,8 +278,8 @@ async def _list_stored(
         while True:
             names = (await search.ctx.store.list_names(name, after, NAMES_AT_ONCE, search.revision)).value
             work.spend(len(names))
-            for of_type, id in names:
-                ids[only or of_type].append(id)
+            for of_type, object_id in names:
+                ids[only or of_type].append(object_id)
             if len(names) < NAMES_AT_ONCE:
                 break
             after = names[-1]

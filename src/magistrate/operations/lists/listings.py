@@ -195,9 +195,9 @@ class SnapshotListing(Listing):
         return 0, bisect_left(self.keys, boundary)
 
     def _row(self, key: SortKey) -> QueryRow:
-        of_type, id, relation = key[-3:]
+        of_type, row_id, relation = key[-3:]
         name = TypeName(str(of_type))
-        return self.results_by_name[name, RelationName(str(relation))].row(name, ObjectId(str(id)))
+        return self.results_by_name[name, RelationName(str(relation))].row(name, ObjectId(str(row_id)))
 
 
 def measure_rows(keys: Sequence[SortKey], results: Iterable[RelationResult]) -> Iterator[int]:
@@ -211,7 +211,7 @@ def measure_rows(keys: Sequence[SortKey], results: Iterable[RelationResult]) -> 
         for container in result.containers:
             items = iter(container.items() if isinstance(container, dict) else ())
             while some_items := [*islice(items, ITEMS_AT_ONCE)]:
-                yield sum([SLOT_BYTES + measure_text(id) + _measure_report(value) for id, value in some_items])
+                yield sum([SLOT_BYTES + measure_text(row_id) + _measure_report(value) for row_id, value in some_items])
 
 
 def _measure_report(value: object) -> int:

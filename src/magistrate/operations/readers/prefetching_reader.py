@@ -38,8 +38,8 @@ class BegunRead(msgspec.Struct, frozen=True):
 class PrefetchingReader:
     """Implements WarrantReader for one evaluation: returns what `reader` returns, from `ahead_reader` if it can.
 
-    The evaluation makes the same reads as without it, and pays for their rows only. What was `begun` before answers its
-    first reads. If there are too many rows, which may be in vain, `reader` reads the rest level by level.
+    The evaluation makes the same reads as without it, and spends its budget on their rows only. What was `begun` before
+    answers its first reads. If there are too many rows, which may be unused, `reader` reads the rest level by level.
     """
 
     def __init__(
@@ -97,33 +97,33 @@ class PrefetchingReader:
         """Returns the warrants of all reads, or None if some are not known."""
         answers: list[list[Warrant]] = []
         for read in reads:
-            ids, known = read.ids, self.known.get(read.request) if isinstance(read, WarrantRead) else None
-            if known is None or ids is None:
+            ids, entries = read.ids, self.known.get(read.request) if isinstance(read, WarrantRead) else None
+            if entries is None or ids is None:
                 return None
             if len(ids) == 1:
-                found = known.get(ids[0])
-                if found is None:
+                warrants = entries.get(ids[0])
+                if warrants is None:
                     return None
-                answers.append(found)
+                answers.append(warrants)
             else:
                 try:
-                    answers.append([warrant for id in ids for warrant in known[id]])
+                    answers.append([warrant for object_id in ids for warrant in entries[object_id]])
                 except KeyError:
                     return None
         return answers
 
-    def _keep(self, reads: Sequence[PlacedRead], ahead: ReadsAhead, found: Sequence[tuple[int, Warrant]]) -> None:
+    def _keep(self, reads: Sequence[PlacedRead], ahead: ReadsAhead, placed: Sequence[tuple[int, Warrant]]) -> None:
         """Keeps the warrants on the objects of the reads, and on all objects to which one of the warrants leads."""
         requests, following = ahead.requests, ahead.outline.following
         fresh: list[dict[ObjectId, list[Warrant]]] = [{} for _ in requests]
         for place, ids in reads:
-            fresh[place] = {id: [] for id in ids}
-        for place, warrant in found:
+            fresh[place] = {object_id: [] for object_id in ids}
+        for place, warrant in placed:
             if warrant.subject_id != WILDCARD:
                 for step in following[place]:
                     if step.follows(warrant):
                         fresh[step.request].setdefault(warrant.subject_id, [])
-        for place, warrant in found:
+        for place, warrant in placed:
             entry = fresh[place].get(warrant.object_id)
             if entry is not None:
                 entry.append(warrant)
@@ -135,10 +135,10 @@ def _select(reads: Sequence[AnyRead], ahead: ReadsAhead) -> Sequence[PlacedRead]
     """Returns the reads if all of them are of a few objects and of known requests, otherwise none."""
     if not ahead.outline.steps:
         return ()
-    known: list[PlacedRead] = []
+    first: list[PlacedRead] = []
     for read in reads:
         place = ahead.places.get(read.request) if isinstance(read, WarrantRead) else None
         if place is None or not read.ids:
             return ()
-        known.append(PlacedRead(place, read.ids))
-    return ahead.outline.complete_first(known) if sum(len(read.ids) for read in known) <= MAX_IDS else ()
+        first.append(PlacedRead(place, read.ids))
+    return ahead.outline.complete_first(first) if sum(len(read.ids) for read in first) <= MAX_IDS else ()

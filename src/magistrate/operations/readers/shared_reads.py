@@ -82,18 +82,18 @@ class SharedReads:
 
     def keep(self, table: _Table, ids: Sequence[ObjectId], warrants: Sequence[Warrant]) -> None:
         """Keeps the warrants on these objects, and evicts the oldest beyond the capacity."""
-        by_id: dict[ObjectId, list[Warrant]] = {id: [] for id in ids if id not in table}
+        by_id: dict[ObjectId, list[Warrant]] = {object_id: [] for object_id in ids if object_id not in table}
         for warrant in warrants:
             if warrant.object_id in by_id:
                 by_id[warrant.object_id].append(warrant)
         table.update(by_id)
-        for id, own in by_id.items():
-            size = ENTRY_BYTES + measure_text(id) + sum(map(measure_warrant, own))
-            self._order.append((table, id, size))
+        for object_id, own in by_id.items():
+            size = ENTRY_BYTES + measure_text(object_id) + sum(map(measure_warrant, own))
+            self._order.append((table, object_id, size))
             self._bytes += size
         while self._bytes > MAX_BYTES:
-            oldest, id, size = self._order.popleft()
-            oldest.pop(id, None)
+            oldest, object_id, size = self._order.popleft()
+            oldest.pop(object_id, None)
             self._bytes -= size
 
 
@@ -110,18 +110,20 @@ class SharedReader:
         small = _select_small(reads) if self._shared.is_used else []
         if at is None or not small:
             return await self._reader.read_warrants(reads, at, most)
-        wanted = [(read, read.ids or (), self._shared.find_table(read, at)) for read in small]
-        while begun := [one for _, ids, table in wanted for id in ids if isinstance(one := table.get(id), Future)]:
+        placed = [(read, read.ids or (), self._shared.find_table(read, at)) for read in small]
+        while begun := [
+            entry for _, ids, table in placed for object_id in ids if isinstance(entry := table.get(object_id), Future)
+        ]:
             await asyncio.wait(begun)
-        known: list[list[Warrant]] = []
+        shared: list[list[Warrant]] = []
         missing: list[tuple[WarrantRead, _Table]] = []
-        for read, ids, table in wanted:
-            entries = [table.get(id) for id in ids]
-            known.append([warrant for entry in entries if isinstance(entry, list) for warrant in entry])
-            left = tuple(id for id, entry in zip(ids, entries, strict=True) if entry is None)
-            missing.append((WarrantRead(read.request, left), table))
-        found = await self._read(missing, at, most) if any(read.ids for read, _ in missing) else [[] for _ in missing]
-        return ReadResult(at, at, at, [[*kept, *rows] for kept, rows in zip(known, found, strict=True)])
+        for read, ids, table in placed:
+            entries = [table.get(object_id) for object_id in ids]
+            shared.append([warrant for entry in entries if isinstance(entry, list) for warrant in entry])
+            unread = tuple(object_id for object_id, entry in zip(ids, entries, strict=True) if entry is None)
+            missing.append((WarrantRead(read.request, unread), table))
+        own = await self._read(missing, at, most) if any(read.ids for read, _ in missing) else [[] for _ in missing]
+        return ReadResult(at, at, at, [[*kept, *rows] for kept, rows in zip(shared, own, strict=True)])
 
     async def _read(
         self, missing: Sequence[tuple[WarrantRead, _Table]], at: Revision, most: int
@@ -130,18 +132,18 @@ class SharedReader:
         done: Future[None] = asyncio.get_running_loop().create_future()
         for read, table in missing:
             table.update(dict.fromkeys(read.ids or (), done))
-        found: Sequence[Sequence[Warrant]] = ()
+        warrants_by_read: Sequence[Sequence[Warrant]] = ()
         try:
-            found = (await self._reader.read_warrants([read for read, _ in missing], at, most)).warrants
+            warrants_by_read = (await self._reader.read_warrants([read for read, _ in missing], at, most)).warrants
         finally:
             for read, table in missing:
-                for id in read.ids or ():
-                    table.pop(id, None)  # two subjects of a batch may have asked for it
-            if found and sum(map(len, found)) < min(most, MAX_ROWS_EACH):
-                for (read, table), warrants in zip(missing, found, strict=True):
+                for object_id in read.ids or ():
+                    table.pop(object_id, None)  # two subjects of a batch may have requested it
+            if warrants_by_read and sum(map(len, warrants_by_read)) < min(most, MAX_ROWS_EACH):
+                for (read, table), warrants in zip(missing, warrants_by_read, strict=True):
                     self._shared.keep(table, read.ids or (), warrants)
             done.set_result(None)
-        return found
+        return warrants_by_read
 
 
 def _select_small(reads: Sequence[AnyRead]) -> Sequence[WarrantRead]:
