@@ -89,14 +89,14 @@ def _cases(stack: ExitStack, store: str, new_database: NewDatabase) -> list[Case
 
 
 def _through(writer: Writer) -> WriteBatches:
-    def write(numbers: range, most_seconds: int) -> float:
+    def write(numbers: range, max_seconds: int) -> float:
         now = time.time_ns() // 1_000
         # Revisions of a bare database are its own: it has no seed, and begins with 1.
         batches = [batch_rows(number + 1, _objects(number), now) for number in numbers]
         written, started = 0, time.perf_counter()
         with on_core(SERVER_CORE):
             for rows in batches:
-                if time.perf_counter() - started >= most_seconds:
+                if time.perf_counter() - started >= max_seconds:
                     break
                 writer.write(rows)
                 written += BATCH_SIZE
@@ -106,9 +106,9 @@ def _through(writer: Writer) -> WriteBatches:
 
 
 def _over(server: Server, connections: int) -> WriteBatches:
-    def write(numbers: range, most_seconds: int) -> float:
+    def write(numbers: range, max_seconds: int) -> float:
         requests = [request_bytes("POST", "/v2/objects", _body(number)) for number in numbers]
-        driven = drive(server.url, iter(requests), connections, most_seconds)
+        driven = drive(server.url, iter(requests), connections, max_seconds)
         return len(driven.latencies) * BATCH_SIZE / driven.seconds
 
     return write

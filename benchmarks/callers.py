@@ -63,7 +63,7 @@ TARGET = 1.01
 RATE_LIMITED = "a stored key, with a rate limit"
 TARGET_OF_RATE_LIMITED = 1.03
 """Of the processor time of a check over HTTP."""
-MOST_OF_RATE_LIMIT = 45
+MAX_OF_RATE_LIMIT = 45
 """Instructions that a rate limit may take."""
 WHOLE = "an operator's key, with what the connection does"
 IN_LIMITS = "of these instructions, in the code of limits"

@@ -38,7 +38,7 @@ SEED = 1
 QUESTIONS = 2_000
 ROUNDS = 3
 CONNECTIONS = 16
-MOST_SECONDS = 120
+MAX_SECONDS = 120
 
 TARGET_MS = {"SQLite": 0.25, "PostgreSQL": 0.9}
 TARGET_AS_OF = 1.5
@@ -91,7 +91,7 @@ def loaded_case(store: str, url: str, dataset: Dataset) -> Case:
     with serving(url) as server:
         bodies = [{"type": name, "relations": relations} for name, relations in dataset.types.items()]
         requests = (request_bytes("POST", "/v2/object-types", msgspec.json.encode(body)) for body in bodies)
-        drive(server.url, requests, 1, MOST_SECONDS)
+        drive(server.url, requests, 1, MAX_SECONDS)
     return Case(store, dataset.size, url, dataset.questions(QUESTIONS, SEED))
 
 
@@ -153,8 +153,8 @@ def _asked_over_http(case: Case, seconds: int) -> OverHttp:
     with serving(case.url) as server:
         return OverHttp(
             case.store,
-            cold=drive(server.url, iter(bodies), 1, MOST_SECONDS),
-            warm=drive(server.url, iter(bodies), 1, MOST_SECONDS),
+            cold=drive(server.url, iter(bodies), 1, MAX_SECONDS),
+            warm=drive(server.url, iter(bodies), 1, MAX_SECONDS),
             loaded=_under_load(server, itertools.cycle(bodies), seconds),
             constant=_under_load(server, itertools.repeat(health), seconds),
         )

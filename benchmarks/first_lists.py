@@ -25,7 +25,7 @@ HEADER = ("", "of", "rows", "without the graph cache, ms", "nothing cached", "se
 """The ratio is that of the fourth column to the third, the median of all rounds."""
 
 
-async def measure_first_lists(url: str, dataset: Dataset, name: str, most_rows: int) -> list[tuple[str, ...]]:
+async def measure_first_lists(url: str, dataset: Dataset, name: str, max_rows: int) -> list[tuple[str, ...]]:
     """Returns a row for each query of a loaded data set that has about this many rows at most. The two ways take turns
     in each round, in changing order; the model is known."""
     store, _ = await counting_store(url)
@@ -33,7 +33,7 @@ async def measure_first_lists(url: str, dataset: Dataset, name: str, most_rows: 
         wiring.context_of(store, read_settings({"cache_bytes": most}, {})) for most in ("4000000000", "0")
     )
     without = replace(without, models=graph.models)
-    texts = [query.text for query in dataset.queries() if query.about <= most_rows]
+    texts = [query.text for query in dataset.queries() if query.about <= max_rows]
     for text in texts:
         for context in (graph, without):
             await _time_page(context, text)

@@ -36,24 +36,24 @@ def request_bytes(method: str, path: str, body: bytes = b"", authorization: str 
     return f"{head}{described}\r\n".encode() + body
 
 
-def drive(url: str, requests: Iterator[bytes], connections: int, most_seconds: float) -> Driven:
+def drive(url: str, requests: Iterator[bytes], connections: int, max_seconds: float) -> Driven:
     """Sends the requests over so many connections, on each the next one when the last one is answered, until none is
     left or the time is over.
 
     Raises RuntimeError if one is not answered with 200.
     """
     with on_core(LOAD_CORE):
-        return uvloop.run(_drive(url, requests, connections, most_seconds))
+        return uvloop.run(_drive(url, requests, connections, max_seconds))
 
 
-async def _drive(url: str, requests: Iterator[bytes], connections: int, most_seconds: float) -> Driven:
+async def _drive(url: str, requests: Iterator[bytes], connections: int, max_seconds: float) -> Driven:
     driven, loop = Driven(), asyncio.get_running_loop()
     started = time.perf_counter()
-    connected = [_Connection(requests, started + most_seconds, driven.latencies) for _ in range(connections)]
+    connected = [_Connection(requests, started + max_seconds, driven.latencies) for _ in range(connections)]
     host, port = urlsplit(url).netloc.split(":")
     for connection in connected:
         await loop.create_connection(partial(_itself, connection), host, int(port))
-    async with asyncio.timeout(most_seconds + _GRACE_SECONDS):
+    async with asyncio.timeout(max_seconds + _GRACE_SECONDS):
         await asyncio.gather(*(connection.finished for connection in connected))
     driven.seconds = time.perf_counter() - started
     return driven

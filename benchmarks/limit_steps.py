@@ -40,7 +40,7 @@ LIMITS = (
     "operations/scheduling.py",
 )
 """The files that consist of limits: of bodies, of work, of connections, and of the time that the event loop is held."""
-MOST_OF_LIMITS = 0.02
+MAX_OF_LIMITS = 0.02
 """The part of the instructions of a cached check that may be in them."""
 
 

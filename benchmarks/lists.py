@@ -54,12 +54,12 @@ LATER_PAGE = 100
 ROUNDS = 4
 CHECKS = 200
 REQUESTS = 20
-MOST_SECONDS = 60
+MAX_SECONDS = 60
 """For what is sent only once."""
 
 TARGET_ROWS = SIZE // 100
 """About the length of the list of objects whose first page has a target."""
-MOST_ROWS = SIZE // 10
+MAX_ROWS = SIZE // 10
 
 TARGET_SQLITE_MS = 60
 TARGET_CHECKS_A_ROW = 10
@@ -139,7 +139,7 @@ def measure_lists(seconds: int) -> str:
         ]
         of_sqlite = [one for one in loaded if one.store == "SQLite"]
         held = [uvloop.run(measure_list_memory(one.url, one.dataset, one.name)) for one in of_sqlite]
-        memory = [_memory_row(case) for case in cases if case.about == MOST_ROWS]
+        memory = [_memory_row(case) for case in cases if case.about == MAX_ROWS]
         loading = [_loading_row(one) for one in loaded]
     return "\n".join(
         [
@@ -162,7 +162,7 @@ def _loaded(store: str, new_database: NewDatabase, name: str) -> Loaded:
     with serving(url) as server:
         bodies = [{"type": name, "relations": relations} for name, relations in dataset.types.items()]
         requests = (request_bytes("POST", "/v2/object-types", msgspec.json.encode(body)) for body in bodies)
-        drive(server.url, requests, 1, MOST_SECONDS)
+        drive(server.url, requests, 1, MAX_SECONDS)
     return Loaded(store, url, dataset, seconds)
 
 
@@ -332,7 +332,7 @@ def _later_page_cells(case: Case) -> tuple[str, ...]:
 def _http_row(case: Case, seconds: int) -> tuple[str, ...]:
     """The first request is not counted: in it the model is read."""
     with serving(case.loaded.url) as server:
-        drive(server.url, iter([_request(case.text)]), 1, MOST_SECONDS)
+        drive(server.url, iter([_request(case.text)]), 1, MAX_SECONDS)
         anew = drive(server.url, (_request(case.text, number) for number in range(1, REQUESTS)), 1, seconds)
         kept = drive(server.url, (_request(case.text) for _ in range(REQUESTS)), 1, seconds)
     medians = [statistics.median(driven.latencies) * 1_000 for driven in (anew, kept)]
@@ -343,9 +343,9 @@ def _memory_row(case: Case) -> tuple[str, ...]:
     """Of a server that has answered a small query before."""
     small = case.loaded.dataset.queries()[0].text
     with serving(case.loaded.url) as server:
-        drive(server.url, iter([_request(small)]), 1, MOST_SECONDS)
+        drive(server.url, iter([_request(small)]), 1, MAX_SECONDS)
         before = _peak_bytes(server)
-        drive(server.url, iter([_request(case.text)]), 1, MOST_SECONDS)
+        drive(server.url, iter([_request(case.text)]), 1, MAX_SECONDS)
         more = _peak_bytes(server) - before
     name = f"{case.loaded.name}, {'objects' if case.is_of_objects else 'users'}"
     return name, f"{case.row_count:,}", f"{before / 1e6:.0f}", f"{more / 1e6:.0f}", f"{more / case.row_count:,.0f}"

@@ -98,7 +98,7 @@ def _store_objects(server: Server) -> None:
     """Those that READ reads."""
     bodies = [_batch(range(first, first + 100)) for first in range(0, STORED, 100)]
     requests = (request_bytes("POST", "/v2/objects", msgspec.json.encode(body)) for body in bodies)
-    drive(server.url, requests, connections=1, most_seconds=60)
+    drive(server.url, requests, connections=1, max_seconds=60)
 
 
 def _store_warrants(server: Server) -> None:
@@ -112,12 +112,12 @@ def _store_warrants(server: Server) -> None:
     for first in range(0, len(warrants), 100):
         _send(server, "/v2/warrants", warrants[first : first + 100])
     bodies = [CHECK.body.replace("{n}", str(n)).encode() for n in range(STORED)] * 2
-    drive(server.url, (request_bytes("POST", CHECK.path, body) for body in bodies), connections=1, most_seconds=60)
+    drive(server.url, (request_bytes("POST", CHECK.path, body) for body in bodies), connections=1, max_seconds=60)
 
 
 def _send(server: Server, path: str, body: object) -> None:
     request = request_bytes("POST", path, msgspec.json.encode(body))
-    drive(server.url, iter([request]), connections=1, most_seconds=60)
+    drive(server.url, iter([request]), connections=1, max_seconds=60)
 
 
 def _warrant(

@@ -52,7 +52,7 @@ one of them last would keep the others waiting."""
 STORES = ("sqlite", "postgres")
 THRESHOLDS = gc.get_threshold()
 
-MOST_SURVIVORS = 300_000
+MAX_SURVIVORS = 300_000
 """Objects that may be frozen besides the tests themselves until all are scanned, which takes half a second."""
 
 settings.register_profile("quick", max_examples=200, deadline=None)  # other work on the machine is no failure
@@ -102,7 +102,7 @@ def thawed_survivors(frozen_counts: list[int]) -> Iterator[None]:
     if SURVIVORS.follow in gc.callbacks:
         gc.callbacks.remove(SURVIVORS.follow)
         gc.set_threshold(*THRESHOLDS)
-        if gc.get_freeze_count() > frozen_counts[-1] + MOST_SURVIVORS:
+        if gc.get_freeze_count() > frozen_counts[-1] + MAX_SURVIVORS:
             frozen_counts.append(freeze_all())
 
 

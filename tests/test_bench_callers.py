@@ -8,13 +8,13 @@ import pytest
 
 from benchmarks.callers import (
     KINDS,
-    MOST_OF_RATE_LIMIT,
+    MAX_OF_RATE_LIMIT,
     RATE_LIMITED,
     TARGET,
     count_instructions,
     count_instructions_of_limits,
 )
-from benchmarks.limit_steps import LIMITS, MOST_OF_LIMITS, SOURCE
+from benchmarks.limit_steps import LIMITS, MAX_OF_LIMITS, SOURCE
 
 pytestmark = pytest.mark.anyio
 
@@ -25,11 +25,11 @@ async def test_a_cached_check_with_a_stored_key_is_as_cheap_as_with_an_operators
     operator, stored, limited = (counts[kind] for kind in KINDS)
     assert stored <= TARGET * operator
     assert limited <= TARGET * operator
-    assert counts[RATE_LIMITED] <= operator + MOST_OF_RATE_LIMIT
+    assert counts[RATE_LIMITED] <= operator + MAX_OF_RATE_LIMIT
 
 
 async def test_of_a_cached_check_two_percent_at_most_are_in_the_code_of_limits(tmp_path: Path) -> None:
     total, of_limits = await count_instructions_of_limits(f"sqlite:///{tmp_path}/m.db")
 
     assert all((SOURCE / name).is_file() for name in LIMITS)
-    assert 0 < of_limits <= MOST_OF_LIMITS * total
+    assert 0 < of_limits <= MAX_OF_LIMITS * total

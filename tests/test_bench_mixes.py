@@ -207,7 +207,7 @@ def test_a_server_that_never_learns_is_found_out() -> None:
         return b'{"code":403}'
 
     with stub_server(deny, {"Warrant-Token": "t1"}) as stub:
-        effort = ProbeEffort(pairs=8, most_seconds=20, fresh_within=0.05)
+        effort = ProbeEffort(pairs=8, max_seconds=20, fresh_within=0.05)
         found = probe_staleness((stub.url, stub.url), "key", DATASETS["drive"](SIZE, 1), effort)
 
     assert found.pairs == 8

@@ -55,7 +55,7 @@ FIXED = {
 }
 """Has what bounds the others that are no functions, or whose keys may be long."""
 
-MOST_CALLS = 4_096
+MAX_CALLS = 4_096
 """Limits the results of a function that are kept, if its arguments are names, types or structures of statements."""
 
 
@@ -88,7 +88,7 @@ def test_each_cache_has_a_bound() -> None:
         for place, call in found
         if (call is None or (isinstance(call.func, ast.Name) and call.func.id == "lru_cache")) and place not in listed
     }
-    unbounded = [place for place, call in found if place in functions and (limit_of(call) or 0) > MOST_CALLS]
+    unbounded = [place for place, call in found if place in functions and (limit_of(call) or 0) > MAX_CALLS]
 
     assert {place for place, _ in found} - functions == listed
     assert unbounded == []

@@ -11,7 +11,7 @@ FOLDER = ROOT / "docs" / "decisions"
 RECORDS = sorted(FOLDER.glob("*.md"))
 FOLDERS = ("benchmarks", "docs", "src", "tests")
 SUFFIXES = (".md", ".py", ".yaml")
-MOST_LINES = 60
+MAX_LINES = 60
 """About a page at 120 columns."""
 
 
@@ -24,7 +24,7 @@ def test_a_record_begins_with_its_number_and_fits_on_a_page(record: Path) -> Non
     lines = record.read_text().splitlines()
 
     assert re.match(rf"# {int(record.name[:4])}\. \S", lines[0])
-    assert len(lines) <= MOST_LINES
+    assert len(lines) <= MAX_LINES
 
 
 def test_cited_records_exist() -> None:

@@ -23,7 +23,7 @@ from tests.processes.served_processes import free_port, wait_for
 from tests.processes.starting import start_process
 
 SERVICE_VARIABLES = {setting.variable for setting in SETTINGS}
-MOST_EXPOSURE = "20"
+MAX_EXPOSURE = "20"
 """Of 100, by `systemd-analyze security`; an ordinary unit has more than 90."""
 
 
@@ -169,7 +169,7 @@ def test_the_unit_starts_the_service_with_settings_that_exist() -> None:
 def test_the_unit_is_hardened() -> None:
     ran = subprocess.run(
         [
-            *("systemd-analyze", "security", "--offline=true", "--no-pager", f"--threshold={MOST_EXPOSURE}"),
+            *("systemd-analyze", "security", "--offline=true", "--no-pager", f"--threshold={MAX_EXPOSURE}"),
             str(ROOT / "deploy/magistrate.service"),
         ],
         capture_output=True,

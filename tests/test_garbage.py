@@ -25,7 +25,7 @@ class Cycle:
 @pytest.fixture
 def freezer() -> Iterator[SurvivorFreezer]:
     thresholds = gc.get_threshold()
-    freezer = SurvivorFreezer(few_blocks=1_000)
+    freezer = SurvivorFreezer(min_blocks=1_000)
     freezer.install()
     yield freezer
     gc.callbacks.remove(freezer.follow)
@@ -73,7 +73,7 @@ def test_survivors_that_are_many_for_a_while_are_not_scanned_again(freezer: Surv
             gc.collect()
 
 
-MANY_GROUPS = 20_000
+GROUP_COUNT = 20_000
 
 
 @pytest.mark.parametrize("member", ["user:ann", "user:*"])
@@ -81,7 +81,7 @@ def test_no_collection_scans_all_groups_of_an_object_whose_subjects_are_listed(
     freezer: SurvivorFreezer, member: str
 ) -> None:
     """Containers that are made while as many others are freed do not count: all of them are scanned by the next."""
-    written = [f"paper:p#viewer@group:g{number}#member" for number in range(MANY_GROUPS)]
+    written = [f"paper:p#viewer@group:g{number}#member" for number in range(GROUP_COUNT)]
     warrants = [stored_warrant(text, number, 0) for number, text in enumerate([*written, f"group:g7#member@{member}"])]
     by_type = {"paper": warrants[:-1], "group": warrants[-1:]}
     model = model_of({"user": {}, "group": {"member": {}}, "paper": {"viewer": {}}}, warrants)
@@ -104,5 +104,5 @@ def test_no_collection_scans_all_groups_of_an_object_whose_subjects_are_listed(
         gc.callbacks.remove(count_young)
 
     assert findings.relation_results is not None
-    assert len(scanned) > MANY_GROUPS / 1_000
-    assert max(scanned) < MANY_GROUPS / 2
+    assert len(scanned) > GROUP_COUNT / 1_000
+    assert max(scanned) < GROUP_COUNT / 2

@@ -11,7 +11,7 @@ import pytest
 
 from magistrate.log import MAX_WAITING_BYTES, LineOutput
 
-MOST_LINES = 200_000
+MAX_LINES = 200_000
 LINE = b'{"event":"%06d"}\n'
 
 
@@ -38,7 +38,7 @@ def test_a_reader_that_has_stopped_is_not_waited_for(kind: str, monkeypatch: pyt
     output = LineOutput(sending)
     monkeypatch.undo()
 
-    for number in range(MOST_LINES):
+    for number in range(MAX_LINES):
         output.write(LINE % number)
     lost, waiting_bytes = output.lost, output.waiting_bytes
     content, deadline = b"", time.monotonic() + 20
@@ -54,9 +54,9 @@ def test_a_reader_that_has_stopped_is_not_waited_for(kind: str, monkeypatch: pyt
     os.close(receiving)
 
     *lines, notice = content.splitlines(keepends=True)
-    assert 0 < lost < MOST_LINES
+    assert 0 < lost < MAX_LINES
     assert 0 < waiting_bytes <= MAX_WAITING_BYTES
-    assert lines == [LINE % number for number in range(MOST_LINES - lost)]
+    assert lines == [LINE % number for number in range(MAX_LINES - lost)]
     assert (json.loads(notice)["event"], json.loads(notice)["times"]) == ("lines of the log were lost", lost)
     assert last == LINE % 7
     assert output.waiting_bytes == 0

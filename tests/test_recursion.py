@@ -60,7 +60,7 @@ BOUNDED: dict[str, str] = {
     "magistrate.engine.cache.graph.Graph.": ANOTHER,
     "magistrate.engine.cache.memberships.Memberships.grow": ANOTHER,
     "magistrate.engine.walk.cached_entries.CachedEntries.find_view": ANOTHER,
-    "magistrate.engine.walk.walk.Walk.": "MOST_NESTING combinations in each other; for more the walk gives up",
+    "magistrate.engine.walk.walk.Walk.": "MAX_NESTING combinations in each other; for more the walk gives up",
     "magistrate.engine.cache.segments._measure_other": "walks the key of an entry, whose tuples our own code nests",
     "magistrate.engine.cache.segments.": ANOTHER,
     "magistrate.errors.TooManyRefused.__init__": "calls that of another class",

@@ -16,13 +16,13 @@ from benchmarks.keep_alive import request_bytes
 from benchmarks.server import AUTHORIZATION
 
 NO_ANSWER, RESET, CUT_OFF = "no answer", "reset", " cut off"
-MOST_KEPT_BYTES = 1_048_576
+MAX_KEPT_BYTES = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """`status`: digits, NO_ANSWER or RESET; digits and CUT_OFF if the service would not read all of the request, which
-    most clients take for a reset. `body` is cut off at MOST_KEPT_BYTES."""
+    most clients take for a reset. `body` is cut off at MAX_KEPT_BYTES."""
 
     status: str
     seconds: float
@@ -68,7 +68,7 @@ class Caller:
                     chunk = connection.recv(262_144)
                     if not chunk:
                         break
-                    received += chunk[: MOST_KEPT_BYTES - len(received)]
+                    received += chunk[: MAX_KEPT_BYTES - len(received)]
         except TimeoutError:
             return Answer(NO_ANSWER, time.perf_counter() - started)
         except OSError:

@@ -14,7 +14,7 @@ from benchmarks.fairness.thread_time import ThreadClock
 from benchmarks.keep_alive import request_bytes
 from benchmarks.server import Server, serving
 
-MOST_SETTLING_SECONDS = 10.0
+MAX_SETTLING_SECONDS = 10.0
 CALM_SECONDS, CALM_SHARE = 0.3, 0.5
 """A worker that the pulse alone keeps busy is ready to run for less than this share of such a time."""
 
@@ -59,10 +59,10 @@ class Service:
         return self._pulse.end()
 
     def settle(self) -> None:
-        """Waits until the workers have nothing left to do, or MOST_SETTLING_SECONDS: what one request costs after it
+        """Waits until the workers have nothing left to do, or MAX_SETTLING_SECONDS: what one request costs after it
         was answered, or given up, must not be charged to the next."""
         clocks = [ThreadClock(pid) for pid in self.stage.worker_pids]
-        deadline = time.perf_counter() + MOST_SETTLING_SECONDS
+        deadline = time.perf_counter() + MAX_SETTLING_SECONDS
         while time.perf_counter() < deadline:
             before = [clock.read() for clock in clocks]
             time.sleep(CALM_SECONDS)

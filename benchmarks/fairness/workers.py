@@ -7,16 +7,16 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-MOST_CONNECTIONS = 400
+MAX_CONNECTIONS = 400
 AT_ONCE = 20
 
 
 def connect_to_each(address: tuple[str, int], pids: Sequence[int], each: int) -> list[tuple[int, socket.socket]]:
     """So many connections to each of these processes, with the process id, opened in bursts until each has them, or
-    MOST_CONNECTIONS were opened: then some are missing. Raises OSError."""
+    MAX_CONNECTIONS were opened: then some are missing. Raises OSError."""
     found: list[tuple[int, socket.socket]] = []
     missing = Counter({pid: each for pid in pids})
-    for _ in range(MOST_CONNECTIONS // AT_ONCE):
+    for _ in range(MAX_CONNECTIONS // AT_ONCE):
         burst = [socket.create_connection(address, timeout=10) for _ in range(AT_ONCE)]
         for connection in burst:
             connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")

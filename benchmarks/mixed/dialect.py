@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from benchmarks.datasets.dataset import Check, WarrantRow
 
-MOST_LISTED = 25
+MAX_LISTED = 25
 """Rows requested in a list, where the server has pages."""
 
 
@@ -19,13 +19,13 @@ class RelationResult(NamedTuple):
 
 class Dialect(Protocol):
     """Requests are whole, with head and body; what is read is the body of an answer. `constant` is a request that the
-    server answers without looking at anything. `most_checks`: in one batch."""
+    server answers without looking at anything. `max_checks`: in one batch."""
 
     @property
     def constant(self) -> bytes: ...
 
     @property
-    def most_checks(self) -> int: ...
+    def max_checks(self) -> int: ...
 
     def check(self, question: Check) -> bytes: ...
 

@@ -51,22 +51,22 @@ class Schedule:
         return min(self.count, int(seconds * self.rate) + 1)
 
 
-def closed_loop(url: str, asks: Iterator[Ask], connections: int, most_seconds: float, sample_every: int = 0) -> Driven:
+def closed_loop(url: str, asks: Iterator[Ask], connections: int, max_seconds: float, sample_every: int = 0) -> Driven:
     """On each connection the next request as soon as the last one is answered, until none is left or the time is over.
 
     Raises RuntimeError if one is not answered with 200 or 201.
     """
     with _wires(url, connections) as wires, _measured() as driven:
-        return _closed_loop(wires, asks, most_seconds, sample_every, driven)
+        return _closed_loop(wires, asks, max_seconds, sample_every, driven)
 
 
 def _closed_loop(
-    wires: Sequence[Wire], asks: Iterator[Ask], most_seconds: float, sample_every: int, driven: Driven
+    wires: Sequence[Wire], asks: Iterator[Ask], max_seconds: float, sample_every: int, driven: Driven
 ) -> Driven:
     waiting = select.epoll()
     asked: dict[int, tuple[Wire, Ask]] = {}
     clock, latencies = time.perf_counter, driven.latencies
-    deadline = clock() + most_seconds
+    deadline = clock() + max_seconds
 
     def send(wire: Wire) -> None:
         wire.since = clock()

@@ -20,7 +20,7 @@ ROUNDS = 5
 LOAD_SHARE = 0.5
 """Of the requests a second that were possible, sent at the constant rate."""
 WARM_ROUNDS = 2
-MOST_SECONDS = 600
+MAX_SECONDS = 600
 """For what is sent only once."""
 
 
@@ -101,7 +101,7 @@ def measure_case(system: System, effort: Effort) -> Case:
     """
     mixes = mixes_of(system.dataset, system.dialect, effort.questions)
     once = itertools.chain(mixes.first, *[mixes.once] * WARM_ROUNDS)
-    closed_loop(system.url, once, CONNECTIONS, MOST_SECONDS)
+    closed_loop(system.url, once, CONNECTIONS, MAX_SECONDS)
     loads = {name: _Load(system, asks, effort.seconds, effort.sampling(name)) for name, asks in mixes.endless.items()}
     constants = _Load(system, itertools.repeat(Ask(system.dialect.constant)), effort.seconds, 0)
     rounds = [_measure_round(constants, loads[CHECK]) for _ in range(ROUNDS)]

@@ -8,7 +8,7 @@ from benchmarks.datasets.dataset import Dataset
 from benchmarks.keep_alive import request_bytes
 from benchmarks.mixed.asks import Ask
 from benchmarks.mixed.generator import closed_loop
-from benchmarks.mixed.measure import MOST_SECONDS
+from benchmarks.mixed.measure import MAX_SECONDS
 from benchmarks.mixed.warrant_api import WarrantApi
 from benchmarks.mixed.wire import answered
 from benchmarks.server import Server
@@ -36,9 +36,9 @@ def measure_memory(server: Server, dataset: Dataset, more: int) -> Memory:
     questions = dataset.questions(FIRST + more, seed=2)
     api = WarrantApi()
     batches = [Ask(api.batch(questions[first : first + BATCH])) for first in range(0, len(questions), BATCH)]
-    closed_loop(server.url, iter(batches[: FIRST // BATCH]), 1, MOST_SECONDS)
+    closed_loop(server.url, iter(batches[: FIRST // BATCH]), 1, MAX_SECONDS)
     resident, held = server.resident_mb(), warrants_held(server)
-    closed_loop(server.url, itertools.islice(batches, FIRST // BATCH, None), 1, MOST_SECONDS)
+    closed_loop(server.url, itertools.islice(batches, FIRST // BATCH, None), 1, MAX_SECONDS)
     now_held = warrants_held(server)
     more_held = None if held is None or now_held is None else now_held - held
     return Memory((server.resident_mb() - resident) * 1_000_000, more_held)

@@ -71,7 +71,7 @@ def mixes_of(dataset: Dataset, dialect: Dialect, questions: int = QUESTIONS) -> 
     rows = written_rows(place, pool)
     asks = {CHECK: checks}
     for name, size in BATCHES.items():
-        if size <= dialect.most_checks:
+        if size <= dialect.max_checks:
             asks[name] = [_batch(dialect, pool[first : first + size]) for first in range(0, len(pool), size)]
     asks[LIST] = list_asks(dialect, place, pool)
     asks[WRITE] = list(_with_writes(dialect, checks, rows))

@@ -15,10 +15,10 @@ from benchmarks.mixed.openfga_model import Json, OpenFgaModel, form_of
 from benchmarks.mixed.wire import answered
 
 TUPLES_IN_A_WRITE = 100
-MOST_SECONDS = 7_200
+MAX_SECONDS = 7_200
 _CONNECTIONS = 8
 
-_MOST_OBJECTS = 1_000
+_MAX_OBJECTS = 1_000
 """OpenFGA lists no more, as it comes, and does not say whether there are."""
 
 
@@ -51,7 +51,7 @@ class OpenFga:
     model: OpenFgaModel
     authorization: str
     constant: bytes = request_bytes("GET", "/healthz", authorization="")
-    most_checks: int = 50
+    max_checks: int = 50
     """As it comes; so a batch of 100 is not sent."""
 
     def check(self, question: Check) -> bytes:
@@ -89,7 +89,7 @@ class OpenFga:
         """In no order: of a list that may have been cut off, nothing can be said about what is not in it."""
         objects = msgspec.json.decode(body, type=_Objects).objects
         ids = frozenset(object.partition(":")[2] for object in objects)
-        return RelationResult(ids, "" if len(objects) >= _MOST_OBJECTS else None)
+        return RelationResult(ids, "" if len(objects) >= _MAX_OBJECTS else None)
 
     def _of_model(self) -> dict[str, Json]:
         return {"authorization_model_id": self.model_id}
@@ -114,7 +114,7 @@ def fill_openfga(url: str, dataset: Dataset, also: Iterable[WarrantRow], key: st
     written = answered(url, request_bytes("POST", f"/stores/{store}/authorization-models", text, authorization))
     model_id = msgspec.json.decode(written, type=_Model).authorization_model_id
     openfga = OpenFga(store, model_id, model, authorization)
-    closed_loop(url, _writes(openfga, dataset.warrants()), _CONNECTIONS, MOST_SECONDS)
+    closed_loop(url, _writes(openfga, dataset.warrants()), _CONNECTIONS, MAX_SECONDS)
     return openfga
 
 

@@ -41,7 +41,7 @@ class ProbeEffort:
     """`fresh_within`: seconds after which a check without a token that is still stale is a violation too."""
 
     pairs: int
-    most_seconds: float
+    max_seconds: float
     fresh_within: float = 5.0
 
 
@@ -124,7 +124,7 @@ class _Prober:
         self._node, self._other = nodes
         self._api = api
         self._found = found
-        self._deadline = time.perf_counter() + effort.most_seconds
+        self._deadline = time.perf_counter() + effort.max_seconds
         self._fresh_within = effort.fresh_within
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from benchmarks.datasets.dataset import Check, RuleJson, WarrantRow
 from benchmarks.keep_alive import request_bytes
-from benchmarks.mixed.dialect import MOST_LISTED, RelationResult
+from benchmarks.mixed.dialect import MAX_LISTED, RelationResult
 from benchmarks.server import API_KEY
 
 
@@ -31,7 +31,7 @@ class WarrantApi:
 
     key: str = API_KEY
     constant: bytes = request_bytes("GET", "/healthz")
-    most_checks: int = 1_000
+    max_checks: int = 1_000
 
     def check(self, question: Check) -> bytes:
         return self._request("POST", "/v2/check", {"warrants": [_claim(question)]})
@@ -43,7 +43,7 @@ class WarrantApi:
     def list_objects(self, question: Check) -> bytes:
         subject = f"{question.subject_type}:{question.subject_id}"
         text = f"select {question.object_type} where {subject} is {question.relation}"
-        return self._request("GET", f"/v2/query?{urlencode({'q': text, 'limit': MOST_LISTED})}")
+        return self._request("GET", f"/v2/query?{urlencode({'q': text, 'limit': MAX_LISTED})}")
 
     def write(self, row: WarrantRow) -> bytes:
         return self._request("POST", "/v2/warrants", warrant_body(row))

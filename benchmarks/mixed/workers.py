@@ -17,7 +17,7 @@ from benchmarks.cores import ALL_CORES, machine_seconds
 from benchmarks.load import WRK
 from benchmarks.mixed.asks import Ask
 from benchmarks.mixed.generator import closed_loop
-from benchmarks.mixed.measure import MOST_SECONDS, ROUNDS
+from benchmarks.mixed.measure import MAX_SECONDS, ROUNDS
 from benchmarks.server import Server, serving
 
 WORKERS = (1, 2)
@@ -68,7 +68,7 @@ def measure_workers(database_url: str, checks: Sequence[Ask], seconds: float) ->
     with ExitStack() as stack:
         servers = [stack.enter_context(serving(database_url, case.workers, ALL_CORES)) for case in cases]
         for server in servers:
-            closed_loop(server.url, itertools.chain(*[checks] * _WARM_ROUNDS), CONNECTIONS, MOST_SECONDS)
+            closed_loop(server.url, itertools.chain(*[checks] * _WARM_ROUNDS), CONNECTIONS, MAX_SECONDS)
         for _ in range(ROUNDS):
             for case, server in zip(cases, servers, strict=True):
                 case.rounds.append(_loaded(server, checks, seconds))

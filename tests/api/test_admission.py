@@ -24,12 +24,12 @@ class Clock:
 
 
 def new_admission(
-    most_running: int,
-    most_waiting: int,
+    max_running: int,
+    max_waiting: int,
     wait_ms: int = LONG_MS,
     clock: Callable[[], float] | None = None,
 ) -> Admission:
-    return Admission(most_running, most_waiting, wait_ms, clock or Clock())
+    return Admission(max_running, max_waiting, wait_ms, clock or Clock())
 
 
 async def run(admission: Admission, end: asyncio.Event, order: list[str], name: str) -> str:

@@ -13,12 +13,12 @@ from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import FastHead
 from magistrate.api.route_table import ROUTES
 
-MOST_BYTES = 2_000_000
+MAX_BYTES = 2_000_000
 DECODER = msgspec.json.Decoder(CheckBody)
 
 
-def make_cache(most_bytes: int) -> BoundedCache[str, bytes]:
-    return BoundedCache(most_bytes, lambda key, value: len(value))
+def make_cache(max_bytes: int) -> BoundedCache[str, bytes]:
+    return BoundedCache(max_bytes, lambda key, value: len(value))
 
 
 def test_the_least_recently_used_values_are_evicted_one_by_one() -> None:
@@ -72,7 +72,7 @@ WORST: dict[str, Callable[[int], bytes]] = {
 
 @pytest.mark.parametrize("kind", WORST)
 def test_the_worst_bodies_take_no_more_memory_than_they_may(kind: str) -> None:
-    known = KnownBodies(MOST_BYTES)
+    known = KnownBodies(MAX_BYTES)
     make = WORST[kind]
     assert len(make(0)) <= MAX_BODY_BYTES or len(make(0)) <= MAX_MEMBER_BYTES
 
@@ -87,12 +87,12 @@ def test_the_worst_bodies_take_no_more_memory_than_they_may(kind: str) -> None:
     finally:
         tracemalloc.stop()
 
-    assert MOST_BYTES / 20 < known.measure() <= MOST_BYTES
-    assert taken <= MOST_BYTES
+    assert MAX_BYTES / 20 < known.measure() <= MAX_BYTES
+    assert taken <= MAX_BYTES
 
 
 def test_the_worst_heads_take_no_more_memory_than_they_may() -> None:
-    fast_path = FastPath(lambda: pytest.fail("not asked"), ROUTES, Ledger(), most_kept_bytes=MOST_BYTES)
+    fast_path = FastPath(lambda: pytest.fail("not asked"), ROUTES, Ledger(), max_kept_bytes=MAX_BYTES)
     route = next(iter(fast_path.routes.values()))
 
     tracemalloc.start()
@@ -106,4 +106,4 @@ def test_the_worst_heads_take_no_more_memory_than_they_may() -> None:
         tracemalloc.stop()
 
     assert 0 < len(fast_path.known_heads) < 1_000
-    assert taken <= fast_path.measure_kept() <= MOST_BYTES
+    assert taken <= fast_path.measure_kept() <= MAX_BYTES

@@ -15,7 +15,7 @@ from tests.api.sockets import connect, head, is_hung_up, read_answer, read_to_th
 from tests.running import KEY, Client, running_server, running_service, settings_for
 
 MUCH = b"x" * 20_000_000
-MOST_HELD = 65_536
+MAX_HELD = 65_536
 
 CHUNKED = (b"%x\r\n" % len(MUCH), MUCH, b"\r\n0\r\n\r\n")
 
@@ -92,7 +92,7 @@ def test_little_is_held_of_what_is_read_only_to_be_discarded(
         assert int(read_answer(connection).split(b" ")[1]) == status
 
     assert held
-    assert max(held) <= MOST_HELD
+    assert max(held) <= MAX_HELD
 
 
 @pytest.mark.parametrize(

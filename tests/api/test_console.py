@@ -14,10 +14,10 @@ FIRST = ("/console", "/console/console.js", "/console/console.css", "/console/ic
 LATER = {"/console/workbench.js": "text/javascript; charset=utf-8"}
 """Has the scripts that only some pages load, with their content types."""
 PATHS = (*FIRST, *LATER)
-MOST_FIRST_BYTES = 60_000  # gzipped, before the first answer is on the screen
-MOST_BYTES = 200_000  # gzipped, all together
+MAX_FIRST_BYTES = 60_000  # gzipped, before the first answer is on the screen
+MAX_BYTES = 200_000  # gzipped, all together
 REFERENCE_PATHS = ("/docs/reference.js", "/docs/reference.css")
-MOST_REFERENCE_BYTES = 30_000  # gzipped
+MAX_REFERENCE_BYTES = 30_000  # gzipped
 
 
 def test_the_files_of_the_console_need_no_key(shared_client: Client) -> None:
@@ -73,8 +73,8 @@ def test_a_browser_that_has_a_file_is_not_sent_it_again(shared_client: Client) -
 def test_the_console_is_small(shared_client: Client) -> None:
     sizes = {path: len(gzip.compress(shared_client.get(path).content)) for path in PATHS}
 
-    assert sum(sizes[path] for path in FIRST) < MOST_FIRST_BYTES
-    assert sum(sizes.values()) < MOST_BYTES
+    assert sum(sizes[path] for path in FIRST) < MAX_FIRST_BYTES
+    assert sum(sizes.values()) < MAX_BYTES
 
 
 def test_the_script_of_the_api_reference_is_small_and_names_no_other_origin(shared_client: Client) -> None:
@@ -85,7 +85,7 @@ def test_the_script_of_the_api_reference_is_small_and_names_no_other_origin(shar
         "text/javascript; charset=utf-8",
         "text/css; charset=utf-8",
     ]
-    assert sum(len(gzip.compress(answer.content)) for answer in answers) < MOST_REFERENCE_BYTES
+    assert sum(len(gzip.compress(answer.content)) for answer in answers) < MAX_REFERENCE_BYTES
     assert {url for url in re.findall(r"https?://[\w./-]+", answers[0].text) if "w3.org" not in url} == set()
     assert "eval(" not in answers[0].text
 

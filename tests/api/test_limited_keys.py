@@ -192,7 +192,7 @@ def test_lists_of_its_types_are_answered(limited: Client, shared_client: Client)
         assert mine["results"] == all_of_them["results"]
 
 
-MOST_SETS = 300
+MAX_SETS = 300
 
 
 @pytest.mark.anyio
@@ -202,7 +202,7 @@ async def test_a_check_with_one_of_many_sets_of_object_types_takes_as_long_as_wi
         await write_checked_warrant(service)
         context, operator = service.context, Caller("bench", ALL_SCOPES)
         secrets = []
-        for number in range(MOST_SETS):
+        for number in range(MAX_SETS):
             draft = KeyDraft(f"key-{number}", (Scope.CHECK,), (TypeName("document"), TypeName(f"type-{number}")), None)
             secrets.append((await create_key(context, operator, draft)).value.secret)
         service.keys.replace((), list_secrets((await context.store.list_keys()).keys))

@@ -10,12 +10,12 @@ from magistrate.api.endpoints.warrants import SubjectBody
 from magistrate.errors import MagistrateError
 
 TEXTS = ("a", "*", ".", "", None, "a b", "A", "anyOf", "é")
-MOST_BYTES = 1_000
+MAX_BYTES = 1_000
 
 
 def outcome(bodies: list[SingleCheckBody]) -> Any:
     try:
-        return read_checks(CheckBody("batch", bodies), MOST_BYTES, None)
+        return read_checks(CheckBody("batch", bodies), MAX_BYTES, None)
     except MagistrateError as error:
         return type(error), error.message
 

@@ -18,7 +18,7 @@ from tests.running import KEY, Client, running_service, settings_for
 
 ANN, BOB = (Caller(name, ALL_SCOPES) for name in ("ann", "bob"))
 REFUSED = {"code": "too_many_requests", "message": "Too many requests."}
-MOST_TRIES = 200
+MAX_TRIES = 200
 
 
 class Clock:
@@ -121,7 +121,7 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Client]:
 
 def exhaust(client: Client) -> httpx.Response:
     """Sends checks until one is refused: two of them need to come within a second."""
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         answer = client.post("/v2/check", content=ALLOWED)
         if answer.status_code != 200:
             return answer
@@ -141,7 +141,7 @@ def test_a_refused_request_says_when_to_try_again(client: Client) -> None:
 @pytest.mark.parametrize("path", ["/v2/check", "/v2/objects", "/v1/users", "/metrics", "/v2/keys"])
 def test_every_route_with_a_key_is_limited(client: Client, path: str) -> None:
     statuses = set()
-    for _ in range(MOST_TRIES):
+    for _ in range(MAX_TRIES):
         exhaust(client)
         statuses.add(client.get(path).status_code if path != "/v2/check" else exhaust(client).status_code)
         if 429 in statuses:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from playwright.async_api import Browser
 
-from tests.browser.chromium import MOST_MILLISECONDS
+from tests.browser.chromium import MAX_MILLISECONDS
 from tests.browser.console_pages import Console
 
 Scheme = Literal["light", "dark"]
@@ -45,5 +45,5 @@ async def inspecting(browser: Browser, tools: Path, url: str, scheme: Scheme) ->
     axe = (tools / "node_modules" / "axe-core" / "axe.min.js").read_text()
     async with await browser.new_context(color_scheme=scheme, bypass_csp=True) as context:
         page = await context.new_page()
-        page.set_default_timeout(MOST_MILLISECONDS)
+        page.set_default_timeout(MAX_MILLISECONDS)
         yield Inspection(Console(page, url), axe, scheme)

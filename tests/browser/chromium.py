@@ -12,7 +12,7 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 """Lists what Debian, Ubuntu and Google call it."""
 
 MISSING = "no Chromium is installed; `apt-get install chromium` on Debian, or any package with the command `chromium`"
-MOST_MILLISECONDS = 120_000  # for a step of a test: how long it takes on a busy machine is no failure
+MAX_MILLISECONDS = 120_000  # for a step of a test: how long it takes on a busy machine is no failure
 
 
 def find_chromium() -> str | None:
@@ -24,7 +24,7 @@ def find_chromium() -> str | None:
 async def running_browser(executable: str) -> AsyncIterator[Browser]:
     """Yields a browser without a window, which ends with the context."""
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=executable, timeout=MOST_MILLISECONDS)
+        browser = await playwright.chromium.launch(executable_path=executable, timeout=MAX_MILLISECONDS)
         try:
             yield browser
         finally:
@@ -36,5 +36,5 @@ async def fresh_page(browser: Browser) -> AsyncIterator[Page]:
     """Yields an empty page that shares no cookies, storage or cache with others."""
     async with await browser.new_context() as context:
         page = await context.new_page()
-        page.set_default_timeout(MOST_MILLISECONDS)
+        page.set_default_timeout(MAX_MILLISECONDS)
         yield page

@@ -5,10 +5,10 @@ from urllib.parse import urlencode, urlsplit
 
 from playwright.async_api import Locator, Page, expect
 
-from tests.browser.chromium import MOST_MILLISECONDS
+from tests.browser.chromium import MAX_MILLISECONDS
 from tests.running import KEY
 
-expect.set_options(timeout=MOST_MILLISECONDS)
+expect.set_options(timeout=MAX_MILLISECONDS)
 
 
 @dataclass

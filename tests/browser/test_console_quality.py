@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Browser, expect
 
 from tests.browser.accessibility import SCHEMES, Scheme, inspecting
-from tests.browser.chromium import MOST_MILLISECONDS
+from tests.browser.chromium import MAX_MILLISECONDS
 from tests.browser.console_pages import Console
 from tests.browser.console_places import PLACES, visit
 from tests.browser.node_tools import SOURCE, run_tool
@@ -91,7 +91,7 @@ async def test_axe_finds_nothing_serious(tools: Path, browser: Browser, service:
 async def test_no_page_is_wider_than_the_screen(browser: Browser, service: Client, width: int) -> None:
     async with await browser.new_context(viewport={"width": width, "height": 900}) as context:
         page = await context.new_page()
-        page.set_default_timeout(MOST_MILLISECONDS)
+        page.set_default_timeout(MAX_MILLISECONDS)
         console = Console(page, str(service.base_url).rstrip("/"))
         await console.start()
         for name, parameters, selector in PLACES:

@@ -7,7 +7,7 @@ import pytest
 from playwright.async_api import Browser, Page, expect
 
 from tests.browser.accessibility import SCHEMES, Scheme, inspecting
-from tests.browser.chromium import MOST_MILLISECONDS
+from tests.browser.chromium import MAX_MILLISECONDS
 from tests.browser.console_pages import Console
 from tests.running import KEY, Client
 
@@ -103,7 +103,7 @@ async def test_every_request_has_a_page(opened: Console, service: Client) -> Non
 async def test_without_scripts_the_plain_page_is_shown(browser: Browser, service: Client) -> None:
     async with await browser.new_context(java_script_enabled=False) as context:
         page = await context.new_page()
-        page.set_default_timeout(MOST_MILLISECONDS)
+        page.set_default_timeout(MAX_MILLISECONDS)
         await page.goto(f"{str(service.base_url).rstrip('/')}/docs#{CHECK}")
 
         await expect(page.locator(f"#{CHECK}")).to_be_visible()
@@ -127,7 +127,7 @@ async def test_axe_finds_nothing_serious_in_the_reference(
 async def test_the_reference_is_not_wider_than_the_screen(browser: Browser, service: Client, width: int) -> None:
     async with await browser.new_context(viewport={"width": width, "height": 900}) as context:
         page = await context.new_page()
-        page.set_default_timeout(MOST_MILLISECONDS)
+        page.set_default_timeout(MAX_MILLISECONDS)
         for operation in ("", CHECK, LIST):
             await open_reference(Console(page, str(service.base_url).rstrip("/")), operation)
             assert await page.evaluate("document.documentElement.scrollWidth") <= width

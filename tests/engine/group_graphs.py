@@ -60,7 +60,7 @@ class Case:
         written = [*shape(size), *shared]
         self.warrants = [stored_warrant(one, number, 0) for number, one in enumerate(written, 1)]
         self.model: Model = model_of(TYPES, self.warrants)
-        self.graph = Graph(self.model, Revision(1), most_bytes=1_000_000_000)
+        self.graph = Graph(self.model, Revision(1), max_bytes=1_000_000_000)
         self.questions: list[Check] = [question(f"document:{i}#viewer@{subject}") for i in range(DOCUMENTS)]
         self.rounds = 0
 

@@ -58,10 +58,10 @@ CASES = {
 class Cache:
     """A graph, and the warrants that it caches."""
 
-    def __init__(self, most_bytes: int = 1_000_000, most_each: int = 500) -> None:
+    def __init__(self, max_bytes: int = 1_000_000, max_each: int = 500) -> None:
         ever = [stored_warrant(one, number, 0) for number, one in enumerate((*WRITTEN, *LATER, *OF_MANY), 1)]
         self.stored = ever[: len(WRITTEN)]
-        self.graph = Graph(model_of(dict(TYPES), ever), Revision(1), most_bytes, most_each)
+        self.graph = Graph(model_of(dict(TYPES), ever), Revision(1), max_bytes, max_each)
 
     def walk(self, work: Work) -> Walk:
         return Walk(CachedEntries(self.graph), 0, work, decisions=self.graph.decisions)
@@ -175,7 +175,7 @@ def test_a_change_of_what_no_decision_was_made_from_leaves_them(cache: Cache) ->
 
 @pytest.mark.parametrize("subject", ["user:bob", "user:*"])
 def test_a_change_of_an_object_with_too_many_subjects_evicts_the_decisions(subject: str) -> None:
-    cache = Cache(most_each=1)
+    cache = Cache(max_each=1)
     assert cache.decide(question("document:4#viewer@user:bob")) == DENIED
 
     cache.write(f"document:4#viewer@{subject}")
@@ -210,7 +210,7 @@ def test_decisions_go_when_the_graph_evicts_entries(cache: Cache) -> None:
 
 
 def test_checks_of_ids_that_do_not_exist_evict_nothing_that_exists() -> None:
-    cache = Cache(most_bytes=40_000)
+    cache = Cache(max_bytes=40_000)
     assert cache.decide(question("document:2#viewer@user:bob")) == IMPLICIT
     entries, before = cache.graph.measure()[0], cache.graph.count_entries()
 
@@ -233,13 +233,13 @@ def test_decisions_go_when_the_model_changes(cache: Cache) -> None:
 
 
 def test_the_bytes_of_decisions_are_limited_and_the_newest_stay() -> None:
-    cache = Cache(most_bytes=160_000)
+    cache = Cache(max_bytes=160_000)
 
     for number in range(200):
         cache.decide(question(f"document:{number}#viewer@user:zoe"))
         decisions = cache.graph.measure()[2]
-        assert (decisions.cache, decisions.most_bytes) == ("decisions", 10_000)
-        assert decisions.bytes <= decisions.most_bytes
+        assert (decisions.cache, decisions.max_bytes) == ("decisions", 10_000)
+        assert decisions.bytes <= decisions.max_bytes
         assert cache.graph.decisions.find([question(f"document:{number}#viewer@user:zoe")])
     assert len(cache.graph.decisions) > 10
 

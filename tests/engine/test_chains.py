@@ -25,7 +25,7 @@ from tests.memory_source import PLENTY, model_of, rows_of
 from tests.scenario_files import stored_warrant
 
 LONG = 5_000
-MOST_CALLS = 300_000
+MAX_CALLS = 300_000
 """In a time slice."""
 
 T = TypeVar("T")
@@ -122,7 +122,7 @@ def test_no_step_in_a_chain_is_long(name: str) -> None:
     for text in ("select doc where user:ann is *", "select * of type user for doc:d"):
         searched(model_with(chain, 1_000), text, warrants, turns)
 
-    assert turns.most < MOST_CALLS
+    assert turns.most < MAX_CALLS
 
 
 @pytest.mark.parametrize("name", CHAINS)

@@ -40,7 +40,7 @@ def asked(relation: str, name: str = "ann") -> Check:
 
 
 def filled_graph(stored: Sequence[Warrant], ever: Sequence[Warrant]) -> Graph:
-    graph = Graph(model_of(TYPES, ever), Revision(1), most_bytes=10_000_000)
+    graph = Graph(model_of(TYPES, ever), Revision(1), max_bytes=10_000_000)
     for relation in ("viewer", "owner"):
         decided(graph, stored, asked(relation))
     return graph
@@ -108,7 +108,7 @@ def test_a_warrant_whose_limits_the_log_does_not_name_is_not_taken_for_another_o
 
 def test_an_object_with_too_many_subjects_is_not_cached_with_them() -> None:
     ever = warrants(ANN_VIEWS, *others(5))
-    graph = Graph(model_of(TYPES, ever), Revision(1), most_bytes=10_000_000, most_each=5)
+    graph = Graph(model_of(TYPES, ever), Revision(1), max_bytes=10_000_000, max_each=5)
     decided(graph, ever[1:], asked("viewer"))
 
     graph.apply([change_of(ever[0], exists=True)], Revision(2))
@@ -122,7 +122,7 @@ def test_many_changes_of_what_many_relations_rest_on_take_little_work() -> None:
     relations: Relations = {f"r{number}": {"inheritIf": "owner"} for number in range(200)}
     written = warrants(*(f"document:{number}#owner@user:ann" for number in range(200)), "document:plan#owner@user:bob")
     graph = Graph(
-        model_of({"user": {}, "document": {"owner": {}, **relations}}, written), Revision(1), most_bytes=10_000_000
+        model_of({"user": {}, "document": {"owner": {}, **relations}}, written), Revision(1), max_bytes=10_000_000
     )
     for relation in relations:
         assert decided(graph, written[-1:], asked(relation, "bob")) == IMPLICIT

@@ -15,7 +15,7 @@ from magistrate.engine.work import Work
 from tests.memory_source import PLENTY
 
 MANY = 20 * MAX_IN_A_BLOCK
-MOST_BYTES_AN_ID = 35
+MAX_BYTES_AN_ID = 35
 """Without what bitmaps take, which is allocated elsewhere. An id as a text of its own takes 64 bytes and a pointer."""
 
 
@@ -58,7 +58,7 @@ def test_an_id_takes_a_third_of_the_memory_of_a_text(at_once: int) -> None:
     tracemalloc.stop()
 
     assert len(table) == MANY + 1
-    assert (full - empty) / MANY <= MOST_BYTES_AN_ID
+    assert (full - empty) / MANY <= MAX_BYTES_AN_ID
 
 
 @pytest.mark.parametrize("at_once", [1, 20, 500, MANY])

@@ -36,7 +36,7 @@ BOTH = ("document:plan#parent@folder:a", "document:plan#parent@folder:b")
 )
 def test_the_graph_cache_decides_it_unless_something_is_unknown(written: Sequence[str], expected: bool | None) -> None:
     stored = [stored_warrant(text, number, 0) for number, text in enumerate(written, 1)]
-    graph = Graph(model_of(TYPES, stored), Revision(1), most_bytes=1_000_000)
+    graph = Graph(model_of(TYPES, stored), Revision(1), max_bytes=1_000_000)
     ann = Subject(TypeName("user"), ObjectId("ann"))
 
     decision = decided(graph, stored, Check(object_ref("document", "plan"), RelationName("can-read"), ann))
@@ -48,7 +48,7 @@ def test_the_graph_cache_follows_changes_of_links() -> None:
     written = (*BOTH, "folder:a#viewer@user:ann")
     before = [stored_warrant(text, number, 0) for number, text in enumerate(written, 1)]
     after = [before[0], before[2]]
-    graph = Graph(model_of(TYPES, before), Revision(1), most_bytes=1_000_000)
+    graph = Graph(model_of(TYPES, before), Revision(1), max_bytes=1_000_000)
     asked = Check(object_ref("document", "plan"), RelationName("can-read"), Subject(TypeName("user"), ObjectId("ann")))
 
     decisions = [decided(graph, before, asked)]

@@ -12,7 +12,7 @@ from tests.memory_source import PLENTY
 
 MANY = 5 * WORK_BETWEEN_CHECKPOINTS
 RAISES = Direction(raises=True, lowers=False)
-MOST_BYTES_OF_A_NODE = 1_000
+MAX_BYTES_OF_A_NODE = 1_000
 """Limits what a node takes that one change reaches, however many changes there are."""
 
 
@@ -54,4 +54,4 @@ def test_the_memory_of_what_changes_reach_grows_with_what_each_of_them_reaches()
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 
-    assert most / count <= MOST_BYTES_OF_A_NODE
+    assert most / count <= MAX_BYTES_OF_A_NODE

@@ -63,7 +63,7 @@ def test_the_bytes_are_those_of_all_entries(taken: list[tuple[int, tuple[object,
             case ("clear",):
                 capacity.clear()
 
-        assert capacity.bytes <= max(capacity.most_bytes, KEY_BYTES + 4)  # a single entry may exceed it
+        assert capacity.bytes <= max(capacity.max_bytes, KEY_BYTES + 4)  # a single entry may exceed it
         kept = [entry for one in segments for entries in (one.young, one._old) for entry in entries.items()]
         assert capacity.bytes == sum(measure_key(key) + weight for key, weight in kept)
         assert absent.bytes == KEY_BYTES * len(sparse.absent)
@@ -129,7 +129,7 @@ def test_many_entries_that_are_evicted_together_are_passed_on() -> None:
     segment.keep_each(dict.fromkeys(range(3 * MANY, 4 * MANY), 1))
     assert Counter(map(len, evicted)) == {2 * MANY: 1}
     assert evicted[0] is first
-    assert capacity.bytes <= capacity.most_bytes
+    assert capacity.bytes <= capacity.max_bytes
 
     segment.evict_all()
     assert len(evicted) == 2

@@ -28,9 +28,9 @@ from tests.working import counted_lines
 MANY, LONG = 8_000, 4_000
 GROUP, USER = TypeName("group"), TypeName("user")
 MEMBER = RelationName("member")
-MOST_CALLS = 12_000
+MAX_CALLS = 12_000
 """Limits the function calls between two looks at the clock."""
-MOST_LINES = 30_000
+MAX_LINES = 30_000
 """Limits the lines that are run between two looks at the clock, loops without calls among them: some milliseconds."""
 
 
@@ -38,7 +38,7 @@ def always() -> bool:
     return True
 
 
-def most_calls(steps: Generator[Any, None, Any], work: Work) -> int:
+def max_calls(steps: Generator[Any, None, Any], work: Work) -> int:
     """Takes all steps, and returns the calls of the time slice that made the most."""
     most, left = 0, True
     while left:
@@ -82,7 +82,7 @@ def test_each_time_slice_of_a_check_of_many_groups_makes_few_calls(warrants: lis
             evaluation.take([by_object(stored, read) for read in reads])
 
     assert node.value is FALSE
-    assert most < MOST_CALLS
+    assert most < MAX_CALLS
 
 
 def pauses_of(ids: int, warrants_each: int) -> Iterator[int]:
@@ -167,10 +167,10 @@ def test_each_time_slice_of_finding_a_path_makes_few_calls(warrants: list[str]) 
         yield from search.prepare()
         paths.append((yield from search.find(node)))
 
-    most = most_calls(find_path(), work)
+    most = max_calls(find_path(), work)
 
     assert paths[0][0].subject_id == "ann"
-    assert most < MOST_CALLS
+    assert most < MAX_CALLS
 
 
 GROUPS = [f"group:{number}#member@group:{number + 1}#member" for number in range(LONG)]
@@ -208,7 +208,7 @@ def test_each_time_slice_of_listing_subjects_makes_few_calls(warrants: list[str]
 
     assert findings.relation_results is not None
     assert "ann" in findings.relation_results[0].result_set.exceptions
-    assert most < MOST_CALLS
+    assert most < MAX_CALLS
 
 
 DOCUMENTS: dict[str, Relations] = {
@@ -252,4 +252,4 @@ def test_each_time_slice_of_listing_objects_with_an_exclusion_is_short(warrants:
     [result] = findings.relation_results
     assert sum(value >= TRUE for value in result.result_set.exceptions.values()) == MANY - MANY // 2
     assert (result.result_set.default >= TRUE) == bool(warrants)
-    assert most < MOST_LINES
+    assert most < MAX_LINES

@@ -48,20 +48,20 @@ def test_it_behaves_like_a_dict(taken: list[tuple[object, ...]]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("numbers", "most_bytes"),
+    ("numbers", "max_bytes"),
     [
         (range(1_000), 5_000),  # an array
         (range(0, PAGE_SIZE, 1_000), 10_000),  # a dict
         ([*range(100), PAGE_SIZE - 1], 20_000),  # an array that has become a dict
     ],
 )
-def test_its_size_is_in_proportion_to_the_number_of_values(numbers: list[int] | range, most_bytes: int) -> None:
+def test_its_size_is_in_proportion_to_the_number_of_values(numbers: list[int] | range, max_bytes: int) -> None:
     packed = SparseArray()
 
     for number in numbers:
         packed.set(number, number)
 
-    assert sum(sys.getsizeof(page.values) for page in packed._pages.values()) < most_bytes
+    assert sum(sys.getsizeof(page.values) for page in packed._pages.values()) < max_bytes
 
 
 def test_a_page_of_which_most_was_deleted_takes_little_memory() -> None:

@@ -30,7 +30,7 @@ def test_plans_of_relations_that_nobody_knows_are_bounded() -> None:
     "strange", [("nothing", "viewer", "user"), ("document", "nothing", "user"), ("document", "viewer", "nothing")]
 )
 def test_a_graph_keeps_nothing_for_names_that_nobody_knows(strange: tuple[str, str, str]) -> None:
-    graph = Graph(model_of({"document": {"viewer": {}}, "user": {}}), Revision(1), most_bytes=1_000_000)
+    graph = Graph(model_of({"document": {"viewer": {}}, "user": {}}), Revision(1), max_bytes=1_000_000)
 
     assert Walk(CachedEntries(graph), 0, Work(PLENTY)).decide(question(*strange)) is Undecided.IMPOSSIBLE
     assert graph.views == {}

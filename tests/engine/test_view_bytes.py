@@ -21,8 +21,8 @@ from tests.operations.stored_warrants import question
 from tests.scenario_files import stored_warrant
 
 RELATIONS, TYPES = 15, 60
-MOST_BYTES = 8_000_000
-VIEWS_BYTES = MOST_BYTES // 16
+MAX_BYTES = 8_000_000
+VIEWS_BYTES = MAX_BYTES // 16
 SLACK = 400_000
 """What one type takes by itself, which is never evicted while it is used, and what is still to be freed."""
 
@@ -41,7 +41,7 @@ class Store:
         written += [f"team:1#member{one}@{of}:ann" for one in range(RELATIONS) for of in (users if reachable else ())]
         self.warrants: list[Warrant] = [stored_warrant(text, number, 0) for number, text in enumerate(written, 1)]
         self.model: Model = model_of(types, self.warrants)
-        self.graph = Graph(self.model, Revision(1), most_bytes=MOST_BYTES)
+        self.graph = Graph(self.model, Revision(1), max_bytes=MAX_BYTES)
 
     def walk(self) -> Walk:
         return Walk(CachedEntries(self.graph), 0, Work(PLENTY), shares=True)
@@ -95,11 +95,11 @@ def test_views_stay_within_their_bytes_when_all_pairs_are_checked() -> None:
     assert evictions
     assert len(store.graph.views) < RELATIONS * TYPES / 2
     assert used_before <= VIEWS_BYTES + SLACK
-    assert grown <= MOST_BYTES / 2
+    assert grown <= MAX_BYTES / 2
 
 
 def taken_of(graph: Graph) -> int:
-    taken, most = next((one.bytes, one.most_bytes) for one in graph.measure() if one.cache == "views")
+    taken, most = next((one.bytes, one.max_bytes) for one in graph.measure() if one.cache == "views")
     assert most == VIEWS_BYTES
     return taken
 
@@ -133,7 +133,7 @@ def test_memberships_have_no_views_of_groups_that_never_lead_to_the_type() -> No
     ]
     members: Relations = {f"member{one}": {} for one in range(RELATIONS)}
     model = model_of({"user": {}, "team": members, "document": {"viewer": {}}}, warrants)
-    graph = Graph(model, Revision(1), MOST_BYTES)
+    graph = Graph(model, Revision(1), MAX_BYTES)
     graph.memberships(question("document:1#viewer@user:ann").subject.type)
 
     assert [view.key.relation for view in graph.views.values()] == ["member0"]

@@ -23,7 +23,7 @@ from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
 
-MOST_BYTES = 16_000_000
+MAX_BYTES = 16_000_000
 CHECK = "folder:1#viewer@user:ann"
 VIEWED_BY_NOBODY = {"folder": {**DRIVE["folder"], "viewer": {}}}
 
@@ -32,7 +32,7 @@ VIEWED_BY_NOBODY = {"folder": {**DRIVE["folder"], "viewer": {}}}
 async def node(database_url: str) -> AsyncIterator[Node]:
     store, database = await counting_store(database_url)
     context = wiring.context_of(store, settings_for(database_url, cache_bytes=0))
-    yield Node(replace(context, models=Models(store, MOST_BYTES)), database)
+    yield Node(replace(context, models=Models(store, MAX_BYTES)), database)
     await store.close()
 
 
@@ -120,7 +120,7 @@ async def test_each_model_of_many_answers_for_its_own_revisions(node: Node) -> N
 
 
 async def test_few_models_of_the_past_are_kept(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(models, "MIN_BYTES", MOST_BYTES // 2 - 100_000)
+    monkeypatch.setattr(models, "MIN_BYTES", MAX_BYTES // 2 - 100_000)
     await node.define(DRIVE)
     for number in range(5):
         await node.define({"printer": {f"operator{number}": {}}})
@@ -135,7 +135,7 @@ async def test_few_models_of_the_past_are_kept(node: Node, monkeypatch: pytest.M
 async def test_a_model_that_is_larger_than_all_that_is_kept_is_used_and_not_kept(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(models, "MIN_BYTES", MOST_BYTES + 1)
+    monkeypatch.setattr(models, "MIN_BYTES", MAX_BYTES + 1)
     await node.define(DRIVE)
     await node.define({"printer": {"operator": {}}})
 

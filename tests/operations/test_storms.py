@@ -45,7 +45,7 @@ CONTEXTUAL = [
 OBJECTS = existing([stored_warrant(text, 0, 0) for text in stormy_warrants()], [])
 CHANGES = 120
 """Counts the changes of each writer: of warrants, and one in thirty of the model."""
-MOST_QUERIES = 400
+MAX_QUERIES = 400
 """Limits the answers of queries that are compared, as the oracle takes milliseconds for each."""
 
 
@@ -163,5 +163,5 @@ async def test_each_answer_is_that_of_the_revision_it_names(stormy_nodes: tuple[
     assert hits >= least_hits
     checks = [one for one in answers if isinstance(one.value, bool)]
     queries = [one for one in answers if not isinstance(one.value, bool)]
-    some = random.Random(0).sample(queries, min(MOST_QUERIES, len(queries)))
+    some = random.Random(0).sample(queries, min(MAX_QUERIES, len(queries)))
     assert await find_wrong(stormy_nodes[0], [*checks, *some]) == []

@@ -18,7 +18,7 @@ META_BYTES = 50_000
 OBJECTS = 200
 PAGE_BYTES = META_BYTES * OBJECTS
 READERS = 40
-MOST_UNSENT = 24 * MEGABYTE
+MAX_UNSENT = 24 * MEGABYTE
 PAGES = {"objects": "/v2/objects?limit=200", "query": "/v2/query?q=select+*+where+user:ann+is+*&limit=200"}
 
 
@@ -70,7 +70,7 @@ def read_metric(client: Client, name: str) -> float:
 @pytest.mark.parametrize("kind", PAGES)
 @pytest.mark.parametrize("pause", [0.0, 0.05], ids=["at once", "one after another"])
 def test_answers_that_nobody_reads_take_no_more_than_they_may(tmp_path: Path, kind: str, pause: float) -> None:
-    with serving(tmp_path, max_unsent_bytes=MOST_UNSENT, wait_timeout_ms=200, cache_bytes=0) as (
+    with serving(tmp_path, max_unsent_bytes=MAX_UNSENT, wait_timeout_ms=200, cache_bytes=0) as (
         service,
         client,
     ):
@@ -86,14 +86,14 @@ def test_answers_that_nobody_reads_take_no_more_than_they_may(tmp_path: Path, ki
             dropped = read_metric(client, "unsent_dropped_total")
 
     # The allocator keeps some of what was freed, for each thread that reads.
-    assert grown < MOST_UNSENT + 12 * PAGE_BYTES < READERS * PAGE_BYTES
-    assert PAGE_BYTES <= held <= MOST_UNSENT
+    assert grown < MAX_UNSENT + 12 * PAGE_BYTES < READERS * PAGE_BYTES
+    assert PAGE_BYTES <= held <= MAX_UNSENT
     assert page.status_code in (200, 503)
     assert dropped > 0
 
 
 def test_the_client_that_has_left_an_answer_unread_for_longest_is_dropped(tmp_path: Path) -> None:
-    with serving(tmp_path, max_unsent_bytes=MOST_UNSENT, wait_timeout_ms=200) as (_, client):
+    with serving(tmp_path, max_unsent_bytes=MAX_UNSENT, wait_timeout_ms=200) as (_, client):
         fill(client)
         with (
             slow_readers(client, PAGES["objects"], 1) as [oldest],
@@ -107,7 +107,7 @@ def test_the_client_that_has_left_an_answer_unread_for_longest_is_dropped(tmp_pa
     assert answers == [200, 200, 200]
 
 
-MOST_RECEIVED = 4 * MEGABYTE
+MAX_RECEIVED = 4 * MEGABYTE
 SENDERS = 300
 
 
@@ -142,7 +142,7 @@ RECEIVED = {
 
 @pytest.mark.parametrize("kind", RECEIVED)
 def test_what_clients_send_takes_no_more_than_it_may(tmp_path: Path, kind: str) -> None:
-    with serving(tmp_path, max_received_bytes=MOST_RECEIVED, max_all_bodies_bytes=MOST_RECEIVED) as (service, client):
+    with serving(tmp_path, max_received_bytes=MAX_RECEIVED, max_all_bodies_bytes=MAX_RECEIVED) as (service, client):
         client.define({"document": {"viewer": {}}})
         sent = RECEIVED[kind](client)
         for _ in range(20):
@@ -158,9 +158,9 @@ def test_what_clients_send_takes_no_more_than_it_may(tmp_path: Path, kind: str) 
             answer = client.ask("document:a#viewer@user:b")
             received = read_metric(client, "received_bytes")
 
-    assert grown < 4 * MOST_RECEIVED + SENDERS * 25_000
+    assert grown < 4 * MAX_RECEIVED + SENDERS * 25_000
     assert answer.status_code == 200
-    assert received <= MOST_RECEIVED
+    assert received <= MAX_RECEIVED
 
 
 @pytest.mark.parametrize("is_complete", [False, True], ids=["while they arrive", "while they run"])

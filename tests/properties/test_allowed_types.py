@@ -68,7 +68,7 @@ def test_a_query_finds_what_is_there_if_only_what_is_allowed_is_stored(
 def test_a_graph_whose_allowed_types_change_answers_like_one_that_never_had_others(
     drawn: Types, first: Allowed, second: Allowed, stored: list[Warrant], asked: list[Check]
 ) -> None:
-    graph = Graph(model_of(drawn, stored, among(first, drawn)), Revision(1), most_bytes=1_000_000)
+    graph = Graph(model_of(drawn, stored, among(first, drawn)), Revision(1), max_bytes=1_000_000)
     for one in asked:
         decided(graph, stored, one)
 

@@ -50,11 +50,11 @@ def test_a_graph_that_follows_every_change_answers_like_an_evaluation(
     drawn: Types,
     all_ever: list[Warrant],
     steps: list[tuple[list[int], Check, Check]],
-    most_each: int,
-    most_visits: int,
+    max_each: int,
+    max_visits: int,
 ) -> None:
     """In each step one to three warrants come or go together, with checks before and after."""
-    graph = Graph(model_of(drawn, all_ever), Revision(1), 1_000_000, most_each, most_visits)
+    graph = Graph(model_of(drawn, all_ever), Revision(1), 1_000_000, max_each, max_visits)
     stored = all_ever[::2]
     for revision, (numbers, before, after) in enumerate(steps, 2):
         expect(graph, drawn, all_ever, stored, before)
@@ -80,13 +80,13 @@ def test_a_graph_whose_model_changes_answers_like_an_evaluation_with_the_new_one
     other: Types,
     all_ever: list[Warrant],
     steps: list[tuple[int, bool, Check]],
-    most_each: int,
+    max_each: int,
 ) -> None:
     """In each step the model changes or does not, with some types as before, and a warrant comes or goes. A pattern of
     warrants is known from the first of them on."""
     stored, ever = all_ever[::2], all_ever[::2]
     types = one
-    graph = Graph(model_of(types, ever), Revision(1), most_bytes=1_000_000, most_each=most_each)
+    graph = Graph(model_of(types, ever), Revision(1), max_bytes=1_000_000, max_each=max_each)
     for revision, (number, is_changed, asked) in enumerate(steps, 2):
         expect(graph, types, ever, stored, asked)
         if all_ever:
@@ -106,7 +106,7 @@ def test_a_graph_whose_model_changes_answers_like_an_evaluation_with_the_new_one
 def test_checks_that_share_warrants_are_answered_as_if_each_were_the_only_one(
     drawn: Types, stored: list[Warrant], asked: list[Check]
 ) -> None:
-    graph = Graph(model_of(drawn, stored), Revision(1), most_bytes=1_000_000)
+    graph = Graph(model_of(drawn, stored), Revision(1), max_bytes=1_000_000)
 
     for _ in range(100):
         walk = Walk(CachedEntries(graph), 0, Work(PLENTY), shares=True)
@@ -129,11 +129,11 @@ def test_checks_that_share_warrants_are_answered_as_if_each_were_the_only_one(
     st.sampled_from((1, 2, 500)),
 )
 def test_checks_that_go_on_where_they_stopped_are_answered_as_if_everything_had_been_there(
-    drawn: Types, stored: list[Warrant], asked: list[Check], dropped: list[int], used: int, most_each: int
+    drawn: Types, stored: list[Warrant], asked: list[Check], dropped: list[int], used: int, max_each: int
 ) -> None:
     """They stop at what has to be read, and at the end of each time slice, of which so many units of work are used.
     Some that are still open in one round are not made again in the next, so the walks of others wait for none."""
-    graph = Graph(model_of(drawn, stored), Revision(1), most_bytes=1_000_000, most_each=most_each)
+    graph = Graph(model_of(drawn, stored), Revision(1), max_bytes=1_000_000, max_each=max_each)
     work = Work(PLENTY)
     walk = Walk(CachedEntries(graph), 0, work, shares=len(asked) > 1)
     decisions: list[Decision | None] = [None] * len(asked)
@@ -169,8 +169,8 @@ def test_a_cached_decision_is_what_a_walk_decides_at_any_time_and_in_any_context
     all_ever: list[Warrant],
     limited: set[int],
     steps: list[tuple[int, Check, int, bool]],
-    most_bytes: int,
-    most_each: int,
+    max_bytes: int,
+    max_each: int,
 ) -> None:
     """In each step a warrant may come or go, and what it grants is checked before and after, and what was checked in
     earlier steps again. Some warrants have a time limit, and the graph may be too small for what the checks need: then
@@ -178,14 +178,14 @@ def test_a_cached_decision_is_what_a_walk_decides_at_any_time_and_in_any_context
     all_ever = [
         msgspec.structs.replace(one, expires_at=5) if number in limited else one for number, one in enumerate(all_ever)
     ]
-    graph = Graph(model_of(drawn, all_ever), Revision(1), most_bytes=most_bytes, most_each=most_each)
+    graph = Graph(model_of(drawn, all_ever), Revision(1), max_bytes=max_bytes, max_each=max_each)
     stored = all_ever[::2]
     earlier: list[Check] = []
 
     def expect_cached(asked: Check, now: int) -> None:
         with suppress(TooSmall):
             found = decided(graph, stored, asked, now=now)
-            roomy = Graph(graph.model, Revision(1), most_bytes=1_000_000, most_each=most_each)
+            roomy = Graph(graph.model, Revision(1), max_bytes=1_000_000, max_each=max_each)
             assert found in (None, decided(roomy, stored, asked, caches=False, now=now))
 
     for revision, (number, asked, x, is_late) in enumerate(steps, 2):
@@ -210,10 +210,10 @@ def test_a_cached_decision_is_what_a_walk_decides_at_any_time_and_in_any_context
     st.sampled_from((1, 500)),
 )
 def test_what_changes_while_it_is_read_is_not_kept(
-    drawn: Types, all_ever: list[Warrant], asked: Check, changes: list[int], is_told: bool, most_each: int
+    drawn: Types, all_ever: list[Warrant], asked: Check, changes: list[int], is_told: bool, max_each: int
 ) -> None:
     """The rows of a fetch are those of its revision; by the time they are kept, the graph has moved on."""
-    graph = Graph(model_of(drawn, all_ever), Revision(1), most_bytes=1_000_000, most_each=most_each)
+    graph = Graph(model_of(drawn, all_ever), Revision(1), max_bytes=1_000_000, max_each=max_each)
     stored = all_ever[::2]
     walk = Walk(CachedEntries(graph), 0, Work(PLENTY))
     walk.decide(asked)

@@ -29,7 +29,7 @@ TIMES = 2
 """With the graph: at most so many times the lines and statements without it, also in the check that fills the cache."""
 TIMES_THE_ROWS = 4
 """Groups are read from both sides, and read again if the check is then decided without the graph."""
-LEAST_LINES, LEAST_READS = 20_000, 20
+MIN_LINES, MIN_READS = 20_000, 20
 """What a small check may cost anyway."""
 LINES_FOR_A_ROW = 40
 """What is read beyond what the check needs without the graph has to be cached besides, once."""
@@ -99,15 +99,15 @@ def expect_little_work(case: Case) -> None:
     with_graph, again, without = asked.answers
     assert with_graph == again == without
     for effort in (asked.first, asked.again):
-        assert effort.statements <= TIMES * asked.without.statements + LEAST_READS, asked
+        assert effort.statements <= TIMES * asked.without.statements + MIN_READS, asked
         # The groups of the user are read beside what the checks need: of one member, up to so many.
-        least_rows = MAX_EACH + LEAST_READS * case.checks
+        least_rows = MAX_EACH + MIN_READS * case.checks
         assert effort.rows <= TIMES_THE_ROWS * asked.without.rows + least_rows, asked
         more_rows = max(0, effort.rows - asked.without.rows)
         assert effort.lines <= TIMES * asked.without.lines + LINES_FOR_A_ROW * more_rows, asked
     for effort in (asked.first, asked.again, asked.without):
         units = effort.charged + effort.rows
-        assert effort.lines <= LINES_FOR_A_UNIT * units + LEAST_LINES, f"work that nobody charges: {asked}"
+        assert effort.lines <= LINES_FOR_A_UNIT * units + MIN_LINES, f"work that nobody charges: {asked}"
 
 
 async def ask(case: Case, warms_up: bool = False) -> Asked:
@@ -145,7 +145,7 @@ def test_few_of_more_groups_than_are_kept_of_one_member_are_read(size: int) -> N
     asked = asyncio.run(ask(Case(Groups("fan", size), 1, is_stranger=False), warms_up=True))
 
     assert asked.answers == [[True]] * 3
-    assert asked.first.rows <= MAX_GROUPS_AT_FIRST + 2 * LEAST_READS
+    assert asked.first.rows <= MAX_GROUPS_AT_FIRST + 2 * MIN_READS
     assert asked.first.statements <= asked.without.statements + 1
 
 
@@ -154,5 +154,5 @@ def test_as_many_groups_as_are_kept_of_one_member_are_read_once(size: int) -> No
     asked = asyncio.run(ask(Case(Groups("fan", size), 1, is_stranger=False), warms_up=True))
 
     assert asked.answers == [[True]] * 3
-    assert asked.first.rows <= size + MAX_GROUPS_AT_FIRST + 2 * LEAST_READS
+    assert asked.first.rows <= size + MAX_GROUPS_AT_FIRST + 2 * MIN_READS
     assert asked.again.rows == asked.again.statements == 0

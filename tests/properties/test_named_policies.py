@@ -53,7 +53,7 @@ def test_queries_find_what_the_oracle_finds(drawn: Types, stored: list[Warrant],
 
 @given(named_model(), warrants(rarely_to_all=True), st.lists(plain_question(), max_size=4))
 def test_a_graph_agrees_with_the_oracle(drawn: Types, stored: list[Warrant], asked: list[Check]) -> None:
-    graph = Graph(model_with(drawn, stored), Revision(1), most_bytes=1_000_000)
+    graph = Graph(model_with(drawn, stored), Revision(1), max_bytes=1_000_000)
 
     for one in asked:
         decision = decided(graph, stored, one)

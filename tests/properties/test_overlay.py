@@ -169,11 +169,11 @@ def walked(graph: Graph, case: Case, asked: Sequence[Check], now: int = 0) -> li
     st.sampled_from((1, 2, 500)),
 )
 def test_a_walk_over_an_overlay_decides_what_an_evaluation_decides_once_the_warrants_are_written(
-    types: Types, case: Case, asked: list[Check], most_each: int
+    types: Types, case: Case, asked: list[Check], max_each: int
 ) -> None:
     """The graph knows the patterns of the added warrants. It answers without them as before."""
     ever = [*case.stored, *case.written]
-    graph = Graph(model_of(types, ever), Revision(1), most_bytes=1_000_000, most_each=most_each)
+    graph = Graph(model_of(types, ever), Revision(1), max_bytes=1_000_000, max_each=max_each)
 
     for questions in ([asked[0]], asked, asked[-1:]):
         decided = walked(graph, case, questions)
@@ -222,14 +222,14 @@ def lifelike_check(draw: st.DrawFn) -> Check:
     st.booleans(),
 )
 def test_a_walk_decides_over_an_overlay_of_memberships_links_and_exclusions(
-    stored: list[Warrant], drawn: list[Warrant], asked: list[Check], most_each: int, is_warm: bool
+    stored: list[Warrant], drawn: list[Warrant], asked: list[Check], max_each: int, is_warm: bool
 ) -> None:
     """A warm graph has answered the same without the overlay, and knows all groups of the subjects."""
     new = [replace(one, created_at=NOW, number=FIRST_NUMBER + place) for place, one in enumerate(drawn)]
     keys = {warrant_key(one) for one in stored}
     written = [*stored, *(one for one in new if warrant_key(one) not in keys)]
     ever = [*stored, *written]
-    graph = Graph(model_of(LIFELIKE, ever), Revision(1), most_bytes=1_000_000, most_each=most_each)
+    graph = Graph(model_of(LIFELIKE, ever), Revision(1), max_bytes=1_000_000, max_each=max_each)
     unchanged = Case(stored, Overlay(()), stored, frozenset())
     case = Case(stored, Overlay(new), written, frozenset())
     for one in asked if is_warm else ():
@@ -294,7 +294,7 @@ def written_to(stored: list[Warrant], new: list[Warrant]) -> list[Warrant]:
     st.sampled_from((1, 2, 500)),
 )
 def test_added_warrants_with_time_limits_renew_stored_ones_as_if_they_were_written(
-    stored: list[Warrant], drawn: list[Warrant], asked: list[Check], most_each: int
+    stored: list[Warrant], drawn: list[Warrant], asked: list[Check], max_each: int
 ) -> None:
     """Half of them name what is stored."""
     pairs = zip(stored, drawn, strict=False)
@@ -307,7 +307,7 @@ def test_added_warrants_with_time_limits_renew_stored_ones_as_if_they_were_writt
     ever = [*stored, *written]
     known = model_of(LIFELIKE, ever)
     case = Case(stored, Overlay(new), written, frozenset())
-    graph = Graph(known, Revision(1), most_bytes=1_000_000, most_each=most_each)
+    graph = Graph(known, Revision(1), max_bytes=1_000_000, max_each=max_each)
     expected = [test_time_limits.by_the_book(LIFELIKE, ever, written, one, NOW) for one in asked]
 
     over, _ = evaluated(known, stored, asked, NOW, overlay=case.overlay)

@@ -97,10 +97,10 @@ def test_a_graph_decides_by_the_time_of_each_check_while_warrants_come_go_and_ar
     drawn: Types,
     ever: list[Warrant],
     steps: list[tuple[int, Limits, Check, int]],
-    most_each: int,
+    max_each: int,
 ) -> None:
     """The graph gets no notice that time has passed."""
-    graph = Graph(model_of(drawn, ever), Revision(1), most_bytes=1_000_000, most_each=most_each)
+    graph = Graph(model_of(drawn, ever), Revision(1), max_bytes=1_000_000, max_each=max_each)
     stored = list(ever)
     for revision, (number, pair, asked, now) in enumerate(steps, 2):
         for moment in (now, now + 1, LAST):

@@ -20,7 +20,7 @@ from magistrate.store.scripts.warrants import _plan_writes, objects_of, patterns
 from magistrate.store.sql.changes import INSERT_CHANGE
 
 AT, REVISION = 1_763_683_200_000_000, Revision(7)
-MOST_OF_A_WARRANT = 250
+MAX_OF_A_WARRANT = 250
 """Instructions of the interpreter for each new warrant; there were 400 before their rows were made together."""
 
 types, ids = st.sampled_from(["document", "user"]), st.sampled_from(["a", "b", "c", WILDCARD])
@@ -47,7 +47,7 @@ def test_writing_new_warrants_takes_few_instructions_for_each() -> None:
         except StopIteration as finished:
             return finished.value
 
-    assert count_steps(write_all) <= MOST_OF_A_WARRANT * ELEMENTS
+    assert count_steps(write_all) <= MAX_OF_A_WARRANT * ELEMENTS
 
 
 def test_the_change_log_of_a_large_write_is_built_in_steps_and_numbered_throughout() -> None:

@@ -7,7 +7,7 @@ from benchmarks.fairness.asking import Answer
 from benchmarks.fairness.stage import Act, Attack, Stage
 
 LARGEST = 8_388_608
-MOST_ELEMENTS = 99_000
+MAX_ELEMENTS = 99_000
 """A little less than the values that a body may have."""
 PATHS = ("/v2/check", "/v2/objects")
 
@@ -26,7 +26,7 @@ def _decimals() -> bytes:
     """As many as a body may have. Each is next to the middle between two numbers of 64 bits, and so takes longest."""
     digits = str(2**1000 + 2**947)[:75]
     decimal = f"{digits[0]}.{digits[1:]}e301".encode()
-    return b'{"context":{"a":[' + b",".join([decimal] * MOST_ELEMENTS) + b"]}}"
+    return b'{"context":{"a":[' + b",".join([decimal] * MAX_ELEMENTS) + b"]}}"
 
 
 def large_json(stage: Stage) -> Iterator[tuple[str, Act]]:
@@ -38,7 +38,7 @@ def large_json(stage: Stage) -> Iterator[tuple[str, Act]]:
         "8 MB of escapes": b'{"context":{"a":"' + b"\\u00e9" * (LARGEST // 6 - 10) + b'"}}',
         "8 MB of names": _names(),
         "8 MB of long decimals": _decimals(),
-        "99,000 empty lists": b'{"context":{"a":[' + b",".join([b"[]"] * MOST_ELEMENTS) + b"]}}",
+        "99,000 empty lists": b'{"context":{"a":[' + b",".join([b"[]"] * MAX_ELEMENTS) + b"]}}",
         "8 MB of digits": b'{"context":{"a":1' + b"0" * (LARGEST - 30) + b"}}",
         "8 MB of white space": b" " * (LARGEST - 2) + b"{}",
         "8 MB of empty lines in an object": b"{" + b"\n" * (LARGEST - 2) + b"}",

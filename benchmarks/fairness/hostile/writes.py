@@ -11,7 +11,7 @@ from benchmarks.fairness.asking import Answer, fresh
 from benchmarks.fairness.stage import Act, Attack, Stage, ask_check, claim
 
 IMPORTED = 50_000
-MOST_IMPORT_SECONDS = 60.0
+MAX_IMPORT_SECONDS = 60.0
 
 
 def idempotent(stage: Stage) -> Iterator[tuple[str, Act]]:
@@ -51,7 +51,7 @@ def imports(stage: Stage) -> Iterator[tuple[str, Act]]:
             command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         ) as importing:
             try:
-                importing.communicate(b"".join(warrant_lines(rows)), timeout=MOST_IMPORT_SECONDS)
+                importing.communicate(b"".join(warrant_lines(rows)), timeout=MAX_IMPORT_SECONDS)
             except subprocess.TimeoutExpired:
                 importing.kill()
         status = {0: "done", -9: "stopped"}.get(importing.returncode, f"exit {importing.returncode}")

@@ -87,7 +87,7 @@ LOOK_EVERY_SECONDS = 0.02
 
 _LENGTHS = {1: 17, 2: 21}
 """Maps the versions of tokens to the bytes of their content."""
-_MOST_CHARACTERS = 34
+_MAX_CHARACTERS = 34
 _TOKENS = TokenCodec(compute_crc, check_bytes=4)
 """Marks a token. It needs no key, so that a token of another store can be distinguished from other texts."""
 
@@ -153,7 +153,7 @@ def read_revision(identity: Identity, parameter: str, text: str) -> RevisionId:
 
 
 def _decode_token(text: str) -> bytes | None:
-    content = _TOKENS.decode(text) if len(text) <= _MOST_CHARACTERS else None
+    content = _TOKENS.decode(text) if len(text) <= _MAX_CHARACTERS else None
     return content if content and len(content) == _LENGTHS.get(content[0]) else None
 
 

@@ -40,8 +40,8 @@ class ExtendedGraph:
     its entries are others than those of the graph cache. The model of this graph also has the patterns of recent
     contextual warrants. No contextual warrant is in it."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._patterns = NO_PATTERNS
         self._graph: Graph | None = None
 
@@ -51,7 +51,7 @@ class ExtendedGraph:
     def measure(self) -> CacheBytes:
         """Returns how many bytes it takes, and the limit on them."""
         parts = self._graph.measure() if self._graph is not None else ()
-        return CacheBytes("contextual", sum([part.bytes for part in parts]), self._most_bytes)
+        return CacheBytes("contextual", sum([part.bytes for part in parts]), self._max_bytes)
 
     def find(self, patterns: Set[WarrantPattern]) -> Graph | None:
         """Returns the graph if its model has these patterns."""
@@ -70,7 +70,7 @@ class ExtendedGraph:
         if self._graph is not None and not joined.issuperset(self._patterns):
             self.evict()
         if self._graph is None:
-            self._graph = Graph(model, current.revision, self._most_bytes, discard=free_in_steps)
+            self._graph = Graph(model, current.revision, self._max_bytes, discard=free_in_steps)
         else:
             self._graph.change_model(model, current.revision)
         self._patterns = joined
@@ -138,7 +138,7 @@ class LiveGraph:
         self,
         store: Store,
         models: Models,
-        most_bytes: int,
+        max_bytes: int,
         now: Callable[[], int],
         counts: GraphCounts | None = None,
     ) -> None:
@@ -147,9 +147,9 @@ class LiveGraph:
         self._followed_at = 0
         self._store = store
         self._models = models
-        self._most_bytes = most_bytes - most_bytes // EXTENDED_SHARE
+        self._max_bytes = max_bytes - max_bytes // EXTENDED_SHARE
         self._graph: Graph | None = None
-        self._extended = ExtendedGraph(most_bytes // EXTENDED_SHARE)
+        self._extended = ExtendedGraph(max_bytes // EXTENDED_SHARE)
         self._mark: Mark = (0.0, 0)
         self._newest = NOTHING_WRITTEN
         """Identifies the revision of the graph."""
@@ -187,7 +187,7 @@ class LiveGraph:
 
     @property
     def is_enabled(self) -> bool:
-        return self._most_bytes > 0
+        return self._max_bytes > 0
 
     def evict(self) -> None:
         """Evicts all entries, which are freed in steps."""
@@ -344,7 +344,7 @@ class LiveGraph:
             model = graph.model
         self._done = number
         if graph is None:
-            self._graph = Graph(model, news.revision, self._most_bytes, discard=free_in_steps)
+            self._graph = Graph(model, news.revision, self._max_bytes, discard=free_in_steps)
         elif self._newest == since:
             self._bring_forward(graph, model, news)
         elif graph.revision < news.revision:

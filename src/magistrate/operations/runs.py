@@ -14,7 +14,7 @@ from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkp
 
 T = TypeVar("T")
 
-LEAST_ITEMS = 50
+MIN_ITEMS = 50
 """Counts the items that a run without any counts as, because of the time it takes to free it."""
 
 
@@ -85,7 +85,7 @@ def release_runs(runs: Iterable[Releasable]) -> None:
     """Frees what several runs hold, like `release_run`."""
     steps, freed = chain.from_iterable(run.release() for run in runs), 0
     for count in steps:
-        freed += max(count, LEAST_ITEMS)
+        freed += max(count, MIN_ITEMS)
         if freed >= ITEMS_AT_ONCE:
             _release_later(steps)
             return

@@ -405,12 +405,12 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         rows = await self._read_page(statement, is_long, (part.limit + 1) * listing.row_bytes)
         return _build_slice(rows, part, self.check_revision(rows[0], at), stored)
 
-    async def _read_page(self, statement: Clause, is_long: bool, most_bytes: int) -> Rows:
+    async def _read_page(self, statement: Clause, is_long: bool, max_bytes: int) -> Rows:
         """Returns the rows of a page, which take at most about so many bytes; 0 if they are not kept."""
-        if not most_bytes:
+        if not max_bytes:
             return await self.database.read(statement.sql, statement.values, long=is_long)
         return await read_within_memory(
-            lambda: self.database.read(statement.sql, statement.values, long=is_long), most_bytes
+            lambda: self.database.read(statement.sql, statement.values, long=is_long), max_bytes
         )
 
 

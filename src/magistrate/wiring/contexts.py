@@ -57,12 +57,12 @@ def context_of(store: Store, settings: Settings) -> Context:
 
 
 def _build_caches(store: Store, settings: Settings, counts: GraphCounts) -> Caches:
-    most_bytes = settings.cache_bytes
-    lists, past = most_bytes // LISTS_SHARE, most_bytes // MODELS_SHARE
+    max_bytes = settings.cache_bytes
+    lists, past = max_bytes // LISTS_SHARE, max_bytes // MODELS_SHARE
     models = Models(store, past)
     return Caches(
         models=models,
-        graph=LiveGraph(store, models, most_bytes - lists - past, store.now, counts=counts),
+        graph=LiveGraph(store, models, max_bytes - lists - past, store.now, counts=counts),
         listings=Listings(lists),
         bitmap_searches=BitmapSearches(),
         session_keys=SessionKeys(store, store.now),

@@ -25,16 +25,16 @@ COUNTED_EVERY = 300
 COUNTS_OF_A_PERIOD = 20
 """Counts the counts after which the lowest of them is compared."""
 
-FEW_BLOCKS = 2_000_000
+MIN_BLOCKS = 2_000_000
 """Limits the blocks of memory that are left alone, however few they were before; an object has one to three."""
 
 
 class SurvivorFreezer:
     """Freezes the survivors of collections, as a callback of the garbage collector."""
 
-    def __init__(self, few_blocks: int = FEW_BLOCKS) -> None:
-        self._few_blocks = few_blocks
-        self._most = few_blocks
+    def __init__(self, min_blocks: int = MIN_BLOCKS) -> None:
+        self._min_blocks = min_blocks
+        self._most = min_blocks
         self._collections = 0
         self._counts: list[int] = []
         self._scans_all = False
@@ -55,7 +55,7 @@ class SurvivorFreezer:
                 return
             self._scans_all = False
             gc.freeze()
-            self._most = max(self._few_blocks, 2 * sys.getallocatedblocks())
+            self._most = max(self._min_blocks, 2 * sys.getallocatedblocks())
         gc.freeze()
         self._collections += 1
         if not self._collections % COUNTED_EVERY:

@@ -68,5 +68,5 @@ def test_naming_them_is_bounded_like_an_evaluation() -> None:
     policy = read_policy("all(numbers, all(numbers, # < limit))")
     context = {"numbers": [1] * 400, "limit": 5}
 
-    assert policy.list_absent(context, NO_WARRANT, 0, most_steps=1_000) is None
+    assert policy.list_absent(context, NO_WARRANT, 0, max_steps=1_000) is None
     assert policy.list_absent({"numbers": [1] * 2_000}, NO_WARRANT, 0) == ["limit"]

@@ -280,7 +280,7 @@ def test_the_longest_policies_read_as_the_grammar_says(text: str) -> None:
     assert describe(parse, text) == describe(parse_with_grammar, text)
 
 
-MOST_CALLS = 20
+MAX_CALLS = 20
 """Of Python functions, for one character of a policy. Grammars of Lark take up to 120."""
 
 
@@ -290,7 +290,7 @@ def test_reading_a_policy_takes_work_in_proportion_to_its_length(text: str) -> N
 
     _, calls = count_calls(lambda: describe(compile_text, text))
 
-    assert calls <= MOST_CALLS * len(text)
+    assert calls <= MAX_CALLS * len(text)
 
 
 @pytest.mark.parametrize("text", READABLE.values(), ids=[*READABLE])

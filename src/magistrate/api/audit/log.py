@@ -36,12 +36,12 @@ class AuditLog:
     too."""
 
     def __init__(
-        self, path: str, log_format: str, shared_folder: Path | None = None, most_bytes: int = MAX_BYTES
+        self, path: str, log_format: str, shared_folder: Path | None = None, max_bytes: int = MAX_BYTES
     ) -> None:
         self.dropped = 0
         self.waiting_bytes = 0
         """Estimates the bytes of the records that wait."""
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._file = _open_output(shared_folder) if path == STANDARD_OUTPUT else ChainedFile(path)
         self._format = log_format
         self._reported = 0
@@ -56,7 +56,7 @@ class AuditLog:
         """Adds a record. Raises nothing and waits for nothing."""
         with self._state:
             size = record.measure()
-            is_full = self._waiting and self.waiting_bytes + size > self._most_bytes
+            is_full = self._waiting and self.waiting_bytes + size > self._max_bytes
             if is_full or len(self._waiting) >= MAX_RECORDS:
                 self.dropped += 1
             else:

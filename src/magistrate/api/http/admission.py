@@ -99,8 +99,8 @@ class RequestBodies:
     """Counts the bytes of the bodies of all requests of a worker, from when they arrive until the requests are
     answered: as they were sent, and what they are decoded to."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self.bytes = 0
         self.refused = 0
         """Counts the requests that were refused."""
@@ -110,7 +110,7 @@ class RequestBodies:
 
     def add(self, account: "BodyAccount", size: int) -> None:
         """Counts more bytes of one body. Raises Overloaded if it is too much, unless there is no other body."""
-        if size and self.bytes + size > self._most_bytes and self.bytes > account.bytes:
+        if size and self.bytes + size > self._max_bytes and self.bytes > account.bytes:
             self.refused += 1
             raise Overloaded
         self.bytes += size
@@ -155,14 +155,14 @@ class Admission:
 
     def __init__(
         self,
-        most_running: int,
-        most_waiting: int,
+        max_running: int,
+        max_waiting: int,
         wait_ms: int,
         clock: Callable[[], float] = time.thread_time,
         wall_clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._most_running = most_running
-        self._most_waiting = most_waiting
+        self._max_running = max_running
+        self._max_waiting = max_waiting
         self._wait_seconds = wait_ms / 1000
         self._late_seconds = LATE_SHARE * self._wait_seconds
         self._clock = clock
@@ -187,7 +187,7 @@ class Admission:
         if not self._queue:
             return False
         is_late = self._wall_clock() - self._queue[0].since > self._late_seconds
-        return is_late or len(self._queue) >= self._most_waiting
+        return is_late or len(self._queue) >= self._max_waiting
 
     def admit(self) -> "AdmittedRequest":
         """Returns a context in which a request runs. Entering it raises Overloaded."""
@@ -227,7 +227,7 @@ class Admission:
 
     def _may_begin(self) -> bool:
         """Returns whether a request may begin now."""
-        if self._queue or self.running >= self._most_running:
+        if self._queue or self.running >= self._max_running:
             return False
         return not self._is_counting or self._clock() - self._slice_began < SLICE_SECONDS
 
@@ -244,14 +244,14 @@ class Admission:
         loop = asyncio.get_running_loop()
         if self._queue:
             loop.call_soon(self._begin_slice)  # before those that begin below, and after what is read in between
-        count = min(self._at_once, self._most_running - self.running)
+        count = min(self._at_once, self._max_running - self.running)
         while count > 0 and self._queue:
             place = self._queue.popleft().place
             if not place.done():
                 place.set_result(None)
                 self.running += 1
                 count -= 1
-        self._is_counting = bool(self._queue) and self.running < self._most_running
+        self._is_counting = bool(self._queue) and self.running < self._max_running
         if self._is_counting:
             loop.call_soon(self._begin_iteration)
 
@@ -289,7 +289,7 @@ class Admissions:
     bodies: RequestBodies
 
 
-def admissions(most_running: int, most_waiting: int, wait_ms: int, most_body_bytes: int) -> Admissions:
-    """Returns the admissions of a worker; `most_body_bytes` limits the bodies of all requests."""
-    by_scope = {scope: Admission(most_running, most_waiting, wait_ms) for scope in Scope}
-    return Admissions(by_scope, RefusalPace(), RequestBodies(most_body_bytes))
+def admissions(max_running: int, max_waiting: int, wait_ms: int, max_body_bytes: int) -> Admissions:
+    """Returns the admissions of a worker; `max_body_bytes` limits the bodies of all requests."""
+    by_scope = {scope: Admission(max_running, max_waiting, wait_ms) for scope in Scope}
+    return Admissions(by_scope, RefusalPace(), RequestBodies(max_body_bytes))

@@ -166,7 +166,7 @@ class Application:
         self._ledger = ledger or Ledger()
         self._cors = cors
         self.fast_path = FastPath(
-            lambda: self._running.service, ROUTES, self._ledger, cors is not None, most_kept_bytes=request_cache_bytes
+            lambda: self._running.service, ROUTES, self._ledger, cors is not None, max_kept_bytes=request_cache_bytes
         )
         self._refusable = RefusableRoutes(ROUTES)
         public_pages = public.list_pages(public_url, CONSOLE_HEADERS if has_console else None)

@@ -100,14 +100,14 @@ V = TypeVar("V")
 
 class BoundedCache(OrderedDict[K, V]):
     """Holds values by their keys, and evicts the least recently used ones, one at a time, once they take more than
-    `most_bytes`. Whoever uses a value calls `move_to_end`, and whoever adds one calls `keep`.
+    `max_bytes`. Whoever uses a value calls `move_to_end`, and whoever adds one calls `keep`.
 
     `measure` returns an estimate of the bytes that a key and its value take, always the same one."""
 
-    def __init__(self, most_bytes: int, measure: Callable[[K, V], int]) -> None:
+    def __init__(self, max_bytes: int, measure: Callable[[K, V], int]) -> None:
         super().__init__()
         self.bytes = 0
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._measure = measure
 
     def keep(self, key: K, value: V) -> None:
@@ -116,11 +116,11 @@ class BoundedCache(OrderedDict[K, V]):
         if former is not None:
             self.bytes -= self._measure(key, former)
         size = self._measure(key, value)
-        if size > self._most_bytes:
+        if size > self._max_bytes:
             return
         self[key] = value
         self.bytes += size
-        while self.bytes > self._most_bytes:
+        while self.bytes > self._max_bytes:
             self.bytes -= self._measure(*self.popitem(last=False))
 
 
@@ -157,12 +157,12 @@ class KnownBodies:
     """Keeps the values of `bodies`, and of last `members`, by their decoder and their bytes, up to a number of bytes in
     all. The values are frozen."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self.bodies: BoundedCache[BodyKey, Any] = BoundedCache(int(BODIES_PART * most_bytes), _measure_body)
+    def __init__(self, max_bytes: int) -> None:
+        self.bodies: BoundedCache[BodyKey, Any] = BoundedCache(int(BODIES_PART * max_bytes), _measure_body)
         self.members: BoundedCache[MemberKey, tuple[bytes, PlainRuns]] = BoundedCache(
-            int(MEMBERS_PART * most_bytes), _measure_member
+            int(MEMBERS_PART * max_bytes), _measure_member
         )
-        self._member_keys: BoundedCache[MemberKey, bool] = BoundedCache(int(KEYS_PART * most_bytes), _measure_key)
+        self._member_keys: BoundedCache[MemberKey, bool] = BoundedCache(int(KEYS_PART * max_bytes), _measure_key)
         """Holds the keys of members that came."""
 
     def measure(self) -> int:

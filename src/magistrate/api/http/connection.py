@@ -214,7 +214,7 @@ class Connection(HttpToolsProtocol):
         head = self._head
         head.idle_bytes += len(data)
         head.is_behind_request = False
-        head.may_be_too_large = head.idle_bytes > head.most_bytes
+        head.may_be_too_large = head.idle_bytes > head.max_bytes
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
@@ -230,7 +230,7 @@ class Connection(HttpToolsProtocol):
         is_head_incomplete = self._position is StreamPosition.HEAD and head.idle_bytes > 0
         if is_head_incomplete:
             head.earlier += data
-        if head.idle_bytes > head.most_bytes:
+        if head.idle_bytes > head.max_bytes:
             self._refuse(*self._head_too_large())
         elif is_head_incomplete and self._deadline.handle is None:
             self._start_deadline()

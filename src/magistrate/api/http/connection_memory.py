@@ -28,14 +28,14 @@ class MemoryShare(NamedTuple):
 
 
 class ConnectionMemory:
-    """Counts the bytes that connections hold. Beyond `most_bytes`, those are dropped that have held some for longest;
+    """Counts the bytes that connections hold. Beyond `max_bytes`, those are dropped that have held some for longest;
     a single one may hold more."""
 
-    def __init__(self, most_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, max_bytes: int, clock: Callable[[], float] = time.monotonic) -> None:
         self.bytes = 0
         self.dropped = 0
         """Counts the connections that were dropped."""
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._clock = clock
         self._by_owner: dict[MemoryOwner, MemoryShare] = {}
 
@@ -56,7 +56,7 @@ class ConnectionMemory:
 
     def drop_oldest(self) -> None:
         """Drops connections until the others hold no more than they may."""
-        while self.bytes > self._most_bytes and len(self._by_owner) > 1:
+        while self.bytes > self._max_bytes and len(self._by_owner) > 1:
             self._drop(next(iter(self._by_owner)))
 
     def _drop(self, owner: MemoryOwner) -> None:
@@ -70,8 +70,8 @@ class UnsentAnswers(ConnectionMemory):
     needs space waits for it, but not longer than `wait_seconds`; connections are dropped for it whose clients have not
     read all of an answer for that long."""
 
-    def __init__(self, most_bytes: int, wait_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(most_bytes, clock)
+    def __init__(self, max_bytes: int, wait_seconds: float, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(max_bytes, clock)
         self.refused = 0
         """Counts the requests for which there was no space."""
         self._wait_seconds = wait_seconds
@@ -107,7 +107,7 @@ class UnsentAnswers(ConnectionMemory):
     def _fits(self, account: "AnswerAccount", size: int) -> bool:
         """Returns whether a request may hold so many more bytes. The oldest request that holds some always may, so that
         requests do not wait for each other."""
-        if self.bytes + size <= self._most_bytes or self.bytes == account.bytes:
+        if self.bytes + size <= self._max_bytes or self.bytes == account.bytes:
             return True
         return next(iter(self._accounts), None) is account
 

@@ -64,12 +64,12 @@ class RequestHead:
         "hosts",
         "idle_bytes",
         "is_behind_request",
+        "max_bytes",
         "may_be_too_large",
-        "most_bytes",
     )
 
-    def __init__(self, most_bytes: int) -> None:
-        self.most_bytes = most_bytes
+    def __init__(self, max_bytes: int) -> None:
+        self.max_bytes = max_bytes
         self.may_be_too_large = False
         """Says whether a head that ends in the current segment can be too large."""
         self.is_behind_request = self.began_behind_request = False

@@ -105,7 +105,7 @@ class FastRoute(NamedTuple):
 class FastPath:
     """Answers requests to the routes that are fast. `service` raises StoreUnavailable while it is not open. If
     `has_cors`, requests of pages of other origins are left to the web framework. What is kept of requests takes up to
-    `most_kept_bytes`."""
+    `max_kept_bytes`."""
 
     def __init__(
         self,
@@ -113,14 +113,14 @@ class FastPath:
         routes: Sequence[Route],
         ledger: Ledger,
         has_cors: bool = False,
-        most_kept_bytes: int = MAX_KEPT_BYTES,
+        max_kept_bytes: int = MAX_KEPT_BYTES,
     ) -> None:
         self._service = service
         self._ledger = ledger
-        heads_bytes = int(HEADS_PART * most_kept_bytes)
+        heads_bytes = int(HEADS_PART * max_kept_bytes)
         self.known_heads: BoundedCache[bytes, FastHead] = BoundedCache(heads_bytes, _measure_head)
         """Holds heads of requests that were answered, by their bytes up to and with the empty line."""
-        self.bodies = KnownBodies(most_kept_bytes - heads_bytes)
+        self.bodies = KnownBodies(max_kept_bytes - heads_bytes)
         self._watched = watched = {**_TOKENS, CODING: None, **({ORIGIN: None} if has_cors else {})}
         self.routes = {
             (route.method.encode(), route.path.encode()): FastRoute(

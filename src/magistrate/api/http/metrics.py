@@ -239,7 +239,7 @@ def _cache_metrics(counts: Sequence[ProcessCounts]) -> Iterator[Metric]:
         for process_counts in counts:
             for cache in process_counts.caches:
                 gauge.add_metric(
-                    [str(process_counts.pid), cache.cache], cache.bytes if name == "cache_bytes" else cache.most_bytes
+                    [str(process_counts.pid), cache.cache], cache.bytes if name == "cache_bytes" else cache.max_bytes
                 )
         yield gauge
 

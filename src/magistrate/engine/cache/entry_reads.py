@@ -98,7 +98,7 @@ class Entries:
         self._ids = ids
         self._is_whole = is_whole
         self.count = len(ids)
-        self.most = graph.most_each
+        self.most = graph.max_each
 
     def reads(self) -> Sequence[AnyRead]:
         requests = self._view.requests if self._is_whole else self._view.targets
@@ -138,7 +138,7 @@ class Points:
         self._ids = ids
         self._subject_id = subject_id
         self.count = len(ids)
-        self.most = graph.most_each
+        self.most = graph.max_each
         request = graph.model.request(view.plan.type, view.plan.relations, Subject(view.subject_type, subject_id))
         self._reads: list[WarrantRead] = []
         if request is not None:
@@ -172,9 +172,9 @@ class Groups:
         self._graph = graph
         self._kind = kind
         self._ids = ids
-        self._is_tentative = bool(kind.own) and len(ids) == 1 and not fits and graph.most_each > MAX_GROUPS_AT_FIRST
+        self._is_tentative = bool(kind.own) and len(ids) == 1 and not fits and graph.max_each > MAX_GROUPS_AT_FIRST
         self.count = len(ids)
-        self.most = MAX_GROUPS_AT_FIRST if self._is_tentative else graph.most_each
+        self.most = MAX_GROUPS_AT_FIRST if self._is_tentative else graph.max_each
 
     def reads(self) -> Sequence[AnyRead]:
         return self._kind.reads(self._ids)
@@ -205,7 +205,7 @@ class GroupCount:
         self._kind = kind
         self._id = member_id
         self.count = 1
-        self.most = graph.most_each
+        self.most = graph.max_each
 
     def reads(self) -> Sequence[AnyRead]:
         return [read._replace(beyond=self.most) for read in self._kind.reads([self._id])]

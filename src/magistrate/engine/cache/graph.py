@@ -55,7 +55,7 @@ _Place = tuple[Branch, tuple[int, ...]]
 class Graph:
     """Holds the cached entries as of `revision`.
 
-    `most_bytes` limits what is cached in total, divided as said above; `most_each` limits the warrants of a single
+    `max_bytes` limits what is cached in total, divided as said above; `max_each` limits the warrants of a single
     object, and the groups that a single subject is in by its own warrants. `discard` gets what is evicted and takes
     long to free; see Capacity.
     """
@@ -64,13 +64,13 @@ class Graph:
         self,
         model: Model,
         revision: Revision,
-        most_bytes: int,
-        most_each: int = MAX_EACH,
-        most_visits: int = MAX_VISITS,
+        max_bytes: int,
+        max_each: int = MAX_EACH,
+        max_visits: int = MAX_VISITS,
         discard: Callable[[Container], None] = free_at_once,
     ) -> None:
         self.revision = revision
-        self.most_each = most_each
+        self.max_each = max_each
         self.views: dict[int, PlanView] = {}
         """Maps the numbers of views to the views; no number is used again."""
         self.view_evictions = 0
@@ -78,13 +78,13 @@ class Graph:
         self._next_number = 0
         self._evicted: list[int] = []
         self._evicted_memberships: list[CacheSegment[Groups] | CacheSegment[MembershipClosure]] = []
-        self._most_visits = most_visits
+        self._max_visits = max_visits
         shares = (ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE)
-        absent, decisions, ids, views = (most_bytes // share for share in shares)
-        self._capacity = Capacity(most_bytes - absent - decisions - ids - views, discard, Capacity(absent, discard))
+        absent, decisions, ids, views = (max_bytes // share for share in shares)
+        self._capacity = Capacity(max_bytes - absent - decisions - ids - views, discard, Capacity(absent, discard))
         self._subjects = ViewsBySubjectType(views)
         self._decision_capacity = Capacity(decisions, discard)
-        self._most_bytes_of_ids = ids
+        self._max_bytes_of_ids = ids
         self._adjacency = Adjacency(self._capacity)
         self.decisions = DecisionCache(self._decision_capacity, self._capacity)
         self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
@@ -112,8 +112,8 @@ class Graph:
             self._capacity.measure("warrants"),
             self._capacity.absent.measure("absent"),
             self._decision_capacity.measure("decisions"),
-            CacheBytes("ids", self._adjacency.measure_ids(), self._most_bytes_of_ids),
-            CacheBytes("views", self._subjects.bytes + VIEW_BYTES * len(self._evicted), self._subjects.most_bytes),
+            CacheBytes("ids", self._adjacency.measure_ids(), self._max_bytes_of_ids),
+            CacheBytes("views", self._subjects.bytes + VIEW_BYTES * len(self._evicted), self._subjects.max_bytes),
         )
 
     def _list_memberships(self) -> list[Memberships]:
@@ -138,7 +138,7 @@ class Graph:
 
     def exceeds_visits(self, changes: Iterable[WarrantNames]) -> bool:
         """Returns whether these changes concern too many views to be applied one by one."""
-        return sum(len(self._find_views(names)) for names in changes) > self._most_visits
+        return sum(len(self._find_views(names)) for names in changes) > self._max_visits
 
     def _invalidate_views(self, changes: Sequence[WarrantNames]) -> None:
         """Evicts all entries of the views that these changes concern."""
@@ -217,7 +217,7 @@ class Graph:
     def limit_adjacency(self) -> None:
         """Replaces the adjacency by an empty one when its ids take more than their share. Ids are not evicted with the
         entries that name them: their numbers are in all of them."""
-        if self._adjacency.measure_ids() > self._most_bytes_of_ids:
+        if self._adjacency.measure_ids() > self._max_bytes_of_ids:
             self.replace_adjacency()
 
     def replace_adjacency(self) -> None:
@@ -369,7 +369,7 @@ class Graph:
             number = subjects.numbers[key] = self._next_number
             self._next_number += 1
             view = PlanView(
-                number, key, self._capacity, plan, model=self.model, is_closed=is_closed, most_each=self.most_each
+                number, key, self._capacity, plan, model=self.model, is_closed=is_closed, max_each=self.max_each
             )
             self.views[number] = view
             self._subjects.count(subjects)
@@ -455,7 +455,7 @@ class Graph:
             for memberships in self._list_memberships():
                 memberships.release()
             views, self.views, self._evicted = self.views, {}, []
-            self._subjects = ViewsBySubjectType(self._subjects.most_bytes)
+            self._subjects = ViewsBySubjectType(self._subjects.max_bytes)
             self.view_evictions += 1
             views_by_relation, self._views_by_relation = self._views_by_relation, defaultdict(dict)
             self._capacity.discard(views)

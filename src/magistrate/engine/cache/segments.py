@@ -59,7 +59,7 @@ class CacheBytes(NamedTuple):
 
     cache: str
     bytes: int
-    most_bytes: int
+    max_bytes: int
 
 
 class Capacity:
@@ -69,11 +69,11 @@ class Capacity:
 
     def __init__(
         self,
-        most_bytes: int,
+        max_bytes: int,
         discard: Callable[[Container], None] = free_at_once,
         absent: "Capacity | None" = None,
     ) -> None:
-        self.most_bytes = most_bytes
+        self.max_bytes = max_bytes
         self.absent = absent or self
         self._discard = discard
         self._young = 0
@@ -85,7 +85,7 @@ class Capacity:
         return self._young + self._old
 
     def measure(self, cache: str) -> CacheBytes:
-        return CacheBytes(cache, self.bytes, self.most_bytes)
+        return CacheBytes(cache, self.bytes, self.max_bytes)
 
     def add(self, segment: Aging) -> None:
         self._segments[segment] = None
@@ -97,17 +97,17 @@ class Capacity:
 
     def fits(self, weight: int) -> bool:
         """Returns whether this much can be taken without evicting anything."""
-        return 2 * (self._young + weight) <= self.most_bytes
+        return 2 * (self._young + weight) <= self.max_bytes
 
     def can_hold(self, weight: int) -> bool:
         """Returns whether an entry of this weight is worth adding: others would have to go as soon as it came."""
-        return 2 * weight <= self.most_bytes
+        return 2 * weight <= self.max_bytes
 
     def take(self, weight: int) -> None:
         """Counts an entry that is about to be added to the young generation; others become old if there is no space."""
-        if 2 * (self._young + weight) > self.most_bytes:
+        if 2 * (self._young + weight) > self.max_bytes:
             self.age()
-            if self._old + weight > self.most_bytes:  # because of a single large entry, this one or one of the others
+            if self._old + weight > self.max_bytes:  # because of a single large entry, this one or one of the others
                 self.age()
         self._young += weight
 

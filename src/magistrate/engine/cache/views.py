@@ -51,15 +51,15 @@ class PlanView:
     - `is_closed` is true when memberships give the same result.
     - `is_empty` is true when no warrant matters, and `has_own` when one of the plan's own relation can name a subject.
     - `relations` has the relations whose warrants are in the entries, each with its object type.
-    - `most_each` limits the subjects that the entry of an object has.
+    - `max_each` limits the subjects that the entry of an object has.
     - `signature` has all that the entries depend on; entries stay valid as long as it is equal.
     """
 
     def __init__(
-        self, number: int, key: ViewKey, capacity: Capacity, plan: Plan, model: Model, is_closed: bool, most_each: int
+        self, number: int, key: ViewKey, capacity: Capacity, plan: Plan, model: Model, is_closed: bool, max_each: int
     ) -> None:
         self.number = number
-        self.most_each = most_each
+        self.max_each = max_each
         self.key = key
         self.subject_type = key.subject_type
         self.entries: SparseSegment[Entry] = SparseSegment(capacity, weigh_entry, EMPTY)
@@ -154,7 +154,7 @@ class PlanView:
         name, is_own = subject_name(names.subject_id), names.relation == self.plan.relation
         if not exists:
             return remove_subject(entry, name, is_own)
-        return add_subject(entry, name, is_own) if entry.size < self.most_each else None
+        return add_subject(entry, name, is_own) if entry.size < self.max_each else None
 
     def _reaches(self, change: WarrantNames) -> bool:
         return change.subject_relation != "" or bool(self.plan.expand(change))
@@ -207,9 +207,9 @@ class SubjectViews:
 class ViewsBySubjectType(dict[TypeName, SubjectViews]):
     """Maps the types of subjects to what a graph keeps for them, and counts its bytes."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         super().__init__()
-        self.most_bytes = most_bytes
+        self.max_bytes = max_bytes
         self.bytes = 0
 
     def __missing__(self, subject_type: TypeName) -> SubjectViews:
@@ -224,10 +224,10 @@ class ViewsBySubjectType(dict[TypeName, SubjectViews]):
     def evict_unused(self, kept: TypeName, pending_bytes: int) -> Iterator[SubjectViews]:
         """Yields the views of types that have not been used for longest, until there is space again; those of one type
         are kept. `pending_bytes` are those of views that are still to be freed."""
-        if self.bytes + pending_bytes <= self.most_bytes:
+        if self.bytes + pending_bytes <= self.max_bytes:
             return
         for subject_type, views in sorted(self.items(), key=lambda item: item[1].used_at):
-            if self.bytes <= self.most_bytes - self.most_bytes // FREED_SHARE:
+            if self.bytes <= self.max_bytes - self.max_bytes // FREED_SHARE:
                 return
             if subject_type != kept:
                 del self[subject_type]

@@ -197,11 +197,11 @@ class PolicyEvaluator:
         placeholder = self._placeholders.get(name)
         return () if placeholder is None else (placeholder,)
 
-    def _evaluate(self, warrant: Warrant, most_steps: int) -> Truth | None:
+    def _evaluate(self, warrant: Warrant, max_steps: int) -> Truth | None:
         """Returns the value, None if that takes more steps."""
         if not self._is_in_force(warrant):
             return FALSE
-        return self._evaluate_policy(warrant, most_steps) if warrant.policy else TRUE
+        return self._evaluate_policy(warrant, max_steps) if warrant.policy else TRUE
 
     def _is_in_force(self, warrant: Warrant) -> bool:
         for limit in (warrant.starts_at, warrant.expires_at):
@@ -209,7 +209,7 @@ class PolicyEvaluator:
                 self.valid_until = min(self.valid_until, limit)
         return warrant.is_in_force(self._now)
 
-    def _evaluate_policy(self, warrant: Warrant, most_steps: int) -> Truth | None:
+    def _evaluate_policy(self, warrant: Warrant, max_steps: int) -> Truth | None:
         policy = self._policy(warrant.policy)
         if policy is None:
             return UNKNOWN
@@ -222,8 +222,8 @@ class PolicyEvaluator:
         if begun is not None:
             outcome, program = begun.complete()
             policy.keep_program(program)
-        elif most_steps == MAX_STEPS or policy.is_ready(context):
-            outcome = policy.outcome(context, warrant, self._now, most_steps)
+        elif max_steps == MAX_STEPS or policy.is_ready(context):
+            outcome = policy.outcome(context, warrant, self._now, max_steps)
         if outcome is None or outcome.is_cut_off:
             evaluation = LongStep(policy.prepare(context, warrant, self._now))
             self._long[warrant.number] = evaluation

@@ -34,9 +34,9 @@ class TextCache(Generic[Key, Value]):
     """Evicts at random. With LRU eviction, requests that cycle through more policies than the capacity would never hit;
     at random, most of them do."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, max_bytes: int) -> None:
         self.bytes = 0
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._values: dict[Key, tuple[Value, int]] = {}
         self._keys: list[Key] = []
         self._random = 1
@@ -46,12 +46,12 @@ class TextCache(Generic[Key, Value]):
         return None if kept is None else kept[0]
 
     def measure(self, cache: str) -> CacheBytes:
-        return CacheBytes(cache, self.bytes, self._most_bytes)
+        return CacheBytes(cache, self.bytes, self._max_bytes)
 
     def keep(self, key: Key, value: Value, size: int) -> None:
         """Keeps the value of a key that is not cached, which takes these bytes."""
         self.bytes += size
-        while self._keys and self.bytes > self._most_bytes:
+        while self._keys and self.bytes > self._max_bytes:
             self._evict()
         self._values[key] = (value, size)
         self._keys.append(key)
@@ -146,17 +146,17 @@ class Policy:
         return self.outcome(context, warrant, now).value
 
     def outcome(
-        self, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int = MAX_STEPS
+        self, context: Mapping[str, Any], warrant: Warrant, now: int, max_steps: int = MAX_STEPS
     ) -> PolicyOutcome:
         """Returns the result of `holds`, and what it took."""
         program, compiling = self._choose_program(context), 0
         if program is None:
             program, compiling = _compile_program(self, self.list_kinds(context)), self.steps_of_compiling
             self.keep_program(program)
-        return _run(program, compiling, context, warrant, now=now, most_steps=most_steps)
+        return _run(program, compiling, context, warrant, now=now, max_steps=max_steps)
 
     def list_absent(
-        self, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int = MAX_STEPS
+        self, context: Mapping[str, Any], warrant: Warrant, now: int, max_steps: int = MAX_STEPS
     ) -> list[str] | None:
         """Returns the variables whose absence keeps the policy from being true or false, in the order in which they are
         read; None if that takes more steps. There are none if the policy is one of both, or is neither for another
@@ -165,13 +165,13 @@ class Policy:
         evaluate = _compile_program(self, self.list_kinds(context), notes_absent=True).evaluate
         if evaluate is None or _RESERVED_NAME in context:
             return []
-        run = NotingRun(context, warrant, now, steps=most_steps)
+        run = NotingRun(context, warrant, now, steps=max_steps)
         try:
             value = evaluate(run)
         except (Fault, ArithmeticError):
             value = None
         if run.steps < 0:
-            return None if most_steps < MAX_STEPS else []
+            return None if max_steps < MAX_STEPS else []
         return [] if type(value) is bool else [*dict.fromkeys(run.absent)]
 
     def is_ready(self, context: Mapping[str, Any]) -> bool:
@@ -213,21 +213,21 @@ def _compile_and_run(
 ) -> tuple[PolicyOutcome, PolicyProgram]:
     compiling = 0 if program else policy.steps_of_compiling
     program = program or _compile_program(policy, policy.list_kinds(context))
-    return _run(program, compiling, context, warrant, now=now, most_steps=MAX_STEPS), program
+    return _run(program, compiling, context, warrant, now=now, max_steps=MAX_STEPS), program
 
 
 def _run(
-    program: PolicyProgram, compiling: int, context: Mapping[str, Any], warrant: Warrant, now: int, most_steps: int
+    program: PolicyProgram, compiling: int, context: Mapping[str, Any], warrant: Warrant, now: int, max_steps: int
 ) -> PolicyOutcome:
     if program.evaluate is None or _RESERVED_NAME in context:
         return PolicyOutcome(None, compiling, False)
-    run = PolicyRun(context, warrant, now, steps=most_steps)
+    run = PolicyRun(context, warrant, now, steps=max_steps)
     try:
         value = program.evaluate(run)
     except (Fault, ArithmeticError):  # Python itself raises on division by zero and on float overflow
         value = None
-    steps = most_steps - run.steps + compiling
-    if run.steps < 0 and most_steps < MAX_STEPS:
+    steps = max_steps - run.steps + compiling
+    if run.steps < 0 and max_steps < MAX_STEPS:
         return PolicyOutcome(None, steps, False, is_cut_off=True)
     return PolicyOutcome(value if type(value) is bool else None, steps, run.read_clock)
 

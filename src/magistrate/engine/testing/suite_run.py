@@ -46,14 +46,14 @@ def _limit_one() -> Work:
 
 class SuiteRun:
     """Decides the assertions of one suite. `limit` returns the work that an assertion is charged to: by default, each
-    has a budget of its own. Only the first `most_explained` that fail are explained; None stands for all."""
+    has a budget of its own. Only the first `max_explained` that fail are explained; None stands for all."""
 
     def __init__(
-        self, suite: ModelSuite, limit: Callable[[], Work] = _limit_one, most_explained: int | None = None
+        self, suite: ModelSuite, limit: Callable[[], Work] = _limit_one, max_explained: int | None = None
     ) -> None:
         self._suite = suite
         self._limit = limit
-        self._left_to_explain = most_explained
+        self._left_to_explain = max_explained
         self._memories: dict[tuple[Warrant, ...], WarrantsInMemory] = {}
         self.memory = WarrantsInMemory(suite.types, suite.policies, suite.warrants, suite.now)
 

@@ -72,21 +72,21 @@ MAX_DEPTH = 100
 """Limits the nesting of a long document; libyaml would recurse over it without any limit."""
 
 
-def read_long_yaml(text: str, origin: str, most_values: int | None = None) -> Any:
-    """Returns the value of a YAML document like `read_yaml`, as fast as possible. It may have `most_values`, names of
+def read_long_yaml(text: str, origin: str, max_values: int | None = None) -> Any:
+    """Returns the value of a YAML document like `read_yaml`, as fast as possible. It may have `max_values`, names of
     members and empty lists included, or any number."""
-    return _load(text, origin, lambda: _check_events(text, most_values), LongJsonLoader)
+    return _load(text, origin, lambda: _check_events(text, max_values), LongJsonLoader)
 
 
-def _check_events(text: str, most_values: int | None) -> None:
+def _check_events(text: str, max_values: int | None) -> None:
     """Raises MarkedYAMLError for an alias, and for a document that is nested too deeply or has too many values."""
     depth = values = 0
     for event in yaml.parse(text, _Parser):
         if isinstance(event, yaml.AliasEvent):
             raise _refuse("aliases are not supported", event)
         values += isinstance(event, yaml.NodeEvent)
-        if most_values is not None and values > most_values:
-            raise _refuse(f"it has more than {most_values} values", event)
+        if max_values is not None and values > max_values:
+            raise _refuse(f"it has more than {max_values} values", event)
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
         elif isinstance(event, yaml.CollectionEndEvent):

@@ -273,10 +273,10 @@ class ParsedModel(NamedTuple):
     strays: list[NameAt]
 
 
-def parse_model(text: str, most_characters: int = MAX_MODEL_CHARACTERS) -> ParsedModel:
+def parse_model(text: str, max_characters: int = MAX_MODEL_CHARACTERS) -> ParsedModel:
     """Returns the model of a text. Its faults are those of the language; lint.py finds the others."""
-    if len(text) > most_characters:
-        message = f"a model has at most {most_characters} characters; this one has {len(text)}"
+    if len(text) > max_characters:
+        message = f"a model has at most {max_characters} characters; this one has {len(text)}"
         return ParsedModel(ModelDocument(), (ModelFault("model_too_large", message, 1, 1),), "", [], strays=[])
     return _ModelParser(_normalize(text)).parse()
 

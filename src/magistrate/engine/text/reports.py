@@ -128,9 +128,9 @@ def is_json(text: str) -> bool:
     return text.lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
 
 
-def report_text(text: str, most_characters: int = MAX_MODEL_CHARACTERS) -> ModelReport:
+def report_text(text: str, max_characters: int = MAX_MODEL_CHARACTERS) -> ModelReport:
     """Returns the model of a text, which is not read if it has more characters than that."""
-    parsed = parse_model(text, most_characters)
+    parsed = parse_model(text, max_characters)
     return ModelReport(parsed.document, [*parsed.faults], parsed)
 
 

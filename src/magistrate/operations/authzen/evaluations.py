@@ -115,7 +115,7 @@ class PendingEvaluations:
             checks=checks,
             stop_at=self._stop_at,
             now=ctx.now(),
-            most_work=ctx.max_check_work,
+            max_work=ctx.max_check_work,
             with_path=self._with_path,
             visible_types=NO_TYPES,
         )

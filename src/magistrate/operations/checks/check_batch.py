@@ -34,7 +34,7 @@ NO_TYPES: frozenset[str] = frozenset()
 
 class CheckBatch(msgspec.Struct, frozen=True):
     """Holds checks to be decided in order, up to the last that is needed, at one time (`now`, in microseconds since
-    1970 UTC) and with at most `most_work` units of work. With `with_path`, decisions carry the warrants they depend
+    1970 UTC) and with at most `max_work` units of work. With `with_path`, decisions carry the warrants they depend
     on. `contextual` counts as if it were written. A check that cannot be decided because an object type is not defined
     is an error if the type is among the `visible_types`, None being all, and otherwise denied: the caller may not know
     whether there is such a type."""
@@ -42,7 +42,7 @@ class CheckBatch(msgspec.Struct, frozen=True):
     checks: Sequence[Check]
     stop_at: StopAt
     now: int
-    most_work: int
+    max_work: int
     with_path: bool = False
     contextual: ContextualWarrants | None = None
     visible_types: frozenset[str] | None = None
@@ -62,7 +62,7 @@ class CheckRun(Run[list[Decision]]):
 
     def __init__(self, model: Model, batch: CheckBatch) -> None:
         scope = EvaluationScope(with_paths=batch.with_path)
-        evaluation = Evaluation(model, batch.now, limit_work(batch.most_work), scope)
+        evaluation = Evaluation(model, batch.now, limit_work(batch.max_work), scope)
         self._evaluation = evaluation
         self._batch = batch
         self._nodes: list[CheckNode] = []

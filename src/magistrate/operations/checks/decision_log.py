@@ -47,18 +47,18 @@ UNKNOWN = RequestOrigin()
 
 
 class DecisionLog:
-    """Holds the decisions of one process that wait to be written; the store keeps the last `most_kept` of all
+    """Holds the decisions of one process that wait to be written; the store keeps the last `max_kept` of all
     processes.
 
     `dropped` counts the decisions that were not written because too many were waiting."""
 
-    def __init__(self, store: Store, most_kept: int, most_waiting_bytes: int = MAX_WAITING_BYTES) -> None:
+    def __init__(self, store: Store, max_kept: int, max_waiting_bytes: int = MAX_WAITING_BYTES) -> None:
         self.dropped = 0
         self.waiting_bytes = 0
         """Estimates the bytes of the decisions that wait."""
-        self._most_waiting_bytes = most_waiting_bytes
+        self._max_waiting_bytes = max_waiting_bytes
         self._store = store
-        self._most_kept = most_kept
+        self._max_kept = max_kept
         self._waiting: list[DecisionRecord] = []
 
     def note(
@@ -79,7 +79,7 @@ class DecisionLog:
         known_id = self._store.known.find(decided.revision)
         bits = None if known_id is None else known_id.bits
         for check, decision in zip(checks, decided.value, strict=False):
-            if len(self._waiting) >= MAX_WAITING or self.waiting_bytes >= self._most_waiting_bytes:
+            if len(self._waiting) >= MAX_WAITING or self.waiting_bytes >= self._max_waiting_bytes:
                 self.dropped += 1
                 continue
             if check.context is not former_context:  # most checks of a request share one context
@@ -99,7 +99,7 @@ class DecisionLog:
         """Writes the waiting decisions. Raises StoreUnavailable; the rest then keeps waiting."""
         while self._waiting:
             batch = self._waiting[:AT_ONCE]
-            await self._store.keep_decisions(batch, self._most_kept)
+            await self._store.keep_decisions(batch, self._max_kept)
             del self._waiting[: len(batch)]
             self.waiting_bytes -= sum(map(_measure, batch))
 

@@ -206,7 +206,7 @@ class CachedWalks:
     __slots__ = ("_freshness", "_live", "_rounds", "work")
 
     def __init__(self, live: LiveGraph, freshness: Freshness, batch: CheckBatch) -> None:
-        self.work = limit_work(min(batch.most_work, WORK + WORK_FOR_A_CHECK * len(batch.checks)))
+        self.work = limit_work(min(batch.max_work, WORK + WORK_FOR_A_CHECK * len(batch.checks)))
         self._live = live
         self._freshness = freshness
         self._rounds: GraphRounds | None = None
@@ -287,7 +287,7 @@ async def read_for_walk(reader: AheadReader, ahead: ReadsAhead, batch: CheckBatc
         await checkpoint()
     reads = ahead.outline.begin_on((batch.checks[0].object.id,))
     # One row above the budget is enough to detect that the rows exceed it.
-    limit = min(MAX_ROWS_AHEAD, batch.most_work + 1)
+    limit = min(MAX_ROWS_AHEAD, batch.max_work + 1)
     result = await reader.read_ahead(reads, ahead, at, limit)
     if is_time_up():
         await checkpoint()
@@ -301,9 +301,9 @@ def decide_ahead(model: Model, batch: CheckBatch, begun: BegunRead) -> Decision 
         return None
     [check], outline = batch.checks, begun.ahead.outline
     ahead = WarrantsAhead(model, outline, batch.now)
-    if not ahead.take(model.plan(check.object.type, check.relation), begun.result.warrants, batch.most_work):
+    if not ahead.take(model.plan(check.object.type, check.relation), begun.result.warrants, batch.max_work):
         return None
-    decision = Walk(ahead, batch.now, Work(batch.most_work)).decide(check)
+    decision = Walk(ahead, batch.now, Work(batch.max_work)).decide(check)
     return None if isinstance(decision, Undecided) else decision
 
 

@@ -55,7 +55,7 @@ class BitmapComparer:
         self._after = after
         self._existence = comparison.existence
         self._work = before.work
-        self._most_together = FIRST_TOGETHER
+        self._max_together = FIRST_TOGETHER
         self._misses = 0
         capacity = Capacity(MAX_WARRANTS, free_in_steps)
         self._adjacency = Adjacency(capacity)
@@ -83,15 +83,15 @@ class BitmapComparer:
         undecided: list[ObjectRelation] = []
         place = 0
         while len(nodes) >= MIN_BITMAP_NODES and place < len(nodes) and self._misses < MAX_MISSES:
-            together = nodes[place : place + self._most_together]
+            together = nodes[place : place + self._max_together]
             sets_by_node = await self._find_both(together)
-            if sets_by_node is None and self._most_together > 1:
-                self._most_together = max(self._most_together // 4, 1)
+            if sets_by_node is None and self._max_together > 1:
+                self._max_together = max(self._max_together // 4, 1)
                 continue
             place += len(together)
             both = sets_by_node or {}
             if both:
-                self._misses, self._most_together = 0, min(2 * self._most_together, MAX_TOGETHER)
+                self._misses, self._max_together = 0, min(2 * self._max_together, MAX_TOGETHER)
             else:
                 self._misses += 1
             undecided += (node for node in together if node not in both)

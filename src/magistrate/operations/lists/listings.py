@@ -244,9 +244,9 @@ class _Kept(NamedTuple):
 class Listings:
     """Caches the most recently used listings, up to a total number of bytes; those without rows apart."""
 
-    def __init__(self, most_bytes: int) -> None:
-        of_empty = most_bytes // EMPTY_SHARE
-        self._listings: LRUCache[ListingKey, _Kept] = LRUCache(most_bytes - of_empty, getsizeof=_BYTES)
+    def __init__(self, max_bytes: int) -> None:
+        of_empty = max_bytes // EMPTY_SHARE
+        self._listings: LRUCache[ListingKey, _Kept] = LRUCache(max_bytes - of_empty, getsizeof=_BYTES)
         self._empty: LRUCache[ListingKey, _Kept] = LRUCache(of_empty, getsizeof=_BYTES)
         self._numbering: object = None
 

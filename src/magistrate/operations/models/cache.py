@@ -39,10 +39,10 @@ class Models:
     still is the model of that revision: so the model is read only when it changed, and an outdated one is never
     used. Holds also the models of the past that were used most recently."""
 
-    def __init__(self, store: Store, most_bytes: int) -> None:
-        """`most_bytes` limits the models of the past."""
+    def __init__(self, store: Store, max_bytes: int) -> None:
+        """`max_bytes` limits the models of the past."""
         self._store = store
-        self._past: LRUCache[_Span, _PastModel] = LRUCache(most_bytes, getsizeof=lambda kept: kept.size)
+        self._past: LRUCache[_Span, _PastModel] = LRUCache(max_bytes, getsizeof=lambda kept: kept.size)
         self._known: Model | None = None
         self._definitions: Mapping[TypeName, str] = {}
         self._policies: Mapping[PolicyName, str] = {}

@@ -17,7 +17,7 @@ from magistrate.store.contract.stored_rows import StoredModel
 
 
 class WrittenModel(NamedTuple):
-    """Holds a model as it is stored, and at most MOST_WARNINGS sentences about names in its rules that it does not
+    """Holds a model as it is stored, and at most MAX_WARNINGS sentences about names in its rules that it does not
     define."""
 
     stored: StoredModel

@@ -33,18 +33,18 @@ READ_MEMORY: ContextVar[ReadMemory | None] = ContextVar("read_memory", default=N
 """Holds what counts the rows that the present request reads, None if nothing does."""
 
 
-async def read_within_memory(read: Callable[[], Awaitable[R]], most_bytes: int) -> R:
+async def read_within_memory(read: Callable[[], Awaitable[R]], max_bytes: int) -> R:
     """Returns the rows of a read that takes at most about so many bytes. Raises Overloaded, and what `read` raises."""
     memory = READ_MEMORY.get()
     if memory is None:
         return await read()
-    await memory.reserve(most_bytes)
+    await memory.reserve(max_bytes)
     size = 0
     try:
         rows = await read()
         size = measure_rows(rows)
     finally:
-        memory.keep(most_bytes, size)
+        memory.keep(max_bytes, size)
     return rows
 
 
