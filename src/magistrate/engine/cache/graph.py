@@ -1,9 +1,9 @@
 """Caches the warrants that checks have read: who has what on an object, and what it reaches.
 
-A graph belongs to one model, and to one revision at a time. When changes are applied it invalidates exactly the entries
-that they affect, and from then on is as of the later revision. When the model changes it keeps the entries of every
-view that means the same in both models. Nothing is removed because of its age, and nothing that depends on the context
-of a request is cached.
+A graph belongs to one model, and to one revision at a time. When changes are applied, it changes the entries that they
+affect in place, or invalidates them, and from then on is as of the later revision. When the model changes it keeps the
+entries of every view that means the same in both models. Nothing is removed because of its age, and nothing that
+depends on the context of a request is cached.
 """
 
 import sys
