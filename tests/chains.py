@@ -8,8 +8,8 @@ Rules = dict[str, dict[str, Any]]
 
 
 class Chain(NamedTuple):
-    """`rule` of a relation, given the name of the next. If the last holds, all do with `holds_on`; else only every
-    second, counted from the last, does, which is what noneOf makes of it."""
+    """`rule` of a relation, given the name of the next and the place. If the last relation holds, each other has the
+    value of the next, or the opposite at the places where the rule `is_negated`, as noneOf makes it."""
 
     rule: Callable[[str, int], dict[str, Any]]
     is_negated: Callable[[int], bool] = lambda place: False

@@ -38,8 +38,8 @@ async def read_state(ctx: Context, at: Revision | None, freshness: Freshness) ->
 
 class PendingEvaluations:
     """Represents evaluations that wait for their decisions, in the manner of PendingChecks: `attempt` is called
-    first, and `complete` if it returned None. The contexts of the checks
-    are ObservedContexts, `reads` is their set. An undefined object type denies, it is no error."""
+    first, and `complete` if it returned None. The context of each
+    check is an ObservedContext, and `reads` is what they note. An undefined object type denies, it is no error."""
 
     def __init__(
         self,
