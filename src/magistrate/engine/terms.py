@@ -13,7 +13,7 @@ from typing import cast
 import msgspec
 
 from magistrate.engine.id_characters import are_ids, describe_id_fault, is_id
-from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName, WarrantNames
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import InvalidParameter, MissingParameter
 
@@ -44,6 +44,16 @@ class Subject(msgspec.Struct, frozen=True, order=True, gc=False):
     type: TypeName
     id: ObjectId
     relation: RelationName | None = None
+
+
+def build_subject(of_type: TypeName, id: ObjectId, subject_relation: str) -> Subject:
+    """Returns the subject of these names of a warrant; `subject_relation` is the empty text if it is no userset."""
+    return Subject(of_type, id, RelationName(subject_relation) if subject_relation else None)
+
+
+def subject_of(names: WarrantNames) -> Subject:
+    """Returns the subject that a warrant names."""
+    return build_subject(names.subject_type, names.subject_id, names.subject_relation)
 
 
 @lru_cache(maxsize=1_024)  # a batch names few types many times

@@ -30,9 +30,9 @@ from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.steps import Checkpoints, Steps, fetch_warrants
-from magistrate.engine.terms import Subject
+from magistrate.engine.terms import subject_of
 from magistrate.engine.truth import FALSE, TRUE
-from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
+from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject, request_subjects
 from magistrate.engine.warrants.warrant import Warrant, creation_order
 from magistrate.engine.work import ITEMS_AT_ONCE, Work
 
@@ -403,7 +403,7 @@ class SubjectReports:
                 whole[of_type, subjects, relation].append(id)
                 continue
             for one in names:
-                subject = Subject(one.subject_type, one.subject_id, RelationName(one.subject_relation) or None)
+                subject = subject_of(one)
                 yield WarrantRead(
                     WarrantsByObject(of_type, (relation,), subject, False, has_subject_wildcard=False), (id,)
                 )
@@ -419,7 +419,7 @@ class SubjectReports:
         """Returns how many warrants are in a range, as far as the search has met them."""
         number, count = self._sets.tables[of_type].assign(id), 0
         for key, entries in self._sets.entries.items():
-            of_range = None if key.subject_relation else key.subject_type
+            of_range = request_subjects(key.subject_type, key.subject_relation)
             if key[:2] == (of_type, relation) and of_range == subjects and number in entries:
                 count += count_subjects(entries[number])
         return count
@@ -430,7 +430,7 @@ _Range = tuple[TypeName, ObjectId, RelationName, TypeName | None]
 
 
 def _range(names: WarrantNames) -> _Range:
-    subjects = None if names.subject_relation else names.subject_type
+    subjects = request_subjects(names.subject_type, names.subject_relation)
     return names.object_type, names.object_id, names.relation, subjects
 
 

@@ -46,7 +46,7 @@ from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.steps import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import Truth
-from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
+from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject, request_subjects
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 
@@ -379,7 +379,7 @@ class _SubjectLookup(NamedTuple):
     def build_read(self, ids: tuple[ObjectId, ...]) -> WarrantRead:
         key = self.indexes[0].key
         relations = tuple(dict.fromkeys(index.key.relation for index in self.indexes))
-        subjects = None if key.subject_relation else key.subject_type
+        subjects = request_subjects(key.subject_type, key.subject_relation)
         request = WarrantsByObject(key.object_type, relations, subjects, False, has_subject_wildcard=False)
         return WarrantRead(request, ids)
 
@@ -387,7 +387,7 @@ class _SubjectLookup(NamedTuple):
 def _group_lookups(numbers_by_index: Mapping[SubjectIndex, BitMap]) -> Iterator[_SubjectLookup]:
     groups: dict[tuple[TypeName, TypeName | None, bytes], list[SubjectIndex]] = defaultdict(list)
     for index, wanted in numbers_by_index.items():
-        subjects = None if index.key.subject_relation else index.key.subject_type
+        subjects = request_subjects(index.key.subject_type, index.key.subject_relation)
         groups[index.key.object_type, subjects, wanted.serialize()].append(index)
     for indexes in groups.values():
         numbers = iter(numbers_by_index[indexes[0]])

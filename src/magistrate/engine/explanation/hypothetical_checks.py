@@ -14,7 +14,7 @@ from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, 
 from magistrate.engine.steps import Steps, WarrantLists, add_check, fetch_warrants
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.overlay import Overlay
-from magistrate.engine.warrants.reader import WarrantRead
+from magistrate.engine.warrants.reader import WarrantRead, is_among
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 from magistrate.engine.work import Work
 
@@ -85,13 +85,7 @@ class KnownWarrants:
 def _is_possible(pattern: WarrantPattern, subjects: Subject | TypeName | None, is_wildcard: bool | None) -> bool:
     """Returns whether a warrant of this pattern can be to such subjects and on the wildcard, on another object, or on
     either."""
-    if is_wildcard is not None and (pattern.object_id == WILDCARD) != is_wildcard:
-        return False
-    if subjects is None:
-        return pattern.subject_relation != ""
-    if isinstance(subjects, Subject):
-        return (pattern.subject_type, pattern.subject_relation) == (subjects.type, subjects.relation or "")
-    return (pattern.subject_type, pattern.subject_relation) == (subjects, "")
+    return is_wildcard in (None, pattern.object_id == WILDCARD) and is_among(pattern, subjects)
 
 
 class HypotheticalCheck(NamedTuple):

@@ -16,7 +16,7 @@ from magistrate.engine.model.undefined_names import find_names_fault
 from magistrate.engine.names import RelationName, TypeName, WarrantNames, suggest_name
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.policy.policy import read_new_policy
-from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, relation_name, type_name
+from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, relation_name, subject_of, type_name
 from magistrate.engine.text.faults import describe_fault
 from magistrate.engine.text.json_documents import ModelContent, build_content
 from magistrate.engine.text.reports import find_meaningless, is_json, report_text, report_value
@@ -37,9 +37,7 @@ class Reason:
 
     def to_check(self, context: Mapping[str, Any]) -> Check:
         names = self.names
-        group = RelationName(names.subject_relation) if names.subject_relation else None
-        subject = Subject(names.subject_type, names.subject_id, group)
-        return Check(ObjectRef(names.object_type, names.object_id), names.relation, subject, context)
+        return Check(ObjectRef(names.object_type, names.object_id), names.relation, subject_of(names), context)
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ def build_request(
 
     It names no relation and no `*` that does not occur in these patterns.
     """
-    possible = [pattern for pattern in patterns if _is_among(pattern, subjects)]
+    possible = [pattern for pattern in patterns if is_among(pattern, subjects)]
     if not possible:
         return None
     named = tuple(dict.fromkeys(pattern.relation for pattern in possible))
@@ -113,7 +113,13 @@ def build_request(
     return WarrantsByObject(of_type, named, subjects, has_object_wildcard, has_subject_wildcard=has_subject_wildcard)
 
 
-def _is_among(pattern: WarrantPattern, subjects: Subject | TypeName | None) -> bool:
+def request_subjects(of_type: TypeName, subject_relation: str) -> TypeName | None:
+    """Returns the subjects of a WarrantsByObject that reads the warrants to such subjects: their type or, for usersets,
+    those of all types."""
+    return None if subject_relation else of_type
+
+
+def is_among(pattern: WarrantPattern, subjects: Subject | TypeName | None) -> bool:
     """Returns whether a warrant of this pattern can be given to the subjects of a WarrantsByObject."""
     if subjects is None:
         return pattern.subject_relation != ""

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.engine.evaluation.check import Check, Decision
-from magistrate.engine.names import RelationName, warrant_names
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.names import warrant_names
+from magistrate.engine.terms import ObjectRef, subject_of
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.scheduling import attempt_work
 from magistrate.store.contract.events import DecisionRecord
@@ -148,8 +148,7 @@ def _encode_warrants(warrants: Sequence[Warrant]) -> bytes:
 def _build_warrant(row: _WarrantRow) -> NewWarrant:
     names, policy, (starts_at, expires_at) = warrant_names(*row[:6]), row[6], row[7:]
     obj = ObjectRef(names.object_type, names.object_id)
-    group = RelationName(names.subject_relation) if names.subject_relation else None
-    subject = Subject(names.subject_type, names.subject_id, group)
+    subject = subject_of(names)
     return NewWarrant(obj, names.relation, subject, policy, starts_at=starts_at, expires_at=expires_at)
 
 

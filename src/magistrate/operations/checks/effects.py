@@ -11,8 +11,8 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.explanation.changes import Effects, Suggestion, order_by_harm
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.repairs import FollowedLinks
-from magistrate.engine.names import WILDCARD, RelationName, WarrantNames
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.names import WILDCARD, WarrantNames
+from magistrate.engine.terms import ObjectRef, subject_of
 from magistrate.engine.warrants.overlay import WarrantKey, warrant_key
 from magistrate.engine.work import Work
 from magistrate.operations.difference.filters import Narrowing
@@ -100,6 +100,4 @@ def _list_refs(names: WarrantNames) -> list[ObjectRef]:
 
 def _to_new_warrant(key: WarrantKey) -> NewWarrant:
     names, policy = key
-    group = RelationName(names.subject_relation) if names.subject_relation else None
-    subject = Subject(names.subject_type, names.subject_id, group)
-    return NewWarrant(ObjectRef(names.object_type, names.object_id), names.relation, subject, policy)
+    return NewWarrant(ObjectRef(names.object_type, names.object_id), names.relation, subject_of(names), policy)

@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 import apsw
 import msgspec
 
-from magistrate.engine.names import PolicyName, RelationName, WarrantNames
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.names import PolicyName, WarrantNames
+from magistrate.engine.terms import ObjectRef, build_subject
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.new_rows import NewObject, NewWarrant
@@ -154,8 +154,7 @@ def build_warrant_row(new: NewWarrant) -> ComparedRow:
 
 
 def new_warrant_of(stored: Warrant) -> NewWarrant:
-    relation = RelationName(stored.subject_relation) if stored.subject_relation else None
-    subject = Subject(stored.subject_type, stored.subject_id, relation)
+    subject = build_subject(stored.subject_type, stored.subject_id, stored.subject_relation)
     of_object = ObjectRef(stored.object_type, stored.object_id)
     return NewWarrant(
         object=of_object, relation=stored.relation, subject=subject, policy=stored.policy, created_at=stored.created_at

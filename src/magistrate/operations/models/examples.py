@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from magistrate.engine.model.object_types import ObjectType
-from magistrate.engine.names import RelationName
 from magistrate.engine.policy.named_policies import NamedPolicy
-from magistrate.engine.terms import ObjectRef, Subject, object_id, type_name
+from magistrate.engine.terms import ObjectRef, build_subject, object_id, type_name
 from magistrate.engine.testing.suites import ModelSuite
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.context import Context
@@ -69,8 +68,7 @@ def _read_object(ctx: Context, row: ExampleObject) -> ObjectDraft:
 
 def build_new_warrant(warrant: Warrant) -> NewWarrant:
     """Returns what creates a warrant of a test file."""
-    userset = RelationName(warrant.subject_relation) if warrant.subject_relation else None
-    subject = Subject(warrant.subject_type, warrant.subject_id, userset)
+    subject = build_subject(warrant.subject_type, warrant.subject_id, warrant.subject_relation)
     object_ref = ObjectRef(warrant.object_type, warrant.object_id)
     return NewWarrant(
         object=object_ref,
