@@ -18,7 +18,7 @@ from magistrate.engine.cache.segments import CacheBytes, CacheSegment, Capacity,
 from magistrate.engine.cache.subject_adjacency import SubjectAdjacency, SubjectIndex
 from magistrate.engine.cache.views import VIEW_BYTES, CombinedView, PlanView, SubjectViews, ViewKey, ViewsBySubjectType
 from magistrate.engine.model.model import Model
-from magistrate.engine.model.plans import ArrowBranch, Branch, Operation, Plan, PlanNames, UsersetBranch
+from magistrate.engine.model.plans import ArrowExpansion, Branch, Operation, Plan, PlanNames, UsersetExpansion
 from magistrate.engine.model.reachability import ReachabilitySearch, find_closed_plans
 from magistrate.engine.names import RelationName, Revision, TypeName, WarrantNames
 from magistrate.engine.nesting import fold
@@ -437,8 +437,8 @@ class Graph:
         targets = [self.model.plan(link.of_type, link.relation) for link in operation.links]
         if not targets or not all(self._reaches(target, key.subject_type) for target in targets):
             return ()
-        positions: dict[RelationName | ArrowBranch | Branch, int] = {link: 0 for link in operation.links}
-        nothing = UsersetBranch(frozenset(), ())
+        positions: dict[RelationName | ArrowExpansion | Branch, int] = {link: 0 for link in operation.links}
+        nothing = UsersetExpansion(frozenset(), ())
         return (
             self._place(
                 key, Plan(operation.type, None, (), nothing, links=operation.links, branches=(), positions=positions)

@@ -22,7 +22,7 @@ from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WAR
 from magistrate.engine.evaluation.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE, find_open_nodes, resolve_nodes
 from magistrate.engine.evaluation.nodes import DECISION_ALONE, CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.model.model import Model
-from magistrate.engine.model.plans import ArrowBranch, Branch, Expansion, Operation, Plan
+from magistrate.engine.model.plans import ArrowExpansion, Branch, Expansion, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import CheckedNames, Quantifier
 from magistrate.engine.terms import ObjectRef, Subject
@@ -224,7 +224,7 @@ class SubjectEvaluation:
         yield from self._resolve_node(node)
 
     def _attach_linked(
-        self, node: CheckNode, link: ArrowBranch, quantifier: Quantifier, linked: Sequence[Warrant]
+        self, node: CheckNode, link: ArrowExpansion, quantifier: Quantifier, linked: Sequence[Warrant]
     ) -> Iterator[int]:
         limits = [self.conditions.value(warrant) for warrant in linked]
         node.floor = quantifier.begin(limits)
@@ -234,7 +234,7 @@ class SubjectEvaluation:
             if not number % EDGES_FOR_A_NODE:
                 yield 1
 
-    def _find_linked_node(self, link: ArrowBranch, quantifier: Quantifier, warrant: Warrant) -> CheckNode:
+    def _find_linked_node(self, link: ArrowExpansion, quantifier: Quantifier, warrant: Warrant) -> CheckNode:
         plan = self._model.plan(*link.target(warrant))
         if warrant.subject_id != WILDCARD:
             return self._node(plan, warrant.subject_id)

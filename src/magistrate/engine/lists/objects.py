@@ -40,7 +40,7 @@ from magistrate.engine.lists.reverse_graph import (
     note_reports,
 )
 from magistrate.engine.model.model import Model
-from magistrate.engine.model.plans import ArrowBranch, Operation, Plan
+from magistrate.engine.model.plans import ArrowExpansion, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import Leaf
 from magistrate.engine.steps import Checkpoints, Steps, fetch_warrants, take_pieces
@@ -94,7 +94,7 @@ def find_linked_objects(
     return LinkedObjects(_compute_value(node, plan, everywhere, conditions), exceptions)
 
 
-def _plan_reads(node: ReverseNode, of_type: TypeName, link: ArrowBranch) -> Steps[Iterator[Sequence[AnyRead]]]:
+def _plan_reads(node: ReverseNode, of_type: TypeName, link: ArrowExpansion) -> Steps[Iterator[Sequence[AnyRead]]]:
     """Returns the reads of all links that matter, in batches."""
     requests, [origin] = link.requests, node.origins
     is_general = node.is_exact or node.is_needed_anywhere or origin.default is not FALSE

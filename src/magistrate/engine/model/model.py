@@ -19,7 +19,7 @@ from typing import NamedTuple, TypeVar
 
 from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
 from magistrate.engine.model.object_types import ObjectType, allows_subject
-from magistrate.engine.model.plans import ArrowBranch, Branch, Expansion, Operation, Plan, UsersetBranch
+from magistrate.engine.model.plans import ArrowExpansion, Branch, Expansion, Operation, Plan, UsersetExpansion
 from magistrate.engine.names import PolicyName, RelationName, Revision, TypeName, WarrantNames
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.rules.rule import Combined, LinkNames, Rule
@@ -397,8 +397,8 @@ class _Compilation:
     def steps(self, relation: RelationName) -> Compiling[Plan]:
         defined = self._model.types.get(self._type)
         if defined is None:
-            positions: Mapping[RelationName | ArrowBranch | Branch, int] = {relation: 0}
-            nothing = UsersetBranch(frozenset(), ())
+            positions: Mapping[RelationName | ArrowExpansion | Branch, int] = {relation: 0}
+            nothing = UsersetExpansion(frozenset(), ())
             return Plan(
                 self._type, relation, (relation,), nothing, links=(), branches=(), positions=positions, is_defined=False
             )
@@ -435,7 +435,7 @@ class _Compilation:
             yield 1
         return [branch for branch in draft.branches if not isinstance(branch, str)]
 
-    def _find_operation_links(self, rule: Combined) -> tuple[ArrowBranch, ...]:
+    def _find_operation_links(self, rule: Combined) -> tuple[ArrowExpansion, ...]:
         """Returns the arrow to the objects that a quantifier examines; nothing for another rule."""
         if rule.quantifier is None:
             return ()
@@ -443,15 +443,15 @@ class _Compilation:
         patterns = self._model.patterns_on(self._type, [link.with_relation])
         patterns = [pattern for pattern in patterns if pattern.subject_type == link.of_type]
         requests = (build_request(self._type, patterns, link.of_type), build_request(self._type, patterns, None))
-        return (ArrowBranch(*link, _without_none(*requests)),)
+        return (ArrowExpansion(*link, _without_none(*requests)),)
 
     def _make_plan(self, draft: _PlanDraft) -> Compiling[Plan]:
         named = [flat_branch for flat_branch in draft.flat_branches if isinstance(flat_branch, LinkNames)]
         needed = yield from self._links(named)
         with_groups = dict.fromkeys((*draft.group_relations, *(link.with_relation for link in named if link in needed)))
         groups = self._model.request(self._type, tuple(with_groups), None)
-        links = {link: ArrowBranch(*link, _without_none(request, groups)) for link, request in needed.items()}
-        written: list[RelationName | ArrowBranch | Branch] = []
+        links = {link: ArrowExpansion(*link, _without_none(request, groups)) for link, request in needed.items()}
+        written: list[RelationName | ArrowExpansion | Branch] = []
         for flat_branch in draft.flat_branches:
             if isinstance(flat_branch, str):
                 written.append(flat_branch)
@@ -460,10 +460,10 @@ class _Compilation:
             elif flat_branch in links:
                 written.append(links[flat_branch])
         among = {*draft.relations}
-        branches = tuple(branch for branch in written if not isinstance(branch, ArrowBranch) and branch not in among)
+        branches = tuple(branch for branch in written if not isinstance(branch, ArrowExpansion) and branch not in among)
         positions = {branch: position for position, branch in enumerate(written)}
-        usersets = UsersetBranch(frozenset(draft.group_relations), _without_none(groups))
-        arrows = tuple(branch for branch in written if isinstance(branch, ArrowBranch))
+        usersets = UsersetExpansion(frozenset(draft.group_relations), _without_none(groups))
+        arrows = tuple(branch for branch in written if isinstance(branch, ArrowExpansion))
         return Plan(
             self._type, draft.relation, draft.relations, usersets, links=arrows, branches=branches, positions=positions
         )

@@ -1,4 +1,4 @@
-"""Defines plans, and what each consists of: direct warrants, expansions and parts.
+"""Defines plans, and what each consists of: direct warrants, expansions and branches.
 
 This is the one place that knows it. Checks, both lists and the graph cache expand a plan alike: they read the
 warrants of its `relations` and `requests`, expand each by the branches that `expand` or `expand_warrants` returns,
@@ -23,7 +23,7 @@ Expandable = Warrant | WarrantNames
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class UsersetBranch:
+class UsersetExpansion:
     """Grants the relation of the plan to the members of usersets that warrants of these `relations` name.
 
     `requests` request such warrants; there are none when no warrant can be one.
@@ -59,11 +59,11 @@ class UsersetBranch:
 
 
 @dataclass(frozen=True, slots=True)
-class ArrowBranch:
+class ArrowExpansion:
     """Grants the relation of the plan to subjects that have `relation` on a linked object of type `of_type`.
 
     An object is linked when a warrant of `with_relation` names it, or a userset on it (docs/compatibility.md#rules).
-    `requests` request such warrants. The methods are those of UsersetBranch.
+    `requests` request such warrants. The methods are those of UsersetExpansion.
     """
 
     is_explicit: ClassVar[bool] = False
@@ -87,7 +87,7 @@ class ArrowBranch:
         return plan.positions[self]
 
 
-Expansion = UsersetBranch | ArrowBranch
+Expansion = UsersetExpansion | ArrowExpansion
 """Represents a branch that reaches the subjects of warrants."""
 
 
@@ -101,8 +101,8 @@ class Plan:
 
     This is all that a plan consists of. `requests` are the distinct requests of all expansions, that of usersets first.
 
-    `positions` maps the relations, arrows and parts to their position in written order, beginning with the plan's own
-    relation.
+    `positions` maps the relations, arrows and branches to their position in written order, beginning with the plan's
+    own relation.
 
     `is_defined` is false when the object type does not exist; what else might grant the relation is then not known.
     """
@@ -110,15 +110,15 @@ class Plan:
     type: TypeName
     relation: RelationName | None
     relations: tuple[RelationName, ...]
-    usersets: UsersetBranch
-    links: tuple[ArrowBranch, ...]
+    usersets: UsersetExpansion
+    links: tuple[ArrowExpansion, ...]
     branches: "tuple[Branch, ...]"
-    positions: "Mapping[RelationName | ArrowBranch | Branch, int]"
+    positions: "Mapping[RelationName | ArrowExpansion | Branch, int]"
     is_defined: bool = True
     expansions: tuple[Expansion, ...] = field(init=False)
     requests: tuple[WarrantsByObject, ...] = field(init=False)
     _reads: tuple[tuple[Expansion, tuple[int, ...]], ...] = field(init=False)
-    _links: dict[tuple[str, str], list[ArrowBranch]] = field(init=False)
+    _links: dict[tuple[str, str], list[ArrowExpansion]] = field(init=False)
 
     def __post_init__(self) -> None:
         expansions: tuple[Expansion, ...] = (self.usersets, *self.links)
@@ -128,7 +128,7 @@ class Plan:
         at = {request: position for position, request in enumerate(requests)}
         reads = tuple((branch, tuple(at[request] for request in branch.requests)) for branch in expansions)
         object.__setattr__(self, "_reads", reads)
-        links: dict[tuple[str, str], list[ArrowBranch]] = {}
+        links: dict[tuple[str, str], list[ArrowExpansion]] = {}
         for link in self.links:
             links.setdefault((link.with_relation, link.of_type), []).append(link)
         object.__setattr__(self, "_links", links)
@@ -159,15 +159,15 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Operation:
-    """Represents a combination on an object of `type`, decided from its parts on the same object.
+    """Represents a combination on an object of `type`, decided from its branches on the same object.
 
-    A quantifier has no parts; its one link reaches the objects that it examines.
+    A quantifier has no branches; its one link reaches the objects that it examines.
     """
 
     type: TypeName
     rule: Combined
     branches: "tuple[Branch, ...]"
-    links: tuple[ArrowBranch, ...] = ()
+    links: tuple[ArrowExpansion, ...] = ()
 
 
 Branch = Plan | Operation | RelationName

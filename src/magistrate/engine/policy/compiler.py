@@ -238,10 +238,6 @@ def list_literal(bracket: Token, elements: list[PolicyNode]) -> PolicyNode:
     return node
 
 
-def _make_list(makers: list[Evaluate]) -> Evaluate:
-    return lambda run: MadeList([make(run) for make in makers])
-
-
 def map_literal(brace: Token, entries: list[tuple[PolicyNode, PolicyNode]]) -> PolicyNode:
     makers = [(key.evaluate, value.evaluate) for key, value in entries]
 

@@ -74,9 +74,6 @@ class Brackets(Stack):
         bracket = self._pop()
         self._stand_for(compiler.map_literal, bracket.token, bracket.children)
 
-    def next_argument(self, token: Token) -> None:
-        self._expected = NextToken.OPERAND
-
     def end_arguments(self, token: Token) -> None:
         bracket = self._pop()
         if bracket.kind == "call":
