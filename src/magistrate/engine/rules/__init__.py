@@ -21,8 +21,8 @@ def build_registry(operators: Iterable[type[RuleOperator]]) -> dict[str, type[Ru
     for operator in operators:
         for member in list_missing_members(operator):
             raise IncompleteOperator(f"the operator {operator.__name__} lacks {member}")
-        for one in registry.values():
-            for word in {one.keyword, one.words.text} & {operator.keyword, operator.words.text}:
+        for other in registry.values():
+            for word in {other.keyword, other.words.text} & {operator.keyword, operator.words.text}:
                 raise IncompleteOperator(f"the operator {operator.__name__} lacks a word of its own for {word}")
         registry[operator.keyword] = operator
     return registry
@@ -50,19 +50,21 @@ def find_operator(word: str) -> type[RuleOperator] | None:
 
 def render_rule(rule: Rule) -> RuleDefinition:
     """Returns the rule as JSON, as `read_rule` reads it."""
-    definition: RuleDefinition = fold(rule, lambda one: one.rules, lambda one, definitions: one.render(definitions))
+    definition: RuleDefinition = fold(
+        rule, lambda inner: inner.rules, lambda inner, definitions: inner.render(definitions)
+    )
     return definition
 
 
 def dependencies(rule: Rule) -> Iterator[Dependency]:
     """Yields every relation that the rule looks at, in written order, repeated if written twice.
 
-    Two noneOf around a rule do not cancel out: what rests on itself through them has no least meaning either. Below an
-    operator that is not monotone every rule counts as negated, because it is decided after all of its rules."""
+    Two noneOf around a rule do not cancel out: what depends on itself through them has no least meaning either. Below
+    an operator that is not monotone every rule counts as negated, because it is decided after all of its rules."""
     waiting = [(rule, False)]
     while waiting:
-        one, negated = waiting.pop()
-        own = one.dependency()
+        branch, negated = waiting.pop()
+        own = branch.dependency()
         if own is not None:
             yield Dependency(own.type, own.relation, negated)
-        waiting += [(inner, negated or not one.is_monotone) for inner in reversed(one.rules)]
+        waiting += [(inner, negated or not branch.is_monotone) for inner in reversed(branch.rules)]

@@ -1,6 +1,6 @@
 """Defines what the leaf rules share: they are decided from the check alone, without warrants and other rules.
 
-A leaf answers three questions, all in its own file: whether it holds for one object and one subject, on which objects
+A leaf decides three things, all in its own file: whether it holds for one object and one subject, on which objects
 it holds for a subject, and for which subjects on an object. It has no rules to combine, and nothing that is written or
 deleted changes it.
 """

@@ -46,7 +46,7 @@ class NoneOf(RuleOperator):
     def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
         """Returns the rules that hold, which exclude the subject; else those that are unknown, else every place."""
         for value in (TRUE, UNKNOWN, UNDEFINED):
-            if places := [place for place, one in enumerate(values) if one is value]:
+            if places := [place for place, operand in enumerate(values) if operand is value]:
                 return places
         return range(len(values))
 

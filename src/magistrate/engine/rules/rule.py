@@ -14,7 +14,7 @@ class RuleDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=
     """Represents a rule as it is written in JSON, with nothing validated but the JSON types and the members' names: a
     misspelled member would silently make a different rule.
 
-    A rule has three more shapes: `Rule` is validated and has the meaning, a clause of a text knows where each name was
+    A rule has three more forms: `Rule` is validated and has the meaning, a clause of a text knows where each name was
     written (engine/text/document.py), and the JSON of `/fga/v1` has other names (api/fga/schema_json.py)."""
 
     inherit_if: str | None = None
@@ -30,7 +30,7 @@ class Dependency:
     """Represents that a rule depends on `relation` on an object of `type` (None: the rule's own type).
 
     `negated` is true below an operator that is not monotone, such as noneOf, however many of them: the truth of the
-    rule may then rest on the relation *not* holding.
+    rule may then depend on the relation *not* holding.
     """
 
     type: TypeName | None
@@ -51,8 +51,8 @@ Bounds = tuple[Truth, Truth]
 
 
 class LinkNames(NamedTuple):
-    """Names what a rule asks of linked objects: `relation` on the objects of type `of_type` to which a warrant gives
-    `with_relation` here."""
+    """Names what a rule requires of linked objects: `relation` on the objects of type `of_type` to which a warrant
+    gives `with_relation` here."""
 
     with_relation: RelationName
     of_type: TypeName
@@ -103,7 +103,7 @@ class Leaf(Protocol):
 
 
 class Quantifier(Protocol):
-    """Represents a rule that asks something of linked objects, and not only whether any of them has it (see
+    """Represents a rule that requires something of linked objects, and not only whether any of them has it (see
     for_all.py)."""
 
     @property
@@ -243,5 +243,5 @@ class Rule(Protocol):
         ...
 
     def join(self, branches: BranchCollector) -> None:
-        """Adds each way in which the rule can hold, or the rules that grant it; not both."""
+        """Adds each branch by which the rule can hold, or the rules that grant it; not both."""
         ...

@@ -1,7 +1,7 @@
 """Defines what operators over rules share: a keyword over one rule or more.
 
 Everything that depends on the operator is a member of its class, so that no other code has to know it: checks, both
-lists, the graph cache, cycles, explanations, texts and the command line ask the operator. What has no value here is a
+lists, the graph cache, cycles, explanations, texts and the command line use the operator. What has no value here is a
 part that each operator must define; the registry refuses one that lacks it (engine/rules/__init__.py).
 """
 
@@ -30,12 +30,12 @@ class RuleOperator:
     decisive: ClassVar[Truth]
     """Holds the value of a rule upon which the combination may be decided before all of its rules are."""
     is_monotone: ClassVar[bool]
-    """Tells whether a rule that gains value never makes the combination lose any, and whether it holds depends only on
+    """Says whether a rule that gains value never makes the combination lose any, and whether it holds depends only on
     which rules hold. A combination that is not monotone is decided after all of its rules."""
     is_antitone: ClassVar[bool]
-    """Tells whether a rule that gains value never makes the combination gain any, as with noneOf."""
+    """Says whether a rule that gains value never makes the combination gain any, as with noneOf."""
     is_associative: ClassVar[bool] = False
-    """Tells whether the rules of the same operator within it count as its own."""
+    """Says whether the rules of the same operator within it count as its own."""
 
     rules: tuple[Rule, ...]
     size: int = field(init=False, compare=False, repr=False)
@@ -52,14 +52,14 @@ class RuleOperator:
         """Returns whether both are equal, without recursion, like all code that goes into nested rules."""
         waiting: list[tuple[object, object]] = [(self, other)]
         while waiting:
-            one, another = waiting.pop()
-            if one is another:
+            rule, another = waiting.pop()
+            if rule is another:
                 continue
-            if not isinstance(one, RuleOperator):
-                if one != another:
+            if not isinstance(rule, RuleOperator):
+                if rule != another:
                     return False
-            elif isinstance(another, RuleOperator) and one._likens(another):
-                waiting += zip(one.rules, another.rules, strict=True)
+            elif isinstance(another, RuleOperator) and rule._likens(another):
+                waiting += zip(rule.rules, another.rules, strict=True)
             else:
                 return False
         return True
@@ -102,7 +102,7 @@ class RuleOperator:
     def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]:
         """Returns the places of the rules whose warrants explain why the combination holds, the preferred ones first.
 
-        The first of them that rests on warrants is shown; clients expect the path of one rule
+        The first of them that depends on warrants is shown; clients expect the path of one rule
         (docs/compatibility.md#check). `values` has the values of its rules, None where one is not known.
         """
         return [place for place, value in enumerate(values) if value is TRUE]

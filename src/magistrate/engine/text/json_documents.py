@@ -138,8 +138,8 @@ def _convert(value: object, kind: type[B], path: str) -> B:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        found = _PLACE.search(str(error))
-        inner = _KEYS.sub("", found[1]) if found else ""
+        place = _PLACE.search(str(error))
+        inner = _KEYS.sub("", place[1]) if place else ""
         message = _PLACE.sub("", str(error))
         raise InvalidParameter(f"{path}{inner}", message[0].lower() + message[1:]) from None
     except RecursionError:
@@ -159,13 +159,16 @@ def _render_type(declared: TypeDeclaration) -> TypeBody:
     return TypeBody(
         type=declared.name.text,
         source=json.loads(declared.source) if declared.source else None,
-        relations={one.name.text: _render_rule(one.rule) for one in relations},
+        relations={relation.name.text: _render_rule(relation.rule) for relation in relations},
         allowed_types={
-            one.name.text: [clause.text for clause in one.allowed] for one in relations if one.allowed is not None
+            relation.name.text: [clause.text for clause in relation.allowed]
+            for relation in relations
+            if relation.allowed is not None
         }
         or None,
         description=declared.description or None,
-        descriptions={one.name.text: one.description for one in relations if one.description} or None,
+        descriptions={relation.name.text: relation.description for relation in relations if relation.description}
+        or None,
     )
 
 
@@ -261,14 +264,16 @@ class _TypeReader:
         line, column = self._locate(f"{path}.{key}")
         allowed: dict[str, AllowedClause] = {}
         for text in texts:
-            found = _ALLOWED.fullmatch(text)
-            if found is None:
+            subject_match = _ALLOWED.fullmatch(text)
+            if subject_match is None:
                 message = f"{text[:64]!r} is not like user, user:*, group#member or group:*#member"
                 raise InvalidParameter(f"{path}.{key}", message)
             if text in allowed:
                 raise InvalidParameter(f"{path}.{key}", f"{text} is there twice")
-            relation = NameAt(relation_name(found[3], f"{path}.{key}"), line, column) if found[3] else None
-            allowed[text] = AllowedClause(NameAt(found[1], line, column), bool(found[2]), relation)
+            relation = (
+                NameAt(relation_name(subject_match[3], f"{path}.{key}"), line, column) if subject_match[3] else None
+            )
+            allowed[text] = AllowedClause(NameAt(subject_match[1], line, column), bool(subject_match[2]), relation)
         return [*allowed.values()]
 
 

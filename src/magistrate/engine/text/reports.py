@@ -65,7 +65,9 @@ def _find_variable(expression: str, name: str) -> int:
     """Returns the offset of the first use of a variable; a name behind a point is that of a member."""
     tokens = [*read_tokens(expression)]
     uses = (
-        one.offset for before, one in pairwise([None, *tokens]) if one and one.text == name and not _is_point(before)
+        token.offset
+        for before, token in pairwise([None, *tokens])
+        if token and token.text == name and not _is_point(before)
     )
     return next(uses, 0)
 

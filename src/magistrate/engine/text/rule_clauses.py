@@ -23,7 +23,7 @@ from magistrate.engine.text.document import NameAt, RuleClause
 
 def build_rule(clause: RuleClause) -> Rule:
     """Returns the rule that a clause says."""
-    rule: Rule = fold(clause, lambda one: one.rules, _build_one_rule)
+    rule: Rule = fold(clause, lambda inner: inner.rules, _build_one_rule)
     return rule
 
 
@@ -33,7 +33,9 @@ def _build_one_rule(clause: RuleClause, rules: Sequence[Rule]) -> Rule:
         case "computed":
             return Computed(RelationName(names[0]))
         case "arrow":
-            arrows = [Arrow(RelationName(names[0]), TypeName(one), RelationName(names[1])) for one in names[2:]]
+            arrows = [
+                Arrow(RelationName(names[0]), TypeName(type_name), RelationName(names[1])) for type_name in names[2:]
+            ]
             return arrows[0] if len(arrows) == 1 else AnyOf(tuple(arrows))
         case "for_all":
             return ForAll(RelationName(names[0]), TypeName(names[2]), RelationName(names[1]))
@@ -51,14 +53,14 @@ def _build_one_rule(clause: RuleClause, rules: Sequence[Rule]) -> Rule:
 def build_clause(rule: Rule, line: int, column: int) -> RuleClause:
     """Returns the clause of a rule, all of which was written there."""
 
-    def build(one: Rule, rules: Sequence[RuleClause]) -> RuleClause:
-        kind, names = _name(one)
+    def build(rule: Rule, rules: Sequence[RuleClause]) -> RuleClause:
+        kind, names = _name(rule)
         clause = RuleClause(
             kind, tuple(NameAt(name, line, column) for name in names), [*rules], line=line, column=column
         )
-        return _join_arrows(clause) if isinstance(one, AnyOf) else clause
+        return _join_arrows(clause) if isinstance(rule, AnyOf) else clause
 
-    clause: RuleClause = fold(rule, lambda one: one.rules, build)
+    clause: RuleClause = fold(rule, lambda inner: inner.rules, build)
     return clause
 
 
@@ -83,8 +85,8 @@ def _name(rule: Rule) -> tuple[str, Sequence[str]]:
 def _join_arrows(group: RuleClause) -> RuleClause:
     """Returns a group, or if it says the same, one arrow with several types."""
     arrows = group.rules
-    links = {(one.kind, *(name.text for name in one.names[:2])) for one in arrows}
-    types = {name.text: name for one in arrows for name in one.types}
+    links = {(arrow.kind, *(name.text for name in arrow.names[:2])) for arrow in arrows}
+    types = {name.text: name for arrow in arrows for name in arrow.types}
     if len(links) > 1 or arrows[0].kind != "arrow" or not len(types) == len(arrows) > 1:
         return group
     return RuleClause("arrow", (*arrows[0].names[:2], *types.values()), line=group.line, column=group.column)
