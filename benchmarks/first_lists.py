@@ -32,7 +32,7 @@ async def measure_first_lists(url: str, dataset: Dataset, name: str, max_rows: i
     graph, without = (
         wiring.context_of(store, read_settings({"cache_bytes": most}, {})) for most in ("4000000000", "0")
     )
-    without = replace(without, models=graph.models)
+    without = replace(without, caches=replace(without.caches, models=graph.caches.models))
     texts = [query.text for query in dataset.queries() if query.about <= max_rows]
     for text in texts:
         for context in (graph, without):
@@ -50,7 +50,7 @@ async def _time_round(graph: Context, without: Context, text: str, number: int) 
     """Milliseconds without the graph cache, and the first, second and third time with it. Raises RuntimeError if the
     numbers of rows differ."""
     former = await _time_page(without, text) if number % 2 else None
-    newest = await graph.graph.follow_to(NO_DEMAND)
+    newest = await graph.caches.graph.follow_to(NO_DEMAND)
     newest.replace_adjacency()
     await finish_releases()
     first, second, third = [await _time_page(graph, text) for _ in range(3)]
@@ -62,7 +62,7 @@ async def _time_round(graph: Context, without: Context, text: str, number: int) 
 
 async def _time_page(context: Context, text: str) -> tuple[float, int]:
     """Milliseconds of processor time for the first page, no listing being kept, and the number of rows."""
-    context = replace(context, listings=Listings(100_000_000))
+    context = replace(context, caches=replace(context.caches, listings=Listings(100_000_000)))
     wanted = read_page_request(QUERY_LIST, {}, context.store.identity)
     started = time.process_time()
     page = (await list_page(context, QueryRequest(read_query(text), {}), wanted, NO_DEMAND)).value

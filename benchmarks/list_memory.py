@@ -96,12 +96,12 @@ async def measure_list_memory(url: str, dataset: Dataset, name: str, users: int 
         return name, f"{count:,}", NOT_MEASURED, NOT_MEASURED, NOT_MEASURED, f"≤ {TARGET_BYTES}"
     store, _ = await counting_store(url)
     context = wiring.context_of(store, read_settings({"cache_bytes": str(CACHE_BYTES)}, {}))
-    context = replace(context, listings=Listings(0))
+    context = replace(context, caches=replace(context.caches, listings=Listings(0)))
     wanted = read_page_request(QUERY_LIST, {"limit": "25"}, store.identity)
     for user in Random(SEED).sample(range(dataset.size // 10), count):
         for _ in range(2):  # the second time, what the list depends on is cached
             await list_page(context, QueryRequest(read_query(query.format(user)), {}), wanted, NO_DEMAND)
-    graph = context.graph.find_newest()
+    graph = context.caches.graph.find_newest()
     assert graph is not None
     warrants, ids = sum(index.entries.count_warrants() for index in graph.adjacency), graph.adjacency.count_ids()
     before = meter()

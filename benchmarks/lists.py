@@ -196,7 +196,7 @@ async def _ask_in_process(loaded: Sequence[Loaded], cases: Sequence[Case], secon
 
 async def _look_through(case: Case, context: Context, row_counts: dict[str, int]) -> None:
     """Finds the cursor, and counts the rows, the same ones on each store; plans and statements are made meanwhile."""
-    context = replace(context, listings=Listings(KEPT_BYTES))  # keeps whatever is found
+    context = replace(context, caches=replace(context.caches, listings=Listings(KEPT_BYTES)))  # keeps whatever is found
     await _page(context, case, None)
     if case.text not in row_counts:
         row_counts[case.text] = await _row_count(case, context)
@@ -244,7 +244,9 @@ async def _anew_ms(case: Case, context: Context) -> float | None:
 
 def _with_nothing_kept(context: Context) -> Context:
     """The model is kept all the same."""
-    return replace(context, listings=Listings(read_settings({}, {}).cache_bytes // LISTS_SHARE))
+    return replace(
+        context, caches=replace(context.caches, listings=Listings(read_settings({}, {}).cache_bytes // LISTS_SHARE))
+    )
 
 
 async def _timed(context: Context, case: Case, cursor: str | None) -> tuple[float, Page[StoredRow]]:

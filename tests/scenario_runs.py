@@ -71,7 +71,7 @@ async def begin(ctx: Context, database: CountingDatabase, scenario: Scenario) ->
     """Leaves nothing of what was there before, and the model known."""
     await database.transact(lambda head: emptied())
     await carry_out(ctx, scenario)
-    await ctx.models.at(await ctx.store.check(), (await ctx.store.read_model()).value.written_at)
+    await ctx.caches.models.at(await ctx.store.check(), (await ctx.store.read_model()).value.written_at)
 
 
 async def carry_out(ctx: Context, scenario: Scenario) -> dict[Step, Revision]:

@@ -96,7 +96,9 @@ async def test_a_scenario_with_a_graph_before_and_after_it_is_filled(
 ) -> None:
     ctx, database = counted
     await begin(ctx, database, scenario)
-    with_graph = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 1_000_000, ctx.now))
+    with_graph = replace(
+        ctx, caches=replace(ctx.caches, graph=LiveGraph(ctx.store, ctx.caches.models, 1_000_000, ctx.now))
+    )
 
     for question in [*scenario.checks, *scenario.checks]:
         decision = await decision_of(with_graph, question)

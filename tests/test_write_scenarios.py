@@ -94,7 +94,9 @@ async def test_the_writes_of_a_scenario_over_a_store(
     """The checks are made without the graph cache, and with one that follows the writes."""
     ctx, database = counted
     await begin(ctx, database, scenario)
-    with_graph = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 1_000_000, ctx.now))
+    with_graph = replace(
+        ctx, caches=replace(ctx.caches, graph=LiveGraph(ctx.store, ctx.caches.models, 1_000_000, ctx.now))
+    )
     before = await ctx.store.check()
 
     for step in scenario.writes:

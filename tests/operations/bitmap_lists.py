@@ -40,7 +40,7 @@ def with_capacity(ctx: Context, database_url: str, most: int) -> Context:
 
 
 def without_listings(ctx: Context) -> Context:
-    return replace(ctx, listings=Listings(100_000_000))
+    return replace(ctx, caches=replace(ctx.caches, listings=Listings(100_000_000)))
 
 
 async def warm(ctx: Context, q: str) -> None:

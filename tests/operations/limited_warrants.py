@@ -50,8 +50,10 @@ def clock() -> Clock:
 async def pair(nodes: tuple[Node, Node], clock: Clock) -> tuple[Node, Node]:
     """Two processes with one clock, and graphs and listings of their own."""
     for node in nodes:
-        graph = LiveGraph(node.ctx.store, node.ctx.models, 1_000_000, clock)
-        node.ctx = replace(node.ctx, now=clock, graph=graph, listings=Listings(10_000_000))
+        graph = LiveGraph(node.ctx.store, node.ctx.caches.models, 1_000_000, clock)
+        node.ctx = replace(
+            node.ctx, now=clock, caches=replace(node.ctx.caches, graph=graph, listings=Listings(10_000_000))
+        )
     await nodes[0].define(TYPES)
     return nodes
 

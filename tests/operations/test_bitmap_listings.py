@@ -244,7 +244,7 @@ async def test_a_list_that_writes_disturb_again_and_again_is_answered_without_th
     ctx: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen, writes, read = await fill(ctx, 5), 0, ctx.store.read_warrants
-    graph = await ctx.graph.follow_to(LATEST)
+    graph = await ctx.caches.graph.follow_to(LATEST)
     graph.adjacency.former_lists.note(read_query(SEES))
 
     async def write_first(*args: Any, **kwargs: Any) -> Any:
@@ -253,7 +253,7 @@ async def test_a_list_that_writes_disturb_again_and_again_is_answered_without_th
             writes += 1
             await grant(ctx, f"document:x{writes}#blocked@user:ann")
             found = await read(*args, **kwargs)
-            await ctx.graph.follow_to(LATEST)
+            await ctx.caches.graph.follow_to(LATEST)
             return found
         return await read(*args, **kwargs)
 
@@ -326,7 +326,7 @@ async def test_subjects_without_warrants_are_bits_that_follow_writes_and_are_cle
     await fill(ctx, 10)
     await grant(ctx, "folder:g#parent@folder:f", "folder:x#viewer@user:bob")
     await warm(ctx, SEES)
-    graph = await ctx.graph.follow_to(NO_DEMAND)
+    graph = await ctx.caches.graph.follow_to(NO_DEMAND)
     kept = graph.count_entries()
     segments = [index.entries for index in graph.adjacency._indexes.values()]
     assert sum(len(one.empty) for one in segments) > 0
@@ -350,14 +350,14 @@ async def test_when_ids_have_new_numbers_listings_with_the_former_ones_are_evict
     await fill(ctx, 5)
     await warm(ctx, SEES)
     await page_of(ctx, SEES)
-    graph = await ctx.graph.follow_to(NO_DEMAND)
+    graph = await ctx.caches.graph.follow_to(NO_DEMAND)
     former = graph.adjacency
     graph.replace_adjacency()
 
     await page_of(without_listings(ctx), "select folder where user:ann is viewer")
     await page_of(ctx, "select folder where user:ann is viewer")
 
-    held = [one.listing for one in ctx.listings._listings.values() if isinstance(one.listing, BitmapListing)]
+    held = [one.listing for one in ctx.caches.listings._listings.values() if isinstance(one.listing, BitmapListing)]
     assert [one.numbering for one in held] == [graph.adjacency.numbering] != [former.numbering]
 
 

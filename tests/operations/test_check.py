@@ -93,7 +93,7 @@ async def test_a_check_reads_once_for_each_level_of_plans_that_were_not_known(
     await define(ctx, DRIVE)
     folders = [f"folder:{number}#parent@folder:{number + 1}" for number in range(5)]
     await grant(ctx, *folders, "folder:5#viewer@team:0#member", *chain(2))
-    await ctx.models.get_known()
+    await ctx.caches.models.get_known()
     database.reads = 0
 
     assert await allowed(ctx, "folder:0#viewer@user:ann") == [True]
@@ -167,10 +167,10 @@ async def test_only_definitions_that_changed_are_read_again(counted: tuple[Conte
     ctx, _ = counted
     await define(ctx, DRIVE)
     await allowed(ctx, "folder:0#viewer@user:ann")
-    before = (await ctx.models.get_known()).types
+    before = (await ctx.caches.models.get_known()).types
     await define(ctx, {"folder": {"viewer": {}}})
     await allowed(ctx, "folder:0#viewer@user:ann")
-    after = (await ctx.models.get_known()).types
+    after = (await ctx.caches.models.get_known()).types
 
     assert [name for name in after if after[name] is not before.get(name)] == ["folder"]
 

@@ -88,7 +88,7 @@ async def test_the_answers_are_those_after_writing_the_warrants(node: Node, seed
     await node.grant(*dict.fromkeys(written_form(choices) for _ in range(12)))
     contextual = [*dict.fromkeys(written_form(choices) for _ in range(choices.choice((1, 3, 8))))]
     ctx = node.ctx
-    without = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 0, ctx.now))
+    without = replace(ctx, caches=replace(ctx.caches, graph=LiveGraph(ctx.store, ctx.caches.models, 0, ctx.now)))
     graph_before = await decisions(ctx, (), with_path=False)
 
     from_empty = await decisions(ctx, contextual, with_path=False)
@@ -137,7 +137,10 @@ async def test_the_groups_that_contextual_groups_are_in_follow_all_changes(nodes
     choices = random.Random(seed)
     node = nodes[0]
     ctx = node.ctx
-    without = Node(replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 0, ctx.now)), node.database)
+    without = Node(
+        replace(ctx, caches=replace(ctx.caches, graph=LiveGraph(ctx.store, ctx.caches.models, 0, ctx.now))),
+        node.database,
+    )
     written = {f"folder:{number}#viewer@team:{number}#member" for number in range(6)}
     last = await node.grant(*written)
     for _ in range(20):
@@ -169,7 +172,7 @@ async def test_checks_with_a_new_pattern_are_decided_in_memory_when_they_are_rep
                 break
             await asyncio.sleep(0.01)
 
-    assert node.ctx.graph.counts.given_up == 0
+    assert node.ctx.caches.graph.counts.given_up == 0
     assert not await allowed(node, "folder:1#viewer@robot:d2", MEMBER)
 
 
@@ -199,7 +202,7 @@ async def test_many_further_patterns_take_no_more_memory(node: Node, monkeypatch
         assert await allowed(node, f"folder:1#viewer@{kind}:r2", f"team:eng#member@{kind}:r2")
 
     patterns = build_contextual_warrants([new(f"team:eng#member@{kind}:r2")], 0).overlay.patterns
-    extended = node.ctx.graph.current_graph(NO_DEMAND, patterns)
+    extended = node.ctx.caches.graph.current_graph(NO_DEMAND, patterns)
     assert extended is not None
     assert len(extended.model.patterns) <= 2 + 5
 
@@ -218,7 +221,7 @@ async def test_concurrent_checks_with_different_patterns_do_not_disturb_each_oth
 async def test_nothing_of_a_contextual_warrant_stays_in_the_caches(node: Node) -> None:
     await node.grant("folder:1#viewer@team:eng#member", "team:eng#member@user:ann")
     assert await allowed(node, "folder:1#viewer@user:bob", "team:eng#member@user:bob")
-    held = node.ctx.graph.count_entries()
+    held = node.ctx.caches.graph.count_entries()
 
     for number in range(20):
         contextual = ("team:eng#member@user:bob", f"folder:{number}#viewer@user:x")
@@ -231,7 +234,7 @@ async def test_nothing_of_a_contextual_warrant_stays_in_the_caches(node: Node) -
     assert [one.row.id for one in page.rows] == ["7"]
     assert await rows(node.ctx, "select folder where user:bob is viewer", "id", ()) == []
     assert (
-        node.ctx.graph.count_entries() <= held + 3 * 20
+        node.ctx.caches.graph.count_entries() <= held + 3 * 20
     )  # entries of objects that were checked, each without a warrant
 
 
@@ -282,10 +285,10 @@ async def test_time_limits_in_force_are_decided_in_memory_and_others_take_a_stor
 
     assert await answers(1, "team:eng#member@user:ann") == [True, True]
     assert await answers(1, "folder:2#viewer@user:ann") == [False, True]
-    assert (node.database.reads, node.ctx.graph.counts.given_up) == (0, 0)
+    assert (node.database.reads, node.ctx.caches.graph.counts.given_up) == (0, 0)
     assert await answers(now + 30_000_000, "team:eng#member@user:ann") == [False, True]
     assert await answers(now + 30_000_000, "folder:2#viewer@user:ann") == [False, False]
-    assert node.ctx.graph.counts.given_up == 2
+    assert node.ctx.caches.graph.counts.given_up == 2
 
 
 EXPIRING = 'folder:1#viewer@user:ann[expiresIn("1m")]'

@@ -62,7 +62,11 @@ def clock() -> Clock:
 async def ctx(store: Store, database_url: str, clock: Clock) -> Context:
     """A process that logs decisions, and has a clock that the test sets."""
     context = wiring.context_of(store, settings_for(database_url, decision_log=10_000))
-    return replace(context, now=clock, graph=LiveGraph(store, context.models, 1_000_000, clock))
+    return replace(
+        context,
+        now=clock,
+        caches=replace(context.caches, graph=LiveGraph(store, context.caches.models, 1_000_000, clock)),
+    )
 
 
 def asked(text: str, **context: object) -> Check:

@@ -27,7 +27,7 @@ async def count_lists(ctx: Context, q: str) -> tuple[bool, bool]:
     for _ in range(2):
         one = without_listings(ctx)
         await page_of(one, q)
-        is_set.append(any(isinstance(kept.listing, BitmapListing) for kept in one.listings._listings.values()))
+        is_set.append(any(isinstance(kept.listing, BitmapListing) for kept in one.caches.listings._listings.values()))
     return is_set[0], is_set[1]
 
 
@@ -110,7 +110,7 @@ async def test_a_list_of_which_nothing_is_cached_takes_no_more_than_without_the_
     for q in (SEES, VIEWERS.replace("d00", "d000")):
         await warm(others, q)
         await warm(ctx, q)  # the model is compiled
-        (await ctx.graph.follow_to(NO_DEMAND)).replace_adjacency()
+        (await ctx.caches.graph.follow_to(NO_DEMAND)).replace_adjacency()
         efforts = []
         for one in (others, ctx):
             with measured_effort(database) as effort:

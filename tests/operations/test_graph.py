@@ -33,7 +33,7 @@ async def test_a_repeated_check_is_answered_without_reading_a_warrant(node: Node
     await node.grant(*CHAIN, "folder:5#viewer@team:0#member", "team:0#member@team:1#member", "team:1#member@user:ann")
 
     first = await node.allowed("folder:0#viewer@user:ann")
-    fetches = node.ctx.graph.counts.fetches
+    fetches = node.ctx.caches.graph.counts.fetches
     others = [
         await node.allowed(asked)
         for asked in ("folder:0#viewer@user:ann", "folder:3#viewer@user:ann", "team:0#member@user:ann")
@@ -41,8 +41,8 @@ async def test_a_repeated_check_is_answered_without_reading_a_warrant(node: Node
 
     assert (first, others) == (True, [True, True, True])
     # Only whether ann is a member of the team herself was not checked before.
-    assert node.ctx.graph.counts.fetches == fetches + 1
-    assert node.ctx.graph.counts.given_up == 0
+    assert node.ctx.caches.graph.counts.fetches == fetches + 1
+    assert node.ctx.caches.graph.counts.given_up == 0
 
 
 async def test_the_groups_of_a_subject_are_found_from_its_side_whatever_their_size(node: Node) -> None:
@@ -50,7 +50,7 @@ async def test_the_groups_of_a_subject_are_found_from_its_side_whatever_their_si
     await node.grant(*CHAIN, "folder:5#viewer@team:0#member", "team:0#member@team:1#member", *members)
 
     assert await node.allowed("folder:0#viewer@user:7")
-    assert node.ctx.graph.count_entries() < 20
+    assert node.ctx.caches.graph.count_entries() < 20
 
 
 async def test_answers_stay_right_while_a_group_gets_into_too_many_others_and_out_of_them(node: Node) -> None:
@@ -92,12 +92,12 @@ async def test_a_write_is_seen_by_the_next_check_of_the_same_process(node: Node)
 async def test_another_write_leaves_what_is_kept_as_it_is(node: Node) -> None:
     await node.grant("folder:0#viewer@user:ann", "folder:1#viewer@user:ann")
     await node.allowed("folder:0#viewer@user:ann")
-    fetches = node.ctx.graph.counts.fetches
+    fetches = node.ctx.caches.graph.counts.fetches
 
     await node.grant("folder:1#viewer@user:bob")
 
     assert await node.allowed("folder:0#viewer@user:ann")
-    assert node.ctx.graph.counts.fetches == fetches
+    assert node.ctx.caches.graph.counts.fetches == fetches
 
 
 async def test_after_a_write_of_the_same_process_a_check_is_decided_without_waiting(node: Node) -> None:
@@ -105,7 +105,7 @@ async def test_after_a_write_of_the_same_process_a_check_is_decided_without_wait
     await node.grant(*CHAIN, "folder:5#viewer@team:0#member", "team:0#member@user:ann", "folder:0#viewer@user:cid")
     for one in asked:
         await node.allowed(one)
-    fetches = node.ctx.graph.counts.fetches
+    fetches = node.ctx.caches.graph.counts.fetches
     seen = []
     for _ in range(3):
         for change in (node.grant, node.revoke):
@@ -116,7 +116,7 @@ async def test_after_a_write_of_the_same_process_a_check_is_decided_without_wait
                 seen.append([one and one.value[0].is_authorized for one in decided])
 
     assert seen == ([[True, True, False]] * 2 + [[True, False, False]] * 2) * 3
-    assert node.ctx.graph.counts.fetches == fetches
+    assert node.ctx.caches.graph.counts.fetches == fetches
 
 
 @pytest.mark.parametrize("said", ["token", "latest"])
@@ -168,15 +168,15 @@ async def test_of_an_object_with_very_many_subjects_each_is_looked_up_by_itself(
         return [await node.allowed(f"folder:0#viewer@user:{name}") for name in ("7", "bob", "eve")]
 
     assert await seen() == [True, False, True]
-    fetches = node.ctx.graph.counts.fetches
+    fetches = node.ctx.caches.graph.counts.fetches
     assert await seen() == [True, False, True]
-    assert node.ctx.graph.counts.fetches == fetches
+    assert node.ctx.caches.graph.counts.fetches == fetches
     await node.grant("folder:1#viewer@user:bob")
     await node.revoke("folder:1#viewer@user:7")
     assert await seen() == [False, True, True]
     await node.grant("folder:1#viewer@user:*")
     assert await seen() == [True, True, True]
-    assert node.ctx.graph.count_entries() < 50
+    assert node.ctx.caches.graph.count_entries() < 50
 
 
 async def test_more_changes_than_are_applied_one_by_one_begin_it_anew(nodes: tuple[Node, Node]) -> None:
@@ -194,32 +194,38 @@ async def test_more_changes_than_are_applied_one_by_one_begin_it_anew(nodes: tup
 async def test_what_there_is_no_capacity_for_is_decided_without_the_graph(node: Node) -> None:
     """A folder with very many subjects takes two entries at once, and there is capacity for one."""
     await node.grant(*[f"folder:1#viewer@user:{number}" for number in range(2 * MAX_EACH)])
-    cramped = replace(node.ctx, graph=LiveGraph(node.ctx.store, node.ctx.models, 1, node.ctx.now))
+    cramped = replace(
+        node.ctx,
+        caches=replace(node.ctx.caches, graph=LiveGraph(node.ctx.store, node.ctx.caches.models, 1, node.ctx.now)),
+    )
 
     found = await check_all(cramped, [question("folder:1#viewer@user:7")], NO_DEMAND)
 
     assert found.value[0].is_authorized
-    assert cramped.graph.counts.given_up == 1
+    assert cramped.caches.graph.counts.given_up == 1
 
 
 async def test_what_a_check_has_walked_need_not_stay_cached(node: Node) -> None:
     """Six folders, each with a team, are more than there is capacity for."""
     await node.grant(*CHAIN, *[f"folder:{number}#viewer@team:{number}#member" for number in range(5)])
     await node.grant("folder:5#viewer@user:ann")
-    cramped = replace(node.ctx, graph=LiveGraph(node.ctx.store, node.ctx.models, 3_000, node.ctx.now))
+    cramped = replace(
+        node.ctx,
+        caches=replace(node.ctx.caches, graph=LiveGraph(node.ctx.store, node.ctx.caches.models, 3_000, node.ctx.now)),
+    )
 
     found = await check_all(cramped, [question("folder:0#viewer@user:ann")], NO_DEMAND)
 
     assert found.value[0].is_authorized
-    assert cramped.graph.counts.given_up == 0
+    assert cramped.caches.graph.counts.given_up == 0
 
 
 async def test_a_decision_is_not_cached_when_what_it_rests_on_was_evicted_meanwhile(node: Node) -> None:
     """The links are evicted one after another while they are walked: nothing would evict the decision when one ends."""
     await node.grant(*CHAIN, *[f"folder:{number}#viewer@team:{number}#member" for number in range(5)])
     await node.grant("folder:5#viewer@user:ann")
-    graph = LiveGraph(node.ctx.store, node.ctx.models, 3_000, node.ctx.now)
-    cramped = Node(replace(node.ctx, graph=graph), node.database)
+    graph = LiveGraph(node.ctx.store, node.ctx.caches.models, 3_000, node.ctx.now)
+    cramped = Node(replace(node.ctx, caches=replace(node.ctx.caches, graph=graph)), node.database)
     assert await cramped.allowed("folder:0#viewer@user:ann")
 
     await node.revoke(CHAIN[2])
@@ -256,8 +262,8 @@ async def test_a_decision_is_not_cached_when_a_slow_read_evicts_what_it_rests_on
     await node.grant("folder:0#parent@folder:1", "folder:1#parent@folder:2", "folder:2#viewer@user:ann")
     assert isinstance(node.ctx.store, SqlStore)
     store = Held(node.ctx.store)
-    graph = LiveGraph(store, node.ctx.models, 1_000_000, node.ctx.now)
-    asking = Node(replace(node.ctx, store=store, graph=graph), node.database)
+    graph = LiveGraph(store, node.ctx.caches.models, 1_000_000, node.ctx.now)
+    asking = Node(replace(node.ctx, store=store, caches=replace(node.ctx.caches, graph=graph)), node.database)
     assert not await asking.allowed("folder:8#viewer@user:eve", LATEST)
     (slow_read, slow_may_go), (other_read, other_may_go) = store.hold("9"), store.hold("2")
     slow = asyncio.create_task(asking.allowed("folder:9#viewer@user:bob"))
@@ -329,8 +335,8 @@ async def test_a_check_begins_anew_when_what_it_has_walked_changes_between_its_r
         assert await asking.allowed("folder:9#viewer@user:ann", LATEST)
 
     store = Interrupted(reader.ctx.store, [wait, wait, change])
-    graph = LiveGraph(store, reader.ctx.models, 1_000_000, reader.ctx.now)
-    asking = Node(replace(reader.ctx, store=store, graph=graph), reader.database)
+    graph = LiveGraph(store, reader.ctx.caches.models, 1_000_000, reader.ctx.now)
+    asking = Node(replace(reader.ctx, store=store, caches=replace(reader.ctx.caches, graph=graph)), reader.database)
 
     assert not await asking.allowed("folder:0#viewer@user:ann")
     assert store.changes == []
@@ -347,11 +353,11 @@ async def test_a_long_chain_of_folders_is_no_problem(node: Node) -> None:
 async def test_what_comes_after_the_last_decision_needed_is_not_read(node: Node) -> None:
     await node.grant("folder:0#viewer@user:ann")
     await node.allowed("folder:0#viewer@user:ann")
-    fetches = node.ctx.graph.counts.fetches
+    fetches = node.ctx.caches.graph.counts.fetches
     asked = [question(f"folder:{number}#viewer@user:ann") for number in range(3)]
 
     assert len((await check(node.ctx, asked, UNTIL_AUTHORIZED, NO_DEMAND)).value) == 1
-    assert node.ctx.graph.counts.fetches == fetches
+    assert node.ctx.caches.graph.counts.fetches == fetches
 
 
 class Interrupted(SqlStore):
@@ -382,7 +388,13 @@ async def test_what_changes_while_it_is_read_is_not_kept_as_it_was(nodes: tuple[
 
     store = Interrupted(reader.ctx.store, [change])
     asking = Node(
-        replace(reader.ctx, store=store, graph=LiveGraph(store, reader.ctx.models, 1_000_000, reader.ctx.now)),
+        replace(
+            reader.ctx,
+            store=store,
+            caches=replace(
+                reader.ctx.caches, graph=LiveGraph(store, reader.ctx.caches.models, 1_000_000, reader.ctx.now)
+            ),
+        ),
         reader.database,
     )
 
@@ -402,8 +414,8 @@ async def test_what_is_read_while_the_graph_begins_anew_is_not_kept(nodes: tuple
         assert await asking.allowed("folder:1#viewer@user:ann", LATEST)
 
     store = Interrupted(reader.ctx.store, [change])
-    graph = LiveGraph(store, reader.ctx.models, 10_000_000, reader.ctx.now)
-    asking = Node(replace(reader.ctx, store=store, graph=graph), reader.database)
+    graph = LiveGraph(store, reader.ctx.caches.models, 10_000_000, reader.ctx.now)
+    asking = Node(replace(reader.ctx, store=store, caches=replace(reader.ctx.caches, graph=graph)), reader.database)
 
     answers = [await asking.allowed("folder:0#viewer@user:ann", LATEST) for _ in range(3)]
 
@@ -433,8 +445,8 @@ async def test_who_waits_for_the_newest_hears_that_it_cannot_be_had_and_the_next
     writer, reader = nodes
     assert isinstance(reader.ctx.store, SqlStore)
     store = Away(reader.ctx.store)
-    graph = LiveGraph(store, reader.ctx.models, 1_000_000, reader.ctx.now)
-    asking = Node(replace(reader.ctx, store=store, graph=graph), reader.database)
+    graph = LiveGraph(store, reader.ctx.caches.models, 1_000_000, reader.ctx.now)
+    asking = Node(replace(reader.ctx, store=store, caches=replace(reader.ctx.caches, graph=graph)), reader.database)
     await asking.allowed("folder:0#viewer@user:ann")
 
     store.may_go_on.clear()
@@ -485,8 +497,8 @@ async def test_changes_that_are_applied_while_the_log_is_read_count_once(
             await other.grant("file:0#viewer@user:cid")
 
     store = Slow(writer.ctx.store, change)
-    graph = LiveGraph(store, writer.ctx.models, 1_000_000, writer.ctx.now)
-    asking = Node(replace(writer.ctx, store=store, graph=graph), writer.database)
+    graph = LiveGraph(store, writer.ctx.caches.models, 1_000_000, writer.ctx.now)
+    asking = Node(replace(writer.ctx, store=store, caches=replace(writer.ctx.caches, graph=graph)), writer.database)
     store.happening = None
     assert await asking.allowed("file:0#reader@user:bob")
     store.happening = change
@@ -526,8 +538,8 @@ async def test_groups_that_are_read_ahead_have_the_changes_applied_before_the_re
     writer, other = nodes
     assert isinstance(other.ctx.store, SqlStore)
     store = Preempted(other.ctx.store)
-    graph = LiveGraph(store, other.ctx.models, 1_000_000, other.ctx.now)
-    asking = Node(replace(other.ctx, store=store, graph=graph), other.database)
+    graph = LiveGraph(store, other.ctx.caches.models, 1_000_000, other.ctx.now)
+    asking = Node(replace(other.ctx, store=store, caches=replace(other.ctx.caches, graph=graph)), other.database)
     await writer.grant("folder:0#viewer@team:1#member", "team:1#member@user:ann", "folder:1#viewer@team:0#member")
     for warm in ("team:1#member@user:bob", "folder:0#viewer@user:bob"):
         assert not await asking.allowed(warm, LATEST)
@@ -550,7 +562,7 @@ async def test_very_many_warrants_on_every_object_are_not_kept_with_each(node: N
     found = await check_all(node.ctx, asked, NO_DEMAND)
 
     assert all(decision.is_authorized for decision in found.value)
-    assert node.ctx.graph.count_entries() < 1_000
+    assert node.ctx.caches.graph.count_entries() < 1_000
 
 
 FAR_AHEAD = 10**17
@@ -567,10 +579,10 @@ async def test_a_graph_that_slept_while_changes_were_deleted_begins_anew(nodes: 
 
     assert not await nodes[0].allowed("folder:0#viewer@user:ann", LATEST)
     assert await nodes[0].allowed("folder:1#viewer@user:ann", LATEST)
-    changes = nodes[0].ctx.graph.counts.changes
+    changes = nodes[0].ctx.caches.graph.counts.changes
     await nodes[1].grant("folder:0#viewer@user:ann")
     assert await nodes[0].allowed("folder:0#viewer@user:ann", LATEST)
-    assert nodes[0].ctx.graph.counts.changes == changes + 1  # it follows change by change again
+    assert nodes[0].ctx.caches.graph.counts.changes == changes + 1  # it follows change by change again
 
 
 async def test_no_write_is_missed_however_fast_changes_are_deleted(nodes: tuple[Node, Node]) -> None:
@@ -609,11 +621,11 @@ async def test_rows_are_cached_in_steps_when_the_time_is_up(node: Node, monkeypa
 
     monkeypatch.setattr("magistrate.operations.live_graph.is_time_up", lambda: True)
     monkeypatch.setattr("magistrate.operations.live_graph.checkpoint", count_checkpoint)
-    fetches = node.ctx.graph.counts.fetches
+    fetches = node.ctx.caches.graph.counts.fetches
 
     assert await node.allowed("folder:f#viewer@user:bob") is False
 
-    assert turns > node.ctx.graph.counts.fetches - fetches >= 1
+    assert turns > node.ctx.caches.graph.counts.fetches - fetches >= 1
 
 
 async def test_what_is_evicted_together_is_freed_between_other_requests(node: Node) -> None:
@@ -621,7 +633,7 @@ async def test_what_is_evicted_together_is_freed_between_other_requests(node: No
     asked = [question(f"folder:{number}#viewer@user:ann") for number in range(10 * ITEMS_AT_ONCE)]
     for start in range(0, len(asked), ITEMS_AT_ONCE):
         await check_all(node.ctx, asked[start : start + ITEMS_AT_ONCE], NO_DEMAND)
-    graph = node.ctx.graph.find_graph(node.ctx.graph.revision)
+    graph = node.ctx.caches.graph.find_graph(node.ctx.caches.graph.revision)
     assert graph is not None
     decisions = graph.decisions._decisions
     assert len(decisions) == len(asked)

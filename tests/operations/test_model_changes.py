@@ -31,9 +31,9 @@ UNRELATED = {
 
 async def fetches_of(node: Node, asked: str = CHECK) -> int:
     """Returns how many batches of warrants a check that is allowed had to read."""
-    before = node.ctx.graph.counts.fetches
+    before = node.ctx.caches.graph.counts.fetches
     assert await node.allowed(asked)
-    return node.ctx.graph.counts.fetches - before
+    return node.ctx.caches.graph.counts.fetches - before
 
 
 @pytest.fixture
@@ -103,10 +103,10 @@ async def test_another_process_keeps_what_the_change_does_not_concern(nodes: tup
 
     await writer.define({"printer": {"operator": {}}})
     fresh = await writer.grant("printer:1#operator@user:ann")
-    before = reader.ctx.graph.counts.fetches
+    before = reader.ctx.caches.graph.counts.fetches
 
     assert await reader.allowed(CHECK, fresh)
-    assert reader.ctx.graph.counts.fetches == before
+    assert reader.ctx.caches.graph.counts.fetches == before
 
 
 async def test_a_type_that_did_not_change_is_not_read_again(node: Node) -> None:
@@ -122,7 +122,7 @@ async def test_a_type_that_did_not_change_is_not_read_again(node: Node) -> None:
 
 async def newest_model(node: Node) -> Model:
     stored = await node.ctx.store.read_model()
-    return await node.ctx.models.at(stored.revision, stored.value.written_at)
+    return await node.ctx.caches.models.at(stored.revision, stored.value.written_at)
 
 
 @pytest.mark.parametrize("change", UNRELATED)
@@ -131,14 +131,14 @@ async def test_checks_among_two_writes_of_types_in_a_hundred_read_no_warrants(wa
     asked = [f"folder:{number}#viewer@user:{user}" for number in range(3) for user in ("ann", "bob")]
     for one in asked * 2:
         await warm.allowed(one)
-    fetches, statements = warm.ctx.graph.counts.fetches, []
+    fetches, statements = warm.ctx.caches.graph.counts.fetches, []
 
     for number in range(100):
         if number % 50 == 25:
             await warm.define(UNRELATED[change])
         statements.append(await warm.reads_for(asked[number % len(asked)]))
 
-    assert warm.ctx.graph.counts.fetches == fetches
+    assert warm.ctx.caches.graph.counts.fetches == fetches
     if not reads_of_news(warm.database):  # these depend on the time that has passed
         assert [number for number, count in enumerate(statements) if count] == [25, 75]
         assert sum(statements) <= 10

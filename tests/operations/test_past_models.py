@@ -32,7 +32,7 @@ VIEWED_BY_NOBODY = {"folder": {**DRIVE["folder"], "viewer": {}}}
 async def node(database_url: str) -> AsyncIterator[Node]:
     store, database = await counting_store(database_url)
     context = wiring.context_of(store, settings_for(database_url, cache_bytes=0))
-    yield Node(replace(context, models=Models(store, MAX_BYTES)), database)
+    yield Node(replace(context, caches=replace(context.caches, models=Models(store, MAX_BYTES))), database)
     await store.close()
 
 
@@ -43,7 +43,7 @@ async def allowed_at(node: Node, revision: int, asked: str = CHECK) -> bool:
 
 async def model_at(node: Node, revision: int) -> Model:
     state = await node.ctx.store.find_revision(Revision(revision))
-    return await node.ctx.models.at(Revision(revision), state.model_revision)
+    return await node.ctx.caches.models.at(Revision(revision), state.model_revision)
 
 
 async def reads_for(node: Node, revision: int) -> int:
@@ -71,7 +71,7 @@ async def test_a_check_as_of_a_revision_with_the_newest_model_reads_no_model(nod
     assert await node.allowed(CHECK)
 
     assert await reads_for(node, granted.revision) == 2
-    assert await model_at(node, granted.revision) is await node.ctx.models.get_known()
+    assert await model_at(node, granted.revision) is await node.ctx.caches.models.get_known()
 
 
 async def test_a_pattern_that_is_new_since_then_leaves_the_model_as_it_is_known(node: Node) -> None:
@@ -81,7 +81,7 @@ async def test_a_pattern_that_is_new_since_then_leaves_the_model_as_it_is_known(
     assert await node.allowed(CHECK)
 
     assert await allowed_at(node, granted.revision)
-    assert await model_at(node, granted.revision) is await node.ctx.models.get_known()
+    assert await model_at(node, granted.revision) is await node.ctx.caches.models.get_known()
 
 
 async def test_no_pattern_is_missing_from_a_model_that_was_kept_before_others_wrote(database_url: str) -> None:
@@ -90,7 +90,7 @@ async def test_no_pattern_is_missing_from_a_model_that_was_kept_before_others_wr
     writer, reader = (Node(wiring.context_of(store, settings), database) for store, database in stores)
     await writer.define(DRIVE)
     await writer.grant("folder:1#viewer@user:ann")
-    await reader.ctx.models.get_known()  # what it knows from now on is not the newest
+    await reader.ctx.caches.models.get_known()  # what it knows from now on is not the newest
     by_group = await writer.grant("folder:1#viewer@team:eng#member", "team:eng#member@user:bob")
     by_all = await writer.grant("folder:1#viewer@team:*#member")
     await writer.grant("folder:1#viewer@user:*")
@@ -124,7 +124,7 @@ async def test_few_models_of_the_past_are_kept(node: Node, monkeypatch: pytest.M
     await node.define(DRIVE)
     for number in range(5):
         await node.define({"printer": {f"operator{number}": {}}})
-    await node.ctx.models.get_known()
+    await node.ctx.caches.models.get_known()
 
     kept = [await model_at(node, revision) for revision in range(1, 6)]
 

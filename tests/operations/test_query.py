@@ -69,7 +69,7 @@ SEES_FOLDERS = "select folder where user:ann is viewer"
 
 def somewhere_else(ctx: Context) -> Context:
     """As another worker has it: with nothing kept."""
-    return replace(ctx, listings=Listings(100_000_000))
+    return replace(ctx, caches=replace(ctx.caches, listings=Listings(100_000_000)))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8, 9, 1_000])
@@ -234,7 +234,7 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
     await page_of(ctx, VIEWERS, sortBy="createdAt")
 
     held: dict[int, object] = {}
-    waiting: list[object] = [ctx.listings, later.listings]
+    waiting: list[object] = [ctx.caches.listings, later.caches.listings]
     while waiting:
         one = waiting.pop()
         if id(one) not in held and not isinstance(one, type | ModuleType | FunctionType):
@@ -296,13 +296,13 @@ async def test_a_page_counts_what_its_objects_weigh(ctx: Context) -> None:
     refs = [ObjectRef(TypeName("folder"), ObjectId(f"f{number}")) for number in range(5)]
     await create_objects(ctx, [ObjectDraft(ref.type, ref.id, meta) for ref in refs], ctx.stamp("ann"))
     await grant(ctx, *(f"folder:f{number}#viewer@user:ann" for number in range(5)))
-    ctx = replace(ctx, listings=Listings(4_000_000))
+    ctx = replace(ctx, caches=replace(ctx.caches, listings=Listings(4_000_000)))
 
     await page_of(ctx, SEES_FOLDERS)
-    [lists, _] = ctx.listings.measure()
-    small = replace(ctx, listings=Listings(400_000))
+    [lists, _] = ctx.caches.listings.measure()
+    small = replace(ctx, caches=replace(ctx.caches, listings=Listings(400_000)))
     await page_of(small, SEES_FOLDERS)
-    [without_page, _] = small.listings.measure()
+    [without_page, _] = small.caches.listings.measure()
 
     assert 5 * 2 * 20_000 < lists.bytes < 5 * 3 * 20_000
     assert 0 < without_page.bytes < 20_000
@@ -335,12 +335,12 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
 
 async def test_a_listing_counts_what_its_results_hold(ctx: Context) -> None:
     await fill(ctx, 9)
-    ctx = replace(ctx, graph=LiveGraph(ctx.store, ctx.models, 0, ctx.now))
+    ctx = replace(ctx, caches=replace(ctx.caches, graph=LiveGraph(ctx.store, ctx.caches.models, 0, ctx.now)))
     await page_of(ctx, SEES)
     newest = await ctx.store.read_warrants((), None, 1)
 
     [found] = [
-        ctx.listings.find((newest.revision, "id", read_query(SEES), digest), ctx.now())
+        ctx.caches.listings.find((newest.revision, "id", read_query(SEES), digest), ctx.now())
         for digest in [hashlib.blake2b(msgspec.json.encode([{}, None, False]), digest_size=16).digest()]
     ]
 

@@ -69,7 +69,7 @@ async def test_clients_that_ask_about_others_share_the_groups(counted: tuple[Con
     found = await asyncio.gather(*(decide(ctx, asked(user)) for user in ("ann", "bob", "eve")))
 
     assert found == [[True], [True], [False]]
-    assert not ctx.shared_reads.is_used
+    assert not ctx.caches.shared_reads.is_used
 
 
 async def test_what_is_kept_is_limited_and_an_evaluation_reads_the_rest_itself(
@@ -102,7 +102,7 @@ async def test_a_read_that_fails_is_made_again_by_those_that_waited_for_it(
     counted: tuple[Context, CountingDatabase],
 ) -> None:
     ctx, _ = counted
-    model = await ctx.models.get_known()
+    model = await ctx.caches.models.get_known()
     [check] = asked("ann")
     request = model.request(check.object.type, (check.relation,), check.subject)
     assert request is not None

@@ -38,7 +38,7 @@ async def check_asked(ctx: Context) -> object:
 
 
 async def find_key(ctx: Context) -> object:
-    return await ctx.session_keys.find("0" * 16)
+    return await ctx.caches.session_keys.find("0" * 16)
 
 
 @pytest.mark.parametrize("ask", [check_asked, find_key])

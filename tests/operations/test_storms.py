@@ -159,7 +159,7 @@ async def test_each_answer_is_that_of_the_revision_it_names(stormy_nodes: tuple[
     await asyncio.gather(*askers)
 
     assert len({one.revision for one in answers}) > 20
-    hits = sum(node.ctx.graph.counts.hits for node in stormy_nodes)
+    hits = sum(node.ctx.caches.graph.counts.hits for node in stormy_nodes)
     assert hits >= least_hits
     checks = [one for one in answers if isinstance(one.value, bool)]
     queries = [one for one in answers if not isinstance(one.value, bool)]

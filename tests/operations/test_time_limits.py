@@ -85,8 +85,8 @@ async def test_a_cached_check_with_limits_runs_no_statement_when_it_flips(
         flips.append(await node.allowed("document:plan#viewer@user:ann"))
 
     assert flips == [False] + [True] * 100 + [False] * 2
-    assert node.ctx.graph.counts.hits >= 100
-    assert node.ctx.graph.counts.given_up == 0
+    assert node.ctx.caches.graph.counts.hits >= 100
+    assert node.ctx.caches.graph.counts.given_up == 0
     assert node.database.reads <= 3  # PostgreSQL is followed as time passes
 
 

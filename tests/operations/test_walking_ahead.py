@@ -236,7 +236,7 @@ async def test_a_walk_that_gives_up_over_many_rules_has_not_looked_at_all_of_the
     await grant(ctx, "paper:1#a@user:ann")
     await decide(ctx, "paper:1#any@user:ann")
     batch = CheckBatch([question("paper:1#any@user:ann")], ALL_NEEDED, 1, 1_000_000)
-    known = await ctx.models.get_known()
+    known = await ctx.caches.models.get_known()
     ahead = predict_reads(known, batch)
     assert ahead is not None
     begun = await read_for_walk(ctx.store, ahead, batch, None)

@@ -180,7 +180,9 @@ def expect_histories(url: str, examples: int) -> None:
             async def run() -> None:
                 await database.transact(lambda head: emptied())
                 fresh = wiring.context_of(store, settings_for(url))
-                recorder = Recorder(replace(ctx, models=fresh.models, listings=fresh.listings))
+                recorder = Recorder(
+                    replace(ctx, caches=replace(ctx.caches, models=fresh.caches.models, listings=fresh.caches.listings))
+                )
                 await recorder.begin(first)
                 for change in changes:
                     await recorder.carry_out(change, all_ever)

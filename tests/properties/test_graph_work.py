@@ -133,7 +133,7 @@ def context(store: SqlStore, url: str, given: dict[str, int]) -> Context:
 
 
 async def decide(ctx: Context, database: CountingDatabase, questions: Sequence[Check]) -> tuple[list[bool], Effort]:
-    await ctx.models.get_known()  # that is not what is compared
+    await ctx.caches.models.get_known()  # that is not what is compared
     with measured_effort(database) as effort:
         found = await check_all(ctx, questions, NO_DEMAND)
     return [decision.is_authorized for decision in found.value], effort

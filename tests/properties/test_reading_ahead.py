@@ -94,7 +94,7 @@ def expect_examples(url: str, examples: int) -> None:
                 for warrant in stored:
                     await store.put_warrants([new(warrant.render())], lambda model: None, Stamp("ann", 1))
                 newest = await store.read_warrants((), None, 1)
-                models = wiring.context_of(store, settings_for(url)).models
+                models = wiring.context_of(store, settings_for(url)).caches.models
                 known = await models.at(newest.revision, newest.model_revision)
                 for checks in (asked[:1], asked):
                     values = [oracle_value(types, stored, one) for one in checks]

@@ -144,7 +144,7 @@ def expect_examples(url: str, examples: int) -> None:
                 for warrant in stored:
                     await store.put_warrants([new(warrant.render())], lambda model: None, Stamp("ann", 1))
                 newest = await store.read_warrants((), None, 1)
-                models = wiring.context_of(store, settings_for(url)).models
+                models = wiring.context_of(store, settings_for(url)).caches.models
                 known = await models.at(newest.revision, newest.model_revision)
                 for one in asked:
                     batch = CheckBatch([one], ALL_NEEDED, 1, budget)

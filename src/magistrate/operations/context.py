@@ -40,7 +40,7 @@ class Context:
     Nothing is replaced but the caches, by `replace_caches`."""
 
     store: Store
-    models: Models
+    caches: Caches
     now: Callable[[], int]
     new_id: Callable[[], str]
     max_meta_bytes: int
@@ -48,11 +48,6 @@ class Context:
     max_check_work: int
     max_context_bytes: int
     max_query_work: int
-    listings: Listings
-    graph: LiveGraph
-    bitmap_searches: BitmapSearches
-    session_keys: SessionKeys
-    shared_reads: SharedReads = field(default_factory=SharedReads)
     decisions: DecisionLog | None = None
     is_strict: bool = False
     list_counts: ListCounts = field(default_factory=ListCounts)
@@ -62,13 +57,9 @@ class Context:
     def replace_caches(self, caches: Caches) -> None:
         """Takes these caches in place of those that are of a history that the store has no more. What runs may still
         use the latter; what it finds is not answered (see api/http/consistency_tokens.py)."""
-        former, self.graph = self.graph, caches.graph
-        listings, self.listings = self.listings, caches.listings
-        self.models = caches.models
-        self.bitmap_searches = caches.bitmap_searches
-        self.session_keys, self.shared_reads = caches.session_keys, caches.shared_reads
-        former.evict()
-        release_runs(listings.evict())
+        former, self.caches = self.caches, caches
+        former.graph.evict()
+        release_runs(former.listings.evict())
 
     def stamp(self, actor: str, once: Once | None = None, request_id: str | None = None) -> Stamp:
         return Stamp(actor, self.now(), once, request_id)

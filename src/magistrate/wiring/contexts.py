@@ -30,16 +30,12 @@ LISTS_SHARE, MODELS_SHARE = 8, 32
 def context_of(store: Store, settings: Settings) -> Context:
     """Builds a context whose caches are replaced when the store turns out to have another history."""
     counts = GraphCounts()
-    caches = _build_caches(store, settings, counts)
     decisions = None
     if settings.decision_log:
         decisions = DecisionLog(store, settings.decision_log, settings.max_unwritten_bytes)
     context = Context(
         store=store,
-        models=caches.models,
-        graph=caches.graph,
-        bitmap_searches=caches.bitmap_searches,
-        shared_reads=caches.shared_reads,
+        caches=_build_caches(store, settings, counts),
         now=store.now,
         new_id=lambda: str(uuid7()),
         max_meta_bytes=settings.max_meta_bytes,
@@ -47,8 +43,6 @@ def context_of(store: Store, settings: Settings) -> Context:
         max_check_work=settings.max_check_work,
         max_context_bytes=settings.max_context_bytes,
         max_query_work=settings.max_query_work,
-        listings=caches.listings,
-        session_keys=caches.session_keys,
         decisions=decisions,
         is_strict=settings.strict,
     )
@@ -73,10 +67,10 @@ def _build_caches(store: Store, settings: Settings, counts: GraphCounts) -> Cach
 def measure_caches(context: Context) -> Sequence[CacheBytes]:
     """Returns how many bytes each cache of this process takes, and the limits on them."""
     return (
-        *context.graph.measure(),
-        *context.listings.measure(),
-        context.models.measure_past(),
-        context.shared_reads.measure(),
+        *context.caches.graph.measure(),
+        *context.caches.listings.measure(),
+        context.caches.models.measure_past(),
+        context.caches.shared_reads.measure(),
         *context.store.measure_caches(),
         *measure_policies(),
         measure_queries(),

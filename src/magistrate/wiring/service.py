@@ -129,7 +129,7 @@ async def _write_metrics_now_and_then() -> None:
 
 def _readings(context: Context, admitted: Admissions) -> Readings:
     """Returns the values that /metrics reports besides those of requests."""
-    graph = context.graph
+    graph = context.caches.graph
     return {
         "requests_running": sum(admission.running for admission in admitted.by_scope.values()),
         "requests_waiting": sum(admission.waiting for admission in admitted.by_scope.values()),

@@ -174,7 +174,7 @@ class FastPath:
         """Returns whether lists are not refused now, and one, which is at the newest revision, need not wait to know
         it. Raises StoreUnavailable."""
         is_full = service.admissions.by_scope[route.scope].is_full
-        return not is_full and service.context.graph.find_newest() is not None
+        return not is_full and service.context.caches.graph.find_newest() is not None
 
     def _find_refusal(self, method: str, path: str, headers: RawHeaders) -> "PendingRefusal | None":
         """Returns a refusal if the service has more requests of this kind than it can answer. Its key is not read."""

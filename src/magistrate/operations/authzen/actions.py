@@ -48,7 +48,7 @@ class ActionSearch:
 
 def list_at_once(ctx: Context, search: ActionSearch, freshness: Freshness) -> Snapshot[list[RelationName]] | None:
     """Returns all actions if memory has what they need, otherwise None. Raises StoreUnavailable."""
-    graph = ctx.graph.current_graph(freshness)
+    graph = ctx.caches.graph.current_graph(freshness)
     if graph is None or search.object.type not in graph.model.types:
         return None
     checks, pending = search.begin(ctx, graph.model, freshness, lambda name: True)

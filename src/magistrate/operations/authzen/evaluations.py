@@ -33,7 +33,7 @@ async def read_state(ctx: Context, at: Revision | None, freshness: Freshness) ->
     is from the future."""
     newest = await ctx.store.read_warrants((), at, 1)
     freshness.demand(newest.newest)
-    return ModelState(newest.revision, await ctx.models.at(newest.revision, newest.model_revision))
+    return ModelState(newest.revision, await ctx.caches.models.at(newest.revision, newest.model_revision))
 
 
 class PendingEvaluations:
@@ -135,7 +135,7 @@ def may_have_undefined(ctx: Context, checks: Sequence[Check], decisions: Sequenc
     denied = {(check.object.type, check.relation) for check in compress(checks, is_denied)}
     if not denied:
         return False
-    model = ctx.models.known
+    model = ctx.caches.models.known
     return model is None or not all(_is_defined(model, *names) for names in denied)
 
 
@@ -148,7 +148,7 @@ async def describe_undefined(
     if not may_have_undefined(ctx, checks, decisions):
         return [None] * len(pairs)
     newest = await ctx.store.read_warrants((), at, 1)
-    model = await ctx.models.at(newest.revision, newest.model_revision)
+    model = await ctx.caches.models.at(newest.revision, newest.model_revision)
     return [None if decision.is_authorized else _find_undefined(model, check, visible) for check, decision in pairs]
 
 

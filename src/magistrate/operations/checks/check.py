@@ -79,7 +79,7 @@ class PendingChecks(msgspec.Struct):
         """Returns the decisions if the graph cache has all they need, otherwise None; unless it `may_walk`, only if the
         decisions themselves are cached, and then nothing has looked at the contexts of the checks. Raises
         StoreUnavailable."""
-        checks, live, contextual = self.checks, self.ctx.graph, self.contextual
+        checks, live, contextual = self.checks, self.ctx.caches.graph, self.contextual
         graph = None if self.with_path else live.current_graph(self.freshness, list_patterns(contextual))
         has_time = len(checks) <= MAX_CHECKS_AT_ONCE or not is_time_up()
         if graph is not None and contextual is None and has_time:
@@ -95,7 +95,7 @@ class PendingChecks(msgspec.Struct):
 
     def _finish(self, decided: Decisions) -> Decisions:
         """Counts decisions that were made in memory alone, and logs them."""
-        self.ctx.graph.counts.hits += 1
+        self.ctx.caches.graph.counts.hits += 1
         if self.is_logged:
             self.log_decisions(decided)
         return decided
@@ -108,7 +108,7 @@ class PendingChecks(msgspec.Struct):
             await take_checkpoint(walks.work)  # that of `decide_at_once`
         elif len(self.checks) > MAX_CHECKS_AT_ONCE:
             await checkpoint()  # several such requests, if they come at once, begin in different iterations
-        can_walk = self.ctx.graph.is_enabled and not self.with_path
+        can_walk = self.ctx.caches.graph.is_enabled and not self.with_path
         moment = Moment(self.ctx, self.freshness)
         decided = await decide_in_order(list_evaluators(moment, walks if can_walk else None), self._batch)
         if self.is_logged:

@@ -90,14 +90,14 @@ class Moment(msgspec.Struct, frozen=True):
 
     async def find_model(self) -> Model:
         """Returns the model of the point, or one that was the newest at some time."""
-        models, point = self.ctx.models, self.point
+        models, point = self.ctx.caches.models, self.point
         return await (models.get_known() if point is None else models.at(point.revision, point.model_revision))
 
     async def confirm_model(self, result: ReadResult | AheadResult) -> Model:
         """Returns the model of what was read. Raises InvalidParameter if the token is from the future."""
         if self.point is None:
             self.freshness.demand(result.newest)
-            return await self.ctx.models.at(result.revision, result.model_revision)
+            return await self.ctx.caches.models.at(result.revision, result.model_revision)
         return await self.find_model()
 
 
@@ -337,7 +337,7 @@ class LevelEvaluation:
 
     async def decide(self, batch: CheckBatch) -> Decisions | None:
         ctx, is_past = self._moment.ctx, self._moment.at is not None
-        with nullcontext(ctx.store) if is_past else ctx.shared_reads.join(ctx.store) as reader:
+        with nullcontext(ctx.store) if is_past else ctx.caches.shared_reads.join(ctx.store) as reader:
             return await self._evaluate(batch, reader)
 
     async def _evaluate(self, batch: CheckBatch, shared: WarrantReader) -> Decisions:

@@ -53,7 +53,7 @@ async def explain_check(
     if as_of is not None:
         return await _explain_as_of(ctx, check, freshness, is_strict, as_of, contextual)
     now = ctx.now()
-    added, first_model = build_contextual_warrants(contextual, now), await ctx.models.get_known()
+    added, first_model = build_contextual_warrants(contextual, now), await ctx.caches.models.get_known()
     reader = ReaderWithExpired(ctx.store)
     search = ExplanationSearch(first_model, check, now, limit_work(ctx.max_check_work), added.overlay)
     try:
@@ -61,7 +61,7 @@ async def explain_check(
             await take_checkpoint(search.work)
         first = await reader.read_warrants(reads, None, search.work.left + 1)
         freshness.demand(first.newest)
-        model = await ctx.models.at(first.revision, first.model_revision)
+        model = await ctx.caches.models.at(first.revision, first.model_revision)
         added.require_defined(model)
         if model is first_model:
             search.take(first.warrants)
@@ -87,7 +87,7 @@ async def _explain_as_of(
 ) -> Snapshot[ExplainedCheck]:
     point = await find_point(ctx, as_of, freshness)
     added = build_contextual_warrants(contextual, point.now)
-    model = await ctx.models.at(point.revision, point.model_revision)
+    model = await ctx.caches.models.at(point.revision, point.model_revision)
     added.require_defined(model)
     search = ExplanationSearch(model, check, point.now, limit_work(ctx.max_check_work), added.overlay)
     explanation = await complete_run(ReaderWithExpired(ctx.store), search, point.revision)

@@ -85,7 +85,7 @@ async def list_proposed_difference(
     now = ctx.now() if page_request.now is None else page_request.now
     if page_request.at is not None:
         await find_point(ctx, AsOf(page_request.at, bits=page_request.bits), freshness)
-    before = ComparedState(await ctx.models.at(at, newest.model_revision), ctx.store, at, now)
+    before = ComparedState(await ctx.caches.models.at(at, newest.model_revision), ctx.store, at, now)
 
     async def read(bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
         work = limit_work(ctx.max_query_work)

@@ -111,7 +111,7 @@ async def _compare(ctx: Context, first: PointInTime, last: PointInTime, work: Wo
 
 
 async def _build_state(ctx: Context, point: PointInTime) -> ComparedState:
-    model = await ctx.models.at(point.revision, point.model_revision)
+    model = await ctx.caches.models.at(point.revision, point.model_revision)
     return ComparedState(model, ctx.store, point.revision, point.now)
 
 

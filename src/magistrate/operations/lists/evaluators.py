@@ -78,7 +78,7 @@ class ListRequest:
         """Returns the model of the revision. Raises InvalidParameter for a contextual warrant that could not be
         written."""
         if self._model is None:
-            self._model = await self.ctx.models.at(self.revision, self._model_revision)
+            self._model = await self.ctx.caches.models.at(self.revision, self._model_revision)
             if self.request.contextual:
                 contextual = build_contextual_warrants(self.request.contextual, self.now)
                 self._model, self.overlay = contextual.extend_model(self._model), contextual.overlay
@@ -118,7 +118,7 @@ async def search_few_warrants(search: ListRequest, reader: WarrantReader) -> Sna
     warrants; decision 80), and a second page of it, or one of more rows than are kept, 4.5 times as long over HTTP,
     because they read the warrants of its rows again. Without the reads that are kept for them, a first list of 800 to
     1,200 rows would take 1.2 times as long."""
-    graph = search.ctx.graph.find_graph(search.revision) if _may_use_bitmaps(search) else None
+    graph = search.ctx.caches.graph.find_graph(search.revision) if _may_use_bitmaps(search) else None
     if graph is None or graph.adjacency.former_lists.note(search.request.query):
         return reader
     recording, work = RecordingReader(reader, graph), limit_work(search.ctx.max_query_work)
@@ -148,7 +148,7 @@ async def compute_bitmaps(search: ListRequest, reader: WarrantReader) -> Snapsho
         is_pinned=search.is_pinned,
         reader=reader,
     )
-    listing = await ctx.bitmap_searches.find_listing(ctx.graph, ctx.store, bitmap_query)
+    listing = await ctx.caches.bitmap_searches.find_listing(ctx.caches.graph, ctx.store, bitmap_query)
     return reader if listing is None else Snapshot(listing.revision, listing)
 
 
@@ -182,7 +182,7 @@ def _may_use_bitmaps(search: ListRequest) -> bool:
     bitmaps are in the order of ids."""
     request = search.request
     is_usual = search.sort == "id" and request.now is None and not request.contextual
-    return is_usual and search.ctx.graph.is_enabled
+    return is_usual and search.ctx.caches.graph.is_enabled
 
 
 async def _begin_search(search: ListRequest, work: Work) -> Run[Findings]:

@@ -67,7 +67,7 @@ def find_kept_page(
 ) -> Snapshot[Page[StoredRow]] | None:
     """Returns the page if it is kept, and it is known without waiting that nothing was written since. Raises
     InvalidParameter if the token is from the future, StoreUnavailable."""
-    graph = ctx.graph.find_newest() if page_request.at is None and not request.contextual else None
+    graph = ctx.caches.graph.find_newest() if page_request.at is None and not request.contextual else None
     if graph is None:
         return None
     return _PageRead(ctx, request).find_kept_page(QUERY_LIST, page_request, freshness, graph.revision)
@@ -98,8 +98,8 @@ class _PageRead:
 
     async def find_newest(self) -> NewestRevision:
         """Returns the newest revision, which the page is read at."""
-        if self._ctx.graph.is_enabled:
-            graph = await self._ctx.graph.follow_to_newest()
+        if self._ctx.caches.graph.is_enabled:
+            graph = await self._ctx.caches.graph.follow_to_newest()
             self._newest = NewestRevision(graph.revision, graph.model.revision)
         else:
             self._newest = await self._find_revision(None)
@@ -150,7 +150,7 @@ class _PageRead:
         completed = Page(rows, page.prev_cursor, page.next_cursor, self._total)
         self._kept_page.keep_page(page_request.slice, kind.name, completed)
         if self._kept is not None:
-            release_runs(self._ctx.listings.update(*self._kept))
+            release_runs(self._ctx.caches.listings.update(*self._kept))
         return completed
 
     async def _cut(self, listing: Listing, bounds: Slice) -> PageSlice[QueryRow]:
@@ -163,7 +163,7 @@ class _PageRead:
         if self._request.contextual:
             return None
         key = self._key(at, sort)
-        listing = self._ctx.listings.find(key, self._now)
+        listing = self._ctx.caches.listings.find(key, self._now)
         self._kept = None if listing is None else (key, listing)
         return listing
 
@@ -185,7 +185,7 @@ class _PageRead:
         if now >= listing.valid_until or request.reads or request.contextual:
             return computed, [listing]
         self._kept = self._key(computed.revision, sort), listing
-        return computed, ctx.listings.keep(*self._kept)
+        return computed, ctx.caches.listings.keep(*self._kept)
 
 
 async def _read_stored(ctx: Context, rows: Sequence[QueryRow], at: Revision) -> dict[ObjectRef, StoredObject]:

@@ -52,10 +52,10 @@ async def require_defined_names(
     A caller that may see some object types only, those in `visible`, learns no name on others, whether it is
     defined or not."""
     used = [name for name in names if visible is None or name.is_visible(visible)]
-    if not is_past and find_undefined_name(overlay.extend_model(await ctx.models.get_known()), used) is None:
+    if not is_past and find_undefined_name(overlay.extend_model(await ctx.caches.models.get_known()), used) is None:
         return
     state = await ctx.store.read_warrants((), at, 1)
-    model = await ctx.models.at(state.revision, state.model_revision)
+    model = await ctx.caches.models.at(state.revision, state.model_revision)
     fault = find_undefined_name(overlay.extend_model(model), used, visible)
     if fault is not None:
         raise fault
@@ -69,7 +69,9 @@ async def describe_missing_type(
     if missing.kind != "ObjectType":
         return missing
     suggested = (
-        type_name for type_name in (await ctx.models.get_known()).types if visible is None or type_name in visible
+        type_name
+        for type_name in (await ctx.caches.models.get_known()).types
+        if visible is None or type_name in visible
     )
     return InvalidParameter(
         parameter, f"object type {missing.key} is not defined{suggest_name(missing.key, suggested)}"

@@ -37,7 +37,7 @@ class Session:
 
 async def begin_session(ctx: Context, session: Session) -> Snapshot[str]:
     """Returns the token of a new session. Raises StoreUnavailable."""
-    signing = await ctx.session_keys.signing()
+    signing = await ctx.caches.session_keys.signing()
     now, key = ctx.now(), signing.value
     claims = {
         "iss": ctx.store.identity.store_id,
@@ -65,7 +65,7 @@ async def read_session(ctx: Context, token: str, key_id: str | None) -> SessionC
 
     Raises InvalidToken, TokenExpired, StoreUnavailable.
     """
-    key = await ctx.session_keys.find(key_id or "")
+    key = await ctx.caches.session_keys.find(key_id or "")
     if key is None:
         raise InvalidToken
     claims = verify_claims(token, key.secret, ALGORITHM, Expected(ctx.store.identity.store_id, CHECKS))

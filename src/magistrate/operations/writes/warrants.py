@@ -197,7 +197,7 @@ async def list_orphaned(
 
     async def read(bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[Warrant]]:
         newest = await ctx.store.read_warrants((), at, 1)
-        model = await ctx.models.at(newest.revision, newest.model_revision)
+        model = await ctx.caches.models.at(newest.revision, newest.model_revision)
         object_type = only.equal.get("object_type")
         patterns = frozenset(pattern for pattern in model.orphaned if object_type in (None, pattern.object_type))
         if not patterns:
