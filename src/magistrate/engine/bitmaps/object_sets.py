@@ -28,7 +28,7 @@ from magistrate.engine.lists.reverse_graph import IDS_AT_ONCE
 from magistrate.engine.model.plans import Operation
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.steps import Checkpoints, Steps, empty_list, fetch_warrants
+from magistrate.engine.steps import Checkpoints, Steps, empty_list, fetch_warrants, take_pieces
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.warrants.reader import ReverseWarrantRead, WarrantsBySubject
@@ -370,10 +370,7 @@ class _SetSearch:
         subjects = [*zip(lookup.numbers, ids, strict=True)]
         for index in lookup.indexes:
             given = by_relation.get(index.key.relation, ())
-            for cost in self._fetch.cache_entries(index, subjects, given, self._read[index]):
-                self._work.hasten_checkpoint(cost // ITEMS_FOR_A_NODE)
-                if self._work.needs_checkpoint:
-                    yield None
+            yield from take_pieces(self._fetch.cache_entries(index, subjects, given, self._read[index]), self._work)
         yield from empty_list(subjects, self._work)
 
     def _divide(self, warrants: Sequence[Warrant]) -> Checkpoints[Mapping[RelationName, Sequence[Warrant]]]:

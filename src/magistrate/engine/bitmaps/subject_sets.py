@@ -43,7 +43,7 @@ from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import Leaf
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.steps import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans
+from magistrate.engine.steps import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans, take_pieces
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import Truth
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject, request_subjects
@@ -329,10 +329,8 @@ class SubjectSetSearch:
         matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
         for (lookup, ids), found in zip(lookups, matching, strict=True):
-            for cost in self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, found, entries=self._known):
-                self._work.hasten_checkpoint(cost // ITEMS_FOR_A_NODE)
-                if self._work.needs_checkpoint:
-                    yield None
+            pieces = self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, found, entries=self._known)
+            yield from take_pieces(pieces, self._work)
             yield from empty_list(found, self._work)
         for (union, edge), numbers in pending.items():
             yield from self._follow(union, edge, numbers)

@@ -19,7 +19,7 @@ from magistrate.engine.cache.subject_adjacency import (
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, Revision, WarrantNames
 from magistrate.engine.warrants.warrant import Warrant, creation_order
-from magistrate.engine.work import sort_in_steps
+from magistrate.engine.work import Pieces, sort_in_steps
 
 WARRANTS_KEPT_AT_ONCE = 500
 ENTRIES_KEPT_AT_ONCE = 500
@@ -95,7 +95,7 @@ class AdjacencyFetch(EntryFetch):
         subjects: Sequence[tuple[int, ObjectId]],
         warrants: Sequence[Warrant],
         read: ReadEntries,
-    ) -> Iterator[int]:
+    ) -> Pieces[None]:
         """Adds the entries of these subjects to `read` and caches them, given all their warrants; yields the work that
         it took since it yielded last."""
         drafts = EntryDrafts()
@@ -134,7 +134,7 @@ class SubjectFetch(EntryFetch):
         ids: Sequence[ObjectId],
         warrants: Sequence[Warrant],
         entries: Mapping[SubjectIndex, dict[int, AdjacentSubjects]],
-    ) -> Iterator[int]:
+    ) -> Pieces[None]:
         """Adds the entries of these objects to `entries` and caches them, given all their warrants, which may have
         others among them; yields the work that it took since it yielded last."""
         drafts = {index: SubjectDrafts(index) for index in indexes}
