@@ -3,6 +3,16 @@
 For groups that consist of warrants alone, the membership closure of a subject has every group it is in, however deeply
 nested (closures.py). Whether the subject has a relation on an object then takes one lookup of the groups named there,
 at any nesting depth.
+
+For example, ann is a member of the team eng, whose members are members of the team all, and view 3 has what users get
+from `team#member`:
+
+- `team:eng#member@user:ann`: in the kind of users, the groups of `ann` are `(" 3:eng ",)`.
+- `team:all#member@team:eng#member`: in the kind of `team#member`, the groups of `eng` are `(" 3:all ",)`.
+
+The `views` of both kinds map `("team", "member")` to `[3]`: such a warrant makes its subject a member in view 3. The
+`own` of the second kind is `[3]`, because its members are the groups of view 3: so `" 3:eng "` stands for the groups of
+`eng`, too. The closure of ann has `" 3:eng "` and `" 3:all "`.
 """
 
 from collections import deque
@@ -33,7 +43,8 @@ CHANGES_REMEMBERED = 200
 
 
 class Memberships:
-    """Holds the memberships of the subjects of one type. `number_of` returns the view of a plan for these subjects."""
+    """Holds the memberships of the subjects of one type. `number_of` returns the number of the view of a plan for these
+    subjects."""
 
     def __init__(
         self,
