@@ -46,9 +46,9 @@ class Subject(msgspec.Struct, frozen=True, order=True, gc=False):
     relation: RelationName | None = None
 
 
-def build_subject(of_type: TypeName, id: ObjectId, subject_relation: str) -> Subject:
+def build_subject(of_type: TypeName, object_id: ObjectId, subject_relation: str) -> Subject:
     """Returns the subject of these names of a warrant; `subject_relation` is the empty text if it is no userset."""
-    return Subject(of_type, id, RelationName(subject_relation) if subject_relation else None)
+    return Subject(of_type, object_id, RelationName(subject_relation) if subject_relation else None)
 
 
 def subject_of(names: WarrantNames) -> Subject:

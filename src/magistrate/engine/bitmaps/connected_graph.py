@@ -96,7 +96,7 @@ class ConnectedGraph:
 
     `leaves` are the nodes of leaf rules. `outgoing` has the edges of each node, `incoming` those to each node by the
     kind of their warrants. `on_object` has the nodes that each target is made of on the same object. Warrants of the
-    patterns in `stranded` do not count.
+    patterns in `orphaned` do not count.
     """
 
     itself: SetNode
@@ -106,14 +106,14 @@ class ConnectedGraph:
     outgoing: Mapping[SetNode, Sequence[OutgoingEdges]]
     incoming: Mapping[SetNode, Mapping[AdjacencyKey, Sequence[SetEdge]]]
     on_object: Mapping[Target, Sequence[SetNode]]
-    stranded: Set[WarrantPattern]
+    orphaned: Set[WarrantPattern]
 
 
 def connect_graph(
     model: Model, subject_type: TypeName, targets: Sequence[Target], work: Work
 ) -> Steps[ConnectedGraph | None]:
-    """Returns the graph of these targets, or None if lists cannot be computed with bitmaps: if nodes rest on their own
-    negation or on a quantifier, or are needed for usersets on any object of a type."""
+    """Returns the graph of these targets, or None if lists cannot be computed with bitmaps: if nodes depend on their
+    own negation or on a quantifier, or are needed for usersets on any object of a type."""
     graph = ReverseGraph(model, subject_type, work)
     yield from graph.connect(targets)
     if graph.negations is None or not all(map(_is_supported, graph.all)):
@@ -132,7 +132,7 @@ def connect_graph(
         outgoing={node: [*outgoing] for node, outgoing in connection.list_outgoing()},
         incoming=connection.incoming,
         on_object=on_object,
-        stranded=frozenset(model.orphaned),
+        orphaned=frozenset(model.orphaned),
     )
 
 
@@ -159,7 +159,7 @@ class _Connection:
         return [*self._nodes.values()]
 
     def connect(self) -> Checkpoints[bool]:
-        """Makes all nodes that the roots rest on, and returns whether their sets can be computed."""
+        """Makes all nodes that the roots depend on, and returns whether their sets can be computed."""
         yield from self._collect_edges()
         for target, root in self._graph.roots.items():
             self.roots[target] = self._node(root, UnknownAs.FALSE)

@@ -96,8 +96,8 @@ class OrderedNumbers:
                 if one is None:
                     yield None
                     continue
-                id, number = one
-                entries = ((of_type, id, relation) for relation, numbers in relations if number in numbers)
+                object_id, number = one
+                entries = ((of_type, object_id, relation) for relation, numbers in relations if number in numbers)
                 found += (entry for entry in entries if _is_behind(entry, boundary, descending))
             if len(found) >= most:
                 break
@@ -157,8 +157,8 @@ class _ReportedNode:
     first_warrants: dict[ObjectId, PlacedWarrant] | None = field(default_factory=dict)
     explicit: dict[ObjectId, PlacedWarrant] = field(default_factory=dict)
 
-    def value(self, id: ObjectId) -> ListValue:
-        return self.holding.find_value(self.numbers[id])
+    def value(self, object_id: ObjectId) -> ListValue:
+        return self.holding.find_value(self.numbers[object_id])
 
 
 class SetPage(NamedTuple):
@@ -191,16 +191,20 @@ def find_reports(sets: ObjectSets, entries: Sequence[Entry], work: Work) -> Step
     """Returns the row of each of these entries. Raises BudgetExceeded."""
     ids: dict[TypeName, dict[ObjectId, None]] = defaultdict(dict)
     targets: dict[TypeName, dict[Target, None]] = defaultdict(dict)
-    for of_type, id, relation in entries:
-        ids[of_type][id] = targets[of_type][of_type, relation] = None
+    for of_type, object_id, relation in entries:
+        ids[of_type][object_id] = targets[of_type][of_type, relation] = None
     reported: dict[SetNode, _ReportedNode] = {}
     for of_type, relations in targets.items():
         nodes = dict.fromkeys(node for target in relations for node in sets.graph.on_object[target])
         yield from _report_on(sets, of_type, tuple(ids[of_type]), nodes, reported=reported, work=work)
     results: list[QueryRow] = []
-    for of_type, id, relation in entries:
+    for of_type, object_id, relation in entries:
         root = reported[sets.graph.roots[of_type, relation]]
-        results.append(QueryRow(of_type, id, relation, find_report(root, id), is_implicit=root.value(id) < EXPLICIT))
+        results.append(
+            QueryRow(
+                of_type, object_id, relation, find_report(root, object_id), is_implicit=root.value(object_id) < EXPLICIT
+            )
+        )
         work.spend(1)
         if work.needs_checkpoint:
             yield None
@@ -217,7 +221,7 @@ def _report_on(
 ) -> Steps[None]:
     """Adds the nodes on these objects, with the warrants that are reported for each."""
     nodes = [*nodes]
-    numbers = {id: sets.tables[of_type].find(id) for id in ids}
+    numbers = {object_id: sets.tables[of_type].find(object_id) for object_id in ids}
     reported.update({node: _ReportedNode(node.plan, sets.sets.get(node, _EMPTY), numbers) for node in nodes})
     for node in nodes:
         reported[node].branches = [reported[branch] for branch in node.branches]
@@ -226,9 +230,9 @@ def _report_on(
     for read in (yield from fetch_warrants(_plan_reads(sets, of_type, ids, edges))):
         warrants.update((warrant.number, warrant) for warrant in read)
         work.spend(len(read))
-    stranded = sets.graph.stranded
+    orphaned = sets.graph.orphaned
     for count, warrant in enumerate(warrants.values(), 1):
-        if not stranded or warrant.pattern() not in stranded:
+        if not orphaned or warrant.pattern() not in orphaned:
             names = (warrant.object_type, warrant.relation, warrant.subject_type, warrant.subject_relation)
             for edge in edges.get(names, ()):
                 _note(sets, edge, warrant, reported)
@@ -272,7 +276,7 @@ def _subject_value(sets: ObjectSets, edge: SetEdge, warrant: Warrant) -> ListVal
 def _plan_reads(
     sets: ObjectSets, of_type: TypeName, ids: tuple[ObjectId, ...], edges: Mapping[_Kind, Sequence[SetEdge]]
 ) -> list[WarrantRead]:
-    """Returns the reads of all warrants on these objects that lead to one of their nodes."""
+    """Returns the reads of all warrants on these objects along edges to one of their nodes."""
     subject = Subject(sets.subject.type, sets.subject.id)
     relations: dict[Subject | TypeName | None, dict[RelationName, None]] = defaultdict(dict)
     for (_, relation, subject_type, subject_relation), found in edges.items():

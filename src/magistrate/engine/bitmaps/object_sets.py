@@ -4,7 +4,7 @@ It computes what engine/lists/objects.py computes, in the same order, for graphs
 warrants there are (connected_graph.py): each node has the set of objects where it holds, and gains objects until
 nothing changes. New members of a node are expanded together, from cached entries; those that are not cached are read
 level by level. The policies and time limits of the warrants that are met are evaluated. A node that holds on every
-object, by a warrant on `*` or because a combination excludes only some, has a complement. Where that leads to other
+object, by a warrant on `*` or because a combination excludes only some, has a complement. Where that reaches other
 objects, there is no result, and engine/lists/objects.py answers.
 """
 
@@ -193,7 +193,9 @@ class _SetSearch:
         if includes(default):
             self._add_all(node, is_explicit=False)
         assign = self._adjacency.table(plan.type).assign
-        numbers = BitMap([assign(id) for id, value in exceptions.items() if includes(value) and id != WILDCARD])
+        numbers = BitMap(
+            [assign(object_id) for object_id, value in exceptions.items() if includes(value) and object_id != WILDCARD]
+        )
         self._itself = self._subject if numbers else self._itself
         self._add(node, numbers)
 
@@ -286,7 +288,7 @@ class _SetSearch:
 
     def _add_all_but(self, node: SetNode, lacking: BitMap) -> bool:
         """Makes a node hold on all objects but those of `lacking` on which it does not hold yet. Returns whether it
-        held on named ones only. Nothing can be computed if that leads to other objects, which may be any."""
+        held on named ones only. Nothing can be computed if that reaches other objects, which may be any."""
         if self._graph.outgoing.get(node):
             self._is_computable = False
             return False

@@ -1,7 +1,7 @@
-"""Finds the subjects of many relations on objects with bitmaps, where these share most of what they lead to.
+"""Finds the subjects of many relations on objects with bitmaps, where these share most of what they reach.
 
 Each relation on a group or linked object has a union of its own, which is solved once and kept: the viewers of a folder
-are found once for all of its documents. For a single object, one union for all that it leads to takes less time
+are found once for all of its documents. For a single object, one union for all that it reaches takes less time
 (subject_sets.py).
 
 It finds access without a condition. Where a policy has no value, because it reads the context or fails, nothing is
@@ -132,12 +132,12 @@ class SubjectBitmapSearch(SubjectSetSearch):
         return numbers
 
     def _find_leaf_set(
-        self, leaf: Leaf, object: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
+        self, leaf: Leaf, obj: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
     ) -> SubjectSet:
-        default, _ = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
+        default, _ = leaf.list_subjects(obj.type, obj.id, of_type, self._conditions)
         if default is UNKNOWN:
             self._is_computable = False
-        return super()._find_leaf_set(leaf, object, includes, of_type)
+        return super()._find_leaf_set(leaf, obj, includes, of_type)
 
     def _discard_entries(self) -> Checkpoints[None]:
         """Frees the entries that were looked up; later batches find them in the cache, as far as its capacity

@@ -39,7 +39,7 @@ class SubjectEdge(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlanEdges:
-    """Holds what one plan leads to. `direct` has the edges without a target; `same` the plans and operations on the
+    """Holds what one plan expands to. `direct` has the edges without a target; `same` the plans and operations on the
     same object, each with its position."""
 
     direct: Sequence[SubjectEdge]
@@ -48,7 +48,7 @@ class PlanEdges:
 
 
 def list_edges(model: Model, plan: Plan, work: Work) -> Checkpoints[PlanEdges]:
-    """Returns what a plan of the model leads to, with all following plans compiled."""
+    """Returns what a plan of the model expands to, with all following plans compiled."""
     while not model.prepare_following(plan, work):
         yield None
     direct: dict[tuple[AdjacencyKey, int], SubjectEdge] = {}
@@ -118,7 +118,7 @@ _REPORTED_FIRST = (UnknownAs.FALSE, UnknownAs.NOTHING, UnknownAs.TRUE)
 
 
 class UnionNode(Linked):
-    """Has what a plan on an object, and all that it leads to by alternatives, gives to subjects.
+    """Has what a plan on an object, and all that it reaches by alternatives, gives to subjects.
 
     `reached` has the numbers of the objects by plan, `direct` the subjects that warrants on these name, by their type:
     WILDCARD_NUMBER stands for all. `unions` are others whose subjects it has as well. `unknown_as` is that of its

@@ -90,7 +90,7 @@ class Granting(NamedTuple):
 
 @dataclass(slots=True)
 class Walked:
-    """Holds what a walked place leads to: the warrants, those that give the explicit value, and then candidates."""
+    """Holds what a walked place expands to: the warrants, those that give the explicit value, and then candidates."""
 
     granting: list[Granting] = field(default_factory=list)
     granting_explicit: list[Granting] = field(default_factory=list)
@@ -318,11 +318,11 @@ class SubjectReports:
         """Returns the warrants on an object that give something."""
         known = self._given_bits if edge.target is None else values.by_plan.get(edge.target, {})
         granting: list[Granting] = []
-        for object in (number, WILDCARD_NUMBER) if edge.names_any_object else (number,):
-            entry = self._sets.entries.get(edge.key, {}).get(object, b"")
+        for obj in (number, WILDCARD_NUMBER) if edge.names_any_object else (number,):
+            entry = self._sets.entries.get(edge.key, {}).get(obj, b"")
             subjects = (yield from self._select(entry, edge, known)) if entry and known else ()
             for subject in subjects:
-                names = self._name_warrant(edge.key, object, subject)
+                names = self._name_warrant(edge.key, obj, subject)
                 granting.append(Granting(edge, known[subject], names, _place(edge, subject)))
                 yield from self._pause_after_one()
             for subject, warrant in self._list_conditional(edge.key, entry):
@@ -353,9 +353,9 @@ class SubjectReports:
                 yield None
         return selected
 
-    def _name_warrant(self, key: AdjacencyKey, object: int, subject: int) -> WarrantNames:
+    def _name_warrant(self, key: AdjacencyKey, obj: int, subject: int) -> WarrantNames:
         objects, subjects = self._sets.tables[key.object_type], self._sets.tables[key.subject_type]
-        names = (key.object_type, objects.find_id(object), key.relation, key.subject_type, subjects.find_id(subject))
+        names = (key.object_type, objects.find_id(obj), key.relation, key.subject_type, subjects.find_id(subject))
         return WarrantNames(*names, key.subject_relation)
 
     def _read(self) -> Steps[None]:
@@ -398,14 +398,16 @@ class SubjectReports:
     def _plan_reads(self, wanted: "Mapping[_Range, Mapping[WarrantNames, None]]") -> Iterator[WarrantRead]:
         """Yields reads of all warrants in a range of which most are wanted, and of each warrant in others."""
         whole: dict[tuple[TypeName, TypeName | None, RelationName], list[ObjectId]] = defaultdict(list)
-        for (of_type, id, relation, subjects), names in wanted.items():
-            if self._count_warrants(of_type, id, relation, subjects) <= max(MAX_WARRANTS_READ_WHOLE, 4 * len(names)):
-                whole[of_type, subjects, relation].append(id)
+        for (of_type, object_id, relation, subjects), names in wanted.items():
+            if self._count_warrants(of_type, object_id, relation, subjects) <= max(
+                MAX_WARRANTS_READ_WHOLE, 4 * len(names)
+            ):
+                whole[of_type, subjects, relation].append(object_id)
                 continue
             for one in names:
                 subject = subject_of(one)
                 yield WarrantRead(
-                    WarrantsByObject(of_type, (relation,), subject, False, has_subject_wildcard=False), (id,)
+                    WarrantsByObject(of_type, (relation,), subject, False, has_subject_wildcard=False), (object_id,)
                 )
         relations: dict[tuple[TypeName, TypeName | None, tuple[ObjectId, ...]], list[RelationName]] = defaultdict(list)
         for (of_type, subjects, relation), ids in whole.items():
@@ -414,10 +416,10 @@ class SubjectReports:
             yield WarrantRead(WarrantsByObject(of_type, tuple(each), subjects, False, has_subject_wildcard=False), some)
 
     def _count_warrants(
-        self, of_type: TypeName, id: ObjectId, relation: RelationName, subjects: TypeName | None
+        self, of_type: TypeName, object_id: ObjectId, relation: RelationName, subjects: TypeName | None
     ) -> int:
         """Returns how many warrants are in a range, as far as the search has met them."""
-        number, count = self._sets.tables[of_type].assign(id), 0
+        number, count = self._sets.tables[of_type].assign(object_id), 0
         for key, entries in self._sets.entries.items():
             of_range = request_subjects(key.subject_type, key.subject_relation)
             if key[:2] == (of_type, relation) and of_range == subjects and number in entries:
@@ -479,8 +481,8 @@ class OrderedSubjects(OrderedNumbers):
         """Implements OrderedResult."""
         ids: dict[TypeName, dict[ObjectId, int]] = defaultdict(dict)
         relations: dict[TypeName, dict[RelationName, None]] = defaultdict(dict)
-        for of_type, id, relation in entries:
-            ids[of_type][id] = self.sets.tables[of_type].assign(id)
+        for of_type, object_id, relation in entries:
+            ids[of_type][object_id] = self.sets.tables[of_type].assign(object_id)
             relations[of_type][relation] = None
             work.hasten_checkpoint(1)
             if work.needs_checkpoint:
@@ -490,10 +492,12 @@ class OrderedSubjects(OrderedNumbers):
             reports[of_type] = SubjectReports(self.sets, of_type, [*numbers.values()], work)
             yield from reports[of_type].prepare([*relations[of_type]])
         results: list[QueryRow] = []
-        for of_type, id, relation in entries:
-            of_page, number = reports[of_type], ids[of_type][id]
+        for of_type, object_id, relation in entries:
+            of_page, number = reports[of_type], ids[of_type][object_id]
             is_implicit = not of_page.is_explicit(relation, number)
-            results.append(QueryRow(of_type, id, relation, of_page.find(relation, number), is_implicit=is_implicit))
+            results.append(
+                QueryRow(of_type, object_id, relation, of_page.find(relation, number), is_implicit=is_implicit)
+            )
             work.spend(1)
             if work.needs_checkpoint:
                 yield None

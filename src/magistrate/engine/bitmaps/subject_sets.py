@@ -7,8 +7,8 @@ combinations have sets of their own, which are computed from those of their part
 
 The policies and time limits of the warrants that are met are evaluated. Those of which that is unknown count in the
 unions below an odd number of exclusions, and in no others (see connected_graph.py). There is no result, and
-engine/lists/subjects.py answers, where a warrant names the usersets of all objects of a type, for rows that rest on an
-exclusion or a named policy alone, for quantifiers, and where relations rest on their own negation.
+engine/lists/subjects.py answers, where a warrant names the usersets of all objects of a type, for rows that depend on
+an exclusion or a named policy alone, for quantifiers, and where relations depend on their own negation.
 """
 
 from collections import defaultdict
@@ -105,19 +105,19 @@ class SubjectSetSearch:
         self._known: dict[SubjectIndex, dict[int, AdjacentSubjects]] = defaultdict(dict)
         self._is_computable = True
 
-    def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[SolvedSubjects | None]:
-        adjacency, self._object = self._fetch.adjacency, object
+    def steps(self, obj: ObjectRef, relations: Sequence[RelationName]) -> Steps[SolvedSubjects | None]:
+        adjacency, self._object = self._fetch.adjacency, obj
         plans: dict[RelationName, Plan] = {}
         for relation in relations:
-            plans[relation], _ = yield from self._begin(object, relation)
+            plans[relation], _ = yield from self._begin(obj, relation)
         yield from self._reach_all()
         if not self._is_computable:
             return None
         entries = {index.key: known for index, known in self._known.items()}
-        names = {object.type, *self._types, *(key.subject_type for key in entries)}
+        names = {obj.type, *self._types, *(key.subject_type for key in entries)}
         found = SolvedSubjects(
-            object,
-            adjacency.table(object.type).assign(object.id),
+            obj,
+            adjacency.table(obj.type).assign(obj.id),
             plans,
             self._unions,
             operations=self._operations,
@@ -133,7 +133,7 @@ class SubjectSetSearch:
             return None
         unions = [self._unions[plan, found.number, UnknownAs.FALSE] for plan in plans.values()]
         yield from self._solve_components(components, None)
-        if any(union.set.is_complement for union in unions):  # rows would rest on an exclusion alone
+        if any(union.set.is_complement for union in unions):  # rows would depend on an exclusion alone
             return None
         for of_type in self._types:
             yield from self._solve_components(components, of_type)
@@ -143,11 +143,11 @@ class SubjectSetSearch:
         found.itself = self._itself
         return found if self._is_computable else None
 
-    def _begin(self, object: ObjectRef, relation: RelationName) -> Checkpoints[tuple[Plan, UnionNode]]:
+    def _begin(self, obj: ObjectRef, relation: RelationName) -> Checkpoints[tuple[Plan, UnionNode]]:
         """Returns the plan of a relation, and its union on the object."""
-        yield from prepare_plans(self._model, [(object.type, relation)], self._work)
-        plan = self._model.plan(object.type, relation)
-        number = self._fetch.adjacency.table(object.type).assign(object.id)
+        yield from prepare_plans(self._model, [(obj.type, relation)], self._work)
+        plan = self._model.plan(obj.type, relation)
+        number = self._fetch.adjacency.table(obj.type).assign(obj.id)
         return plan, self._union(plan, number, UnknownAs.FALSE)
 
     def _reach_all(self) -> Steps[None]:
@@ -201,19 +201,21 @@ class SubjectSetSearch:
 
     def _leaf(self, operation: Operation, leaf: Leaf, number: int, unknown_as: UnknownAs) -> Checkpoints[LeafNode]:
         yield from self._conditions.evaluate_each(self._conditions.list_placeholders(leaf.policy))
-        object = ObjectRef(operation.type, self._fetch.adjacency.table(operation.type).find_id(number))
-        return LeafNode(partial(self._find_leaf_set, leaf, object, partial(self._includes, unknown_as)))
+        obj = ObjectRef(operation.type, self._fetch.adjacency.table(operation.type).find_id(number))
+        return LeafNode(partial(self._find_leaf_set, leaf, obj, partial(self._includes, unknown_as)))
 
     def _find_leaf_set(
-        self, leaf: Leaf, object: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
+        self, leaf: Leaf, obj: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
     ) -> SubjectSet:
         """Returns the subjects of a type for which the leaf has a value that the set includes."""
-        default, exceptions = leaf.list_subjects(object.type, object.id, of_type, self._conditions)
+        default, exceptions = leaf.list_subjects(obj.type, obj.id, of_type, self._conditions)
         numbers = BitMap()
         if of_type is not None and exceptions:
             assign = self._fetch.adjacency.table(of_type).assign
-            numbers = BitMap([assign(id) for id, value in exceptions.items() if includes(value) != includes(default)])
-            self._itself = object if object == self._object else self._itself
+            numbers = BitMap(
+                [assign(object_id) for object_id, value in exceptions.items() if includes(value) != includes(default)]
+            )
+            self._itself = obj if obj == self._object else self._itself
         return SubjectSet(numbers, includes(default))
 
     def _includes(self, unknown_as: UnknownAs, value: Truth) -> bool:

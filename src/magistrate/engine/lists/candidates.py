@@ -126,12 +126,16 @@ def check_candidates(
     explicit, explicit_until = yield from _decide_candidates(by_warrants_alone, candidates)
     relation_results = []
     for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
-        holding = {id: node for id, node in found.items() if node.value is TRUE}
-        values: dict[ObjectId, ListValue] = {id: EXPLICIT if by_warrants[id].value is TRUE else TRUE for id in holding}
+        holding = {object_id: node for object_id, node in found.items() if node.value is TRUE}
+        values: dict[ObjectId, ListValue] = {
+            object_id: EXPLICIT if by_warrants[object_id].value is TRUE else TRUE for object_id in holding
+        }
         reports: dict[ObjectId, Warrant | None] = {}
-        for id, node in holding.items():
-            is_explicit = values[id] is EXPLICIT
-            reports[id] = yield from (checked_alone.find(by_warrants[id]) if is_explicit else checked.find(node))
+        for object_id, node in holding.items():
+            is_explicit = values[object_id] is EXPLICIT
+            reports[object_id] = yield from (
+                checked_alone.find(by_warrants[object_id]) if is_explicit else checked.find(node)
+            )
         if values.pop(NOBODY, FALSE) >= values.get(WILDCARD, FALSE):
             values.pop(WILDCARD, None)
         relation_results.append(
@@ -151,9 +155,9 @@ def _decide_candidates(
     nodes: list[Mapping[ObjectId, CheckNode]] = []
     for one in candidates:
         found: dict[ObjectId, CheckNode] = {}
-        for id in one.ids:
+        for object_id in one.ids:
             evaluation.work.spend(1)
-            found[id] = yield from add_check(evaluation, one.check(id))
+            found[object_id] = yield from add_check(evaluation, one.check(object_id))
         nodes.append(found)
     yield from decide_added(evaluation)
     return nodes, evaluation.valid_until

@@ -1,6 +1,6 @@
 """Parses the query language (docs/compatibility.md#query) and describes syntax errors.
 
-A query selects objects or subjects; `of type` tells which. See docs/query-language.md.
+A query selects objects or subjects; `of type` says which. See docs/query-language.md.
 """
 
 import re
@@ -50,7 +50,7 @@ class ObjectsQuery:
 
     Each name occurs once, in the order in which it was first written. Rows are those of the first condition on the
     objects that meet all `further` ones. With `subject_relation` the subject is a userset, which tests of models may
-    ask about and the language does not: each object is checked."""
+    have and the language does not: each object is checked."""
 
     subject: ObjectRef
     relations: tuple[RelationName, ...] | None
@@ -81,7 +81,7 @@ Query = ObjectsQuery | SubjectsQuery
 
 
 def hide_undefined_types(query: Query, visible: frozenset[str] | None) -> Query:
-    """Returns the query for a caller that may see some object types only: it does not tell whether others are defined.
+    """Returns the query for a caller that may see some object types only: it does not say whether others are defined.
     The objects of a query have types that its caller may see."""
     if visible is None or not isinstance(query, SubjectsQuery) or visible.issuperset(query.types or ()):
         return query
@@ -213,16 +213,16 @@ def _read_names(words: list[Token], read: Callable[[str, str], Name], kind: str)
 
 def _read_reference(word: Token) -> ObjectRef:
     of_type, colon, written_id = word.value.partition(":")
-    id = unquote_id(written_id)
+    unquoted_id = unquote_id(written_id)
     start = _offset(word)
     id_start = start + len(of_type + colon)
     if "#" in word:
         raise _QuerySyntaxError(
             f"{_quote_word(word)} is a group; a query is about one object, type:id", start + word.index("#")
         )
-    if id == WILDCARD:
+    if unquoted_id == WILDCARD:
         raise _QuerySyntaxError("'*' cannot be used here; a query is about one object, type:id", id_start)
-    return ObjectRef(_read(of_type, type_name, "a type", start), _read(id, object_id, "an id", id_start))
+    return ObjectRef(_read(of_type, type_name, "a type", start), _read(unquoted_id, object_id, "an id", id_start))
 
 
 def _read(word: str, read: Callable[[str, str], Name], kind: str, offset: int) -> Name:

@@ -1,13 +1,13 @@
 """Finds the objects on which one subject has relations, by reverse-expanding from the subject.
 
-Stages for plans and gates take the position of nodes: each has a result set over the objects of its type, which starts
-empty and only gains. A stage that gains propagates it: on the same object to the stages that are built from it, and to
+The nodes are plans and operations: each has a result set over the objects of its type, which starts
+empty and only gains. A node that gains propagates it: on the same object to the nodes that are built from it, and to
 other objects through the warrants that name what was gained. These warrants are read level by level, for everything
 gained in between.
 
-A combination that is not monotone, such as a noneOf, cannot be computed before everything that it rests on is known.
-It waits until no stage gains anything, and then becomes one more stage that gains. So does a quantifier, which has to
-know all links of an object at once (`find_linked_objects`). Where one rests on itself (groups
+A combination that is not monotone, such as a noneOf, cannot be computed before everything that it depends on is known.
+It waits until no node gains anything, and then becomes one more node that gains. So does a quantifier, which has to
+know all links of an object at once (`find_linked_objects`). Where one depends on itself (groups
 can cause that, rules cannot) nothing is computed."""
 
 from collections import defaultdict
@@ -81,9 +81,9 @@ def find_linked_objects(
                 yield None
     everywhere = links.pop(WILDCARD, [])
     exceptions: dict[ObjectId, ListValue] = {}
-    for id, own in links.items():
-        exceptions[id] = _compute_value(node, plan, [*own, *everywhere], conditions)
-        _report(node, id, own, conditions)
+    for object_id, own in links.items():
+        exceptions[object_id] = _compute_value(node, plan, [*own, *everywhere], conditions)
+        _report(node, object_id, own, conditions)
         work.spend(1 + len(everywhere))
         if work.needs_checkpoint:
             yield None
@@ -100,7 +100,7 @@ def _plan_reads(node: ReverseNode, of_type: TypeName, link: ArrowExpansion) -> S
     is_general = node.is_exact or node.is_needed_anywhere or origin.default is not FALSE
     if is_general or any(request.has_object_wildcard or request.subjects is None for request in requests):
         return iter([[WarrantRead(request, None)] for request in requests])
-    holding = [id for id, value in origin.exceptions.items() if value >= TRUE and id != WILDCARD]
+    holding = [object_id for object_id, value in origin.exceptions.items() if value >= TRUE and object_id != WILDCARD]
     objects: dict[ObjectId, None] = {}
     to_them = WarrantsBySubject(of_type, (link.with_relation,), link.of_type, "")
     for ids in _split(holding if requests else []):
@@ -124,10 +124,10 @@ def _compute_value(node: ReverseNode, plan: Operation, links: Sequence[Warrant],
     return plan.rule.combine([quantifier.begin(limits), *map(quantifier.weigh, limits, values)])
 
 
-def _report(node: ReverseNode, id: ObjectId, links: Sequence[Warrant], conditions: PolicyEvaluator) -> None:
+def _report(node: ReverseNode, object_id: ObjectId, links: Sequence[Warrant], conditions: PolicyEvaluator) -> None:
     certain = [one for one in links if conditions.value(one) is TRUE]
     if node.first_warrants is not None and certain:
-        node.first_warrants[id] = (0, min(certain, key=creation_order))
+        node.first_warrants[object_id] = (0, min(certain, key=creation_order))
 
 
 _ANY_OTHER = ObjectId("")
@@ -213,9 +213,9 @@ class _ObjectSearch:
         default, exceptions = leaf.list_objects(of_type, self._subject.type, self._subject.id, self._conditions)
         yield from self._gain_default(node, default)
         self._self_objects |= {self._subject} if self._subject.id in exceptions else set()
-        for id, value in exceptions.items():
-            if id != WILDCARD or node.is_needed_anywhere:
-                self._gain(node, id, value)
+        for object_id, value in exceptions.items():
+            if object_id != WILDCARD or node.is_needed_anywhere:
+                self._gain(node, object_id, value)
 
     def _propagate(self) -> Checkpoints[None]:
         """Propagates what was gained until it takes reads to go on."""
@@ -230,7 +230,7 @@ class _ObjectSearch:
                 yield from self._propagate_gain(node, gained[start : start + ITEMS_AT_ONCE])
 
     def _propagate_gain(self, node: ReverseNode, ids: Sequence[ObjectId], default: bool = False) -> Checkpoints[None]:
-        """Propagates what a stage gained on these objects, or on all others."""
+        """Propagates what a node gained on these objects, or on all others."""
         for whole in node.wholes:
             if not whole.waits_for_branch:
                 yield from self._update(whole, ids, default)
@@ -241,7 +241,7 @@ class _ObjectSearch:
             yield None
 
     def _update(self, whole: ReverseNode, ids: Sequence[ObjectId], default: bool) -> Checkpoints[None]:
-        """Propagates to a stage that one of its parts gained on these objects, or on all others."""
+        """Propagates to a node that one of its parts gained on these objects, or on all others."""
         if not default:
             values = yield from self._combine(whole, ids)
             self._gain_each(whole, zip(ids, values, strict=True))
@@ -263,10 +263,10 @@ class _ObjectSearch:
             index.wants_all = True
         for start in range(0, len(ids), ITEMS_AT_ONCE):
             known: list[Warrant] = []
-            for id in ids[start : start + ITEMS_AT_ONCE]:
-                matching = index.warrants.get(id)
+            for object_id in ids[start : start + ITEMS_AT_ONCE]:
+                matching = index.warrants.get(object_id)
                 if matching is None:
-                    index.want(id)
+                    index.want(object_id)
                 else:
                     known += matching
             yield from self._follow(index, known, origin)
@@ -306,12 +306,12 @@ class _ObjectSearch:
         default: ListValue = FALSE
         gained: list[ObjectId] = []
         for warrant, value in zip(warrants, values, strict=True):
-            id = warrant.object_id
-            if id == WILDCARD:
+            object_id = warrant.object_id
+            if object_id == WILDCARD:
                 default = max(default, value)
-            elif value > exceptions.get(id, target.default) and value >= least:
-                exceptions[id] = value
-                gained.append(id)
+            elif value > exceptions.get(object_id, target.default) and value >= least:
+                exceptions[object_id] = value
+                gained.append(object_id)
         if gained:
             target.gained += gained
             self._busy[target] = None
@@ -334,15 +334,19 @@ class _ObjectSearch:
             for value, policy_value in zip(values, policy_values, strict=True)
         ]
 
-    def _gain(self, node: ReverseNode, id: ObjectId, value: ListValue) -> None:
-        if value > node.exceptions.get(id, node.default) and (value >= TRUE or node.is_exact):
-            node.exceptions[id] = value
-            node.gained.append(id)
+    def _gain(self, node: ReverseNode, object_id: ObjectId, value: ListValue) -> None:
+        if value > node.exceptions.get(object_id, node.default) and (value >= TRUE or node.is_exact):
+            node.exceptions[object_id] = value
+            node.gained.append(object_id)
             self._busy[node] = None
 
     def _gain_each(self, node: ReverseNode, values: Iterable[tuple[ObjectId, ListValue]]) -> None:
         exceptions, default, least = node.exceptions, node.default, FALSE if node.is_exact else TRUE
-        gained = {id: value for id, value in values if value > exceptions.get(id, default) and value >= least}
+        gained = {
+            object_id: value
+            for object_id, value in values
+            if value > exceptions.get(object_id, default) and value >= least
+        }
         if gained:
             exceptions.update(gained)
             node.gained += gained
@@ -359,17 +363,17 @@ class _ObjectSearch:
         if value < TRUE and not node.is_exact:
             value = FALSE
         if not exceptions:
-            if value <= node.had_by_all:
+            if value <= node.common_value:
                 return
-            node.had_by_all = value
+            node.common_value = value
         if value > node.default:
-            for number, id in enumerate(exceptions, 1):
-                node.exceptions.setdefault(id, node.default)
+            for number, object_id in enumerate(exceptions, 1):
+                node.exceptions.setdefault(object_id, node.default)
                 if not number % ITEMS_AT_ONCE:
                     yield from self._pass_ids(ITEMS_AT_ONCE)
             node.default, node.default_gained = value, True
             self._busy[node] = None
-        others = ((id, FALSE if id in exceptions else value) for id in node.exceptions)
+        others = ((object_id, FALSE if object_id in exceptions else value) for object_id in node.exceptions)
         gained = chain(others, zip(exceptions, values, strict=True))
         while some := [*islice(gained, ITEMS_AT_ONCE)]:
             self._gain_each(node, some)
@@ -381,7 +385,7 @@ class _ObjectSearch:
             yield None
 
     def _wake(self) -> Steps[bool]:
-        """Computes the next stages that wait, once no stage gains anything any more; returns false if there is none."""
+        """Computes the next nodes that wait, once no node gains anything any more; returns false if there is none."""
         ready = next(self._negations, ())
         for node in ready:
             node.waits = False
@@ -404,7 +408,7 @@ def _by_relation(warrants: Iterable[Warrant]) -> Mapping[RelationName, Sequence[
 
 
 def _build_result(target: Target, root: ReverseNode, new: Sequence[ReverseNode]) -> RelationResult:
-    """Returns the RelationResult of a target. `new` has the stages it is made of on the same object, without those that
+    """Returns the RelationResult of a target. `new` has the nodes it is made of on the same object, without those that
     are counted with another target."""
     root.exceptions.pop(WILDCARD, None)
     remains = [one for node in new for one in (node.exceptions, node.first_warrants, node.explicit) if one]

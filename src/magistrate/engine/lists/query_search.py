@@ -137,7 +137,7 @@ def demand_types(model: Model, query: Query) -> None:
 
 
 def find_targets(model: Model, query: ObjectsQuery) -> list[Target]:
-    """Returns the types and relations that a query asks about, as far as they are defined."""
+    """Returns the types and relations that a query names, as far as they are defined."""
     return [
         (of_type, relation)
         for of_type in query.types or sorted(model.types)
@@ -166,7 +166,9 @@ def _object_candidates(
 ) -> Candidates:
     of_type, relation = target
     subject = Subject(query.subject.type, query.subject.id, query.subject_relation)
-    return Candidates(of_type, relation, ids, lambda id: Check(ObjectRef(of_type, id), relation, subject, context))
+    return Candidates(
+        of_type, relation, ids, lambda object_id: Check(ObjectRef(of_type, object_id), relation, subject, context)
+    )
 
 
 def _subject_candidates(
@@ -178,9 +180,11 @@ def _subject_candidates(
 ) -> Candidates:
     name, userset = split_subject_type(of_type)
 
-    def build_check(id: ObjectId) -> Check:
-        is_nobody = id == NOBODY
-        subject = Subject(TypeName(""), WILDCARD) if is_nobody else Subject(name, id, RelationName(userset) or None)
+    def build_check(object_id: ObjectId) -> Check:
+        is_nobody = object_id == NOBODY
+        subject = (
+            Subject(TypeName(""), WILDCARD) if is_nobody else Subject(name, object_id, RelationName(userset) or None)
+        )
         return Check(query.object, relation, subject, context)
 
     return Candidates(of_type, relation, (*ids, WILDCARD, NOBODY), build_check)

@@ -65,11 +65,11 @@ class ResultSet(msgspec.Struct, gc=False):
     default_report: Warrant | None = None
     reports: dict[ObjectId, Warrant | None] = msgspec.field(default_factory=dict)
 
-    def value(self, id: ObjectId) -> ListValue:
-        return self.exceptions.get(id, self.default)
+    def value(self, object_id: ObjectId) -> ListValue:
+        return self.exceptions.get(object_id, self.default)
 
-    def report(self, id: ObjectId) -> Warrant | None:
-        return self.reports.get(id, self.default_report)
+    def report(self, object_id: ObjectId) -> Warrant | None:
+        return self.reports.get(object_id, self.default_report)
 
 
 class Share(NamedTuple):
@@ -91,7 +91,9 @@ def restrict_to_explicit(share: Share) -> Share:
     if share.limit < EXPLICIT or not (result_set.exceptions or result_set.default):
         return Share(_NOTHING, share.limit, None)
     default = result_set.default if result_set.default is EXPLICIT else FALSE
-    exceptions = {id: value if value is EXPLICIT else FALSE for id, value in result_set.exceptions.items()}
+    exceptions = {
+        object_id: value if value is EXPLICIT else FALSE for object_id, value in result_set.exceptions.items()
+    }
     return Share(ResultSet(default, exceptions, result_set.default_report, result_set.reports), EXPLICIT, share.report)
 
 
@@ -113,8 +115,8 @@ def unite_shares(shares: Sequence[Share]) -> Pieces[ResultSet]:
     for share in shares:
         yield from _add(found, share, all_ids)
         yield ITEMS_FOR_A_NODE  # most shares may be empty
-    for number, id in enumerate(all_ids, 1):
-        found.reports.setdefault(id, None)
+    for number, object_id in enumerate(all_ids, 1):
+        found.reports.setdefault(object_id, None)
         if not number % ITEMS_AT_ONCE:
             yield ITEMS_AT_ONCE
     return found
@@ -133,15 +135,15 @@ def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Pieces[
     result_set, limit, report = share
     exceptions, default = result_set.exceptions, result_set.default
     values, reports = found.exceptions, found.reports
-    each = ((id, exceptions.get(id, default)) for id in all_ids) if default else exceptions.items()
-    for number, (id, value) in enumerate(each, 1):
+    each = ((object_id, exceptions.get(object_id, default)) for object_id in all_ids) if default else exceptions.items()
+    for number, (object_id, value) in enumerate(each, 1):
         value = value if value < limit else limit
-        if value > values.get(id, FALSE):
-            values[id] = value
-        if value >= TRUE and id not in reports:
-            placed = report or result_set.report(id)
+        if value > values.get(object_id, FALSE):
+            values[object_id] = value
+        if value >= TRUE and object_id not in reports:
+            placed = report or result_set.report(object_id)
             if placed is not None:
-                reports[id] = placed
+                reports[object_id] = placed
         if not number % ITEMS_AT_ONCE:
             yield ITEMS_AT_ONCE
     value = min(default, limit)
@@ -158,12 +160,12 @@ def combine_result_sets(rule: Combined, result_sets: Sequence[ResultSet], ids: I
             rule, [(result_set.default, result_set.default_report) for result_set in result_sets]
         )
     for some in _divide(ids, result_sets):
-        for id, value in zip(some, combine_values(rule.combine, result_sets, some), strict=True):
+        for object_id, value in zip(some, combine_values(rule.combine, result_sets, some), strict=True):
             if value or found.default:
-                found.exceptions[id] = value
+                found.exceptions[object_id] = value
             if value is TRUE or found.default:
-                branches = [(result_set.value(id), result_set.report(id)) for result_set in result_sets]
-                found.reports[id] = _report(rule, branches) if value is TRUE else None
+                branches = [(result_set.value(object_id), result_set.report(object_id)) for result_set in result_sets]
+                found.reports[object_id] = _report(rule, branches) if value is TRUE else None
         yield len(some) * (1 + len(result_sets))
     return found
 
@@ -174,13 +176,13 @@ def restrict_result_set(
     """Makes a result set FALSE where none of the others holds, or with `is_negated` where one does. `ids` are those
     that it names, and with a default those that any of the others names, too."""
 
-    def meets(id: ObjectId | None) -> bool:
-        values = (other.default if id is None else other.value(id) for other in others)
+    def meets(object_id: ObjectId | None) -> bool:
+        values = (other.default if object_id is None else other.value(object_id) for other in others)
         return any(value >= TRUE for value in values) is not is_negated
 
     for some in _divide(ids, others):
-        for id in some:
-            result_set.exceptions[id] = result_set.value(id) if meets(id) else FALSE
+        for object_id in some:
+            result_set.exceptions[object_id] = result_set.value(object_id) if meets(object_id) else FALSE
         yield len(some) * (1 + len(others))
     if not meets(None):
         result_set.default = FALSE
@@ -192,7 +194,9 @@ def weigh_result_set(quantifier: Quantifier, limit: ListValue, result_set: Resul
     if limit >= TRUE:
         return result_set
     link_value, values = truth_of(limit), result_set.exceptions.items()
-    exceptions: dict[ObjectId, ListValue] = {id: quantifier.weigh(link_value, truth_of(value)) for id, value in values}
+    exceptions: dict[ObjectId, ListValue] = {
+        object_id: quantifier.weigh(link_value, truth_of(value)) for object_id, value in values
+    }
     return ResultSet(quantifier.weigh(link_value, truth_of(result_set.default)), exceptions)
 
 
@@ -212,7 +216,7 @@ def combine_values(
 ) -> Iterator[Truth]:
     """Returns the combined value of the result sets for each of a few ids."""
     getters = [(result_set.exceptions.get, result_set.default) for result_set in result_sets]
-    columns = [[value_of(id, default) for id in ids] for value_of, default in getters]
+    columns = [[value_of(object_id, default) for object_id in ids] for value_of, default in getters]
     capped = [[TRUE if value is EXPLICIT else value for value in column] for column in columns]
     return map(combine, zip(*capped, strict=True))
 
@@ -246,7 +250,7 @@ def collect_ids(result_sets: Iterable[Valued]) -> Pieces[dict[ObjectId, None]]:
 class QueryRow(NamedTuple):
     """Represents a row: ('document', 'plan', 'viewer', <the warrant it is reported for>, True). The first three are
     unique in a listing; the type is a subject type, `team#member` for the usersets of teams. The warrant is None where
-    the row rests on other relations not holding."""
+    the row depends on other relations not holding."""
 
     type: TypeName
     id: ObjectId
@@ -301,15 +305,19 @@ class RelationResult(Linked):
     def ids(self, existing: Iterable[ObjectId]) -> Iterator[ObjectId]:
         """Yields one id for each row. `existing` has the ids of all objects of the type, if they are needed."""
         exceptions = self.result_set.exceptions
-        yield from (id for id, value in exceptions.items() if value >= TRUE)
+        yield from (object_id for object_id, value in exceptions.items() if value >= TRUE)
         if self.needs_existing:
-            yield from (id for id in existing if id not in exceptions)
+            yield from (object_id for object_id in existing if object_id not in exceptions)
         if self.has_wildcard:
             yield WILDCARD
 
-    def row(self, of_type: TypeName, id: ObjectId) -> QueryRow:
+    def row(self, of_type: TypeName, object_id: ObjectId) -> QueryRow:
         return QueryRow(
-            of_type, id, self.relation, self.reports.find(id), is_implicit=self.result_set.value(id) < EXPLICIT
+            of_type,
+            object_id,
+            self.relation,
+            self.reports.find(object_id),
+            is_implicit=self.result_set.value(object_id) < EXPLICIT,
         )
 
 

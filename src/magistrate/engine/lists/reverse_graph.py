@@ -16,7 +16,7 @@ from magistrate.engine.warrants.reader import ReverseWarrantRead, WarrantsBySubj
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, creation_order
 from magistrate.engine.work import Container, Linked, Pieces, Work
 
-# Finds the warrant that is reported on an object: the first that a walk through the parts of a stage reaches.
+# Finds the warrant that is reported on an object: the first that a walk through the parts of a node reaches.
 
 
 PlacedWarrant = tuple[int, Warrant]
@@ -24,7 +24,7 @@ PlacedWarrant = tuple[int, Warrant]
 
 
 class Reporting(Protocol):
-    """Represents a stage on which reports are known; see ReverseNode."""
+    """Represents a node on which reports are known; see ReverseNode."""
 
     @property
     def plan(self) -> Plan | Operation | None: ...
@@ -38,7 +38,7 @@ class Reporting(Protocol):
     @property
     def explicit(self) -> dict[ObjectId, PlacedWarrant]: ...
 
-    def value(self, id: ObjectId) -> ListValue: ...
+    def value(self, object_id: ObjectId) -> ListValue: ...
 
 
 def note_reports(
@@ -50,21 +50,21 @@ def note_reports(
     """Keeps for each object the first of all warrants that give it."""
     for warrant, value in given:
         if value >= TRUE:
-            id, placed = warrant.object_id, (position, warrant)
-            first = found.setdefault(id, placed)
+            object_id, placed = warrant.object_id, (position, warrant)
+            first = found.setdefault(object_id, placed)
             if first is not placed and _order(placed) < _order(first):
-                found[id] = placed
+                found[object_id] = placed
             if value is EXPLICIT:
-                first = explicit.setdefault(id, placed)
+                first = explicit.setdefault(object_id, placed)
                 if first is not placed and _order(placed) < _order(first):
-                    explicit[id] = placed
+                    explicit[object_id] = placed
 
 
-def find_report(root: Reporting, id: ObjectId) -> Warrant | None:
-    """Returns the warrant that is reported on an object where the stage holds: the first that a walk through its parts
+def find_report(root: Reporting, object_id: ObjectId) -> Warrant | None:
+    """Returns the warrant that is reported on an object where the node holds: the first that a walk through its parts
     reaches. No part is visited twice."""
-    if root.value(id) is EXPLICIT:
-        placed = _first(root.explicit, id)
+    if root.value(object_id) is EXPLICIT:
+        placed = _first(root.explicit, object_id)
         return placed[1] if placed else None
     walked: set[Reporting] = set()
     waiting: list[Reporting | Warrant] = [root]
@@ -72,22 +72,22 @@ def find_report(root: Reporting, id: ObjectId) -> Warrant | None:
         one = waiting.pop()
         if isinstance(one, Warrant):
             return one
-        if one not in walked and one.value(id) >= TRUE:
+        if one not in walked and one.value(object_id) >= TRUE:
             walked.add(one)
-            waiting += reversed(_reasons(one, id))
+            waiting += reversed(_reasons(one, object_id))
     return None
 
 
-def _reasons(node: Reporting, id: ObjectId) -> Sequence[Reporting | Warrant]:
-    """Returns the parts and warrants that make the stage hold, in order."""
+def _reasons(node: Reporting, object_id: ObjectId) -> Sequence[Reporting | Warrant]:
+    """Returns the parts and warrants that make the node hold, in order."""
     if isinstance(node.plan, Operation) and node.plan.links:
-        placed = _first(node.first_warrants or {}, id)
+        placed = _first(node.first_warrants or {}, object_id)
         return [placed[1]] if placed else []
     if isinstance(node.plan, Operation):
-        positions = node.plan.rule.reasons([truth_of(branch.value(id)) for branch in node.branches])
+        positions = node.plan.rule.reasons([truth_of(branch.value(object_id)) for branch in node.branches])
         return [node.branches[position] for position in positions]
     assert node.plan is not None
-    placed = _first(node.first_warrants or {}, id)
+    placed = _first(node.first_warrants or {}, object_id)
     if placed is None:
         return node.branches
     positions = [node.plan.positions[branch] for branch in node.plan.branches]
@@ -97,9 +97,9 @@ def _reasons(node: Reporting, id: ObjectId) -> Sequence[Reporting | Warrant]:
     ]
 
 
-def _first(placed: Mapping[ObjectId, PlacedWarrant], id: ObjectId) -> PlacedWarrant | None:
+def _first(placed: Mapping[ObjectId, PlacedWarrant], object_id: ObjectId) -> PlacedWarrant | None:
     """Returns the first report on this object or on the wildcard."""
-    return min([placed[where] for where in (id, WILDCARD) if where in placed], key=_order, default=None)
+    return min([placed[where] for where in (object_id, WILDCARD) if where in placed], key=_order, default=None)
 
 
 def _order(placed: PlacedWarrant) -> tuple[int, tuple[int, int]]:
@@ -113,7 +113,7 @@ IDS_AT_ONCE = 4_000
 
 
 class ReverseEdge(NamedTuple):
-    """Connects two stages: warrants give `target` the value that `origin` has at their subject, limited to `limit`.
+    """Connects two nodes: warrants give `target` the value that `origin` has at their subject, limited to `limit`.
     `place` is the edge's position among the alternatives of the target."""
 
     origin: "ReverseNode"
@@ -123,7 +123,7 @@ class ReverseEdge(NamedTuple):
 
 
 class ReverseIndex(Linked):
-    """Holds the warrants between objects of one type and subjects of one kind: which stages gain by them, by relation,
+    """Holds the warrants between objects of one type and subjects of one kind: which nodes gain by them, by relation,
     and, as far as they have been read, the warrants by subject."""
 
     def __init__(self, pattern: WarrantPattern) -> None:
@@ -141,9 +141,9 @@ class ReverseIndex(Linked):
         wanted, self.wanted = self.wanted, {}
         return warrants, wanted
 
-    def want(self, id: ObjectId) -> None:
-        if not self.has_all and (id != WILDCARD or self.names_wildcard):
-            self.wanted[id] = None
+    def want(self, object_id: ObjectId) -> None:
+        if not self.has_all and (object_id != WILDCARD or self.names_wildcard):
+            self.wanted[object_id] = None
 
     def read(self) -> ReverseWarrantRead | None:
         """Returns the next read that is needed."""
@@ -156,31 +156,31 @@ class ReverseIndex(Linked):
             self.wanted, self.warrants = {}, {}
             return ReverseWarrantRead(request, None)
         ids = tuple(islice(self.wanted, IDS_AT_ONCE))
-        for id in ids:
-            del self.wanted[id]
-            self.warrants[id] = []
+        for object_id in ids:
+            del self.wanted[object_id]
+            self.warrants[object_id] = []
         return ReverseWarrantRead(request, ids) if ids else None
 
 
 class ReverseNode:
     """Holds the result set of a plan or an operation; with neither, of the subject itself.
 
-    All objects have `had_by_all`, the named ones too. `gained` has the ids that have not been propagated yet.
-    `is_exact`: the stage is below one that waits, where values short of TRUE matter. `is_needed_anywhere`: a warrant to
+    All objects have `common_value`, the named ones too. `gained` has the ids that have not been propagated yet.
+    `is_exact`: the node is below one that waits, where values short of TRUE matter. `is_needed_anywhere`: a warrant to
     `type:*#relation` needs the value on any object, which is kept at WILDCARD. `first_warrants` has for each object
     (WILDCARD: for all) the first warrant that gives it, with its place and number; `explicit` likewise, of those that
-    give it EXPLICIT. `first_warrants` is None where no report is needed. `steps`: at least as many as the stages that
+    give it EXPLICIT. `first_warrants` is None where no report is needed. `steps`: at least as many as the nodes that
     it is made of on one object."""
 
     __slots__ = (
         "branches",
+        "common_value",
         "default",
         "default_gained",
         "exceptions",
         "explicit",
         "first_warrants",
         "gained",
-        "had_by_all",
         "indexes",
         "is_exact",
         "is_needed_anywhere",
@@ -195,7 +195,7 @@ class ReverseNode:
         self.plan = plan
         self.exceptions: dict[ObjectId, ListValue] = {}
         self.default: ListValue = FALSE
-        self.had_by_all: ListValue = FALSE
+        self.common_value: ListValue = FALSE
         self.gained: list[ObjectId] = []
         self.default_gained = False
         self.branches: list[ReverseNode] = []
@@ -209,8 +209,8 @@ class ReverseNode:
         self.first_warrants: dict[ObjectId, PlacedWarrant] | None = None
         self.explicit: dict[ObjectId, PlacedWarrant] = {}
 
-    def value(self, id: ObjectId) -> ListValue:
-        return self.exceptions.get(id, self.default)
+    def value(self, object_id: ObjectId) -> ListValue:
+        return self.exceptions.get(object_id, self.default)
 
     def combine_branches(self, ids: Sequence[ObjectId]) -> Pieces[list[Truth]]:
         """Returns the combined value of the parts for each of these ids."""
@@ -221,22 +221,22 @@ class ReverseNode:
     def waits_for_branch(self) -> bool:
         return self.waits or (isinstance(self.plan, Operation) and any(branch.waits for branch in self.branches))
 
-    def rests_on(self) -> "Sequence[ReverseNode]":
-        """Returns the stages that it is made of, on this object and on others."""
+    def list_dependencies(self) -> "Sequence[ReverseNode]":
+        """Returns the nodes that it is made of, on this object and on others."""
         return (*self.branches, *self.origins)
 
     def release(self) -> None:
-        """Frees what is needed only as long as a stage may gain."""
+        """Frees what is needed only as long as a node may gain."""
         self.wholes, self.origins, self.indexes, self.gained = [], [], {}, []
 
 
 class ReverseGraph:
-    """Holds all stages that one subject can reach on the way to the targets. `itself` is the start.
+    """Holds all nodes that one subject can reach on the way to the targets. `itself` is the start.
 
-    After connecting, `negations` are the stages that wait, being quantifiers or not monotone: first those that rest on
-    no other, then those that rest on these only, and so on; None if one rests on itself, so that there is no order in
-    which to compute the stages. `remains` has what is to be freed afterwards. With `is_exact` values short of TRUE
-    matter in all stages."""
+    After connecting, `negations` are the nodes that wait, being quantifiers or not monotone: first those that depend on
+    no other, then those that depend on these only, and so on; None if one depends on itself, so that there is no order
+    in which to compute the nodes. `remains` has what is to be freed afterwards. With `is_exact` values short of TRUE
+    matter in all nodes."""
 
     def __init__(self, model: Model, subject_type: TypeName, work: Work, is_exact: bool = False) -> None:
         self._is_exact = is_exact
@@ -261,7 +261,7 @@ class ReverseGraph:
             yield from self._connect(self._fresh.pop())
             if self._work.needs_checkpoint:
                 yield None
-        ordered = yield from find_components(self.all, ReverseNode.rests_on, self._work)
+        ordered = yield from find_components(self.all, ReverseNode.list_dependencies, self._work)
         yield from self._mark(ordered)
         self.negations = yield from _by_depth(ordered, self._work)
 
@@ -282,7 +282,7 @@ class ReverseGraph:
         return node
 
     def _connect(self, node: ReverseNode) -> Checkpoints[None]:
-        """Connects a stage with all that it is made of."""
+        """Connects a node with all that it is made of."""
         plan = node.plan
         assert plan is not None
         while not self.model.prepare_following(plan, self._work):
@@ -328,7 +328,7 @@ class ReverseGraph:
             index.names_wildcard = origin.is_needed_anywhere = True
 
     def _mark(self, ordered: Sequence[Sequence[ReverseNode]]) -> Checkpoints[None]:
-        """Marks which values each stage must provide, and how many steps it has."""
+        """Marks which values each node must provide, and how many steps it has."""
         yield from _count_steps(ordered, len(self._by_plan), self._work)
         for component in reversed(ordered):
             if self._work.needs_checkpoint:
@@ -338,7 +338,7 @@ class ReverseGraph:
                 self._work.spend(1)
                 node.is_exact = is_exact
                 if is_exact or node.waits:
-                    for below in node.rests_on():
+                    for below in node.list_dependencies():
                         below.is_exact = True
         anywhere = [node for node in self.all if node.is_needed_anywhere]
         for node in (yield from collect_on_object(anywhere, set(), self._work)):
@@ -348,7 +348,7 @@ class ReverseGraph:
 
 
 def _count_steps(ordered: Sequence[Sequence[ReverseNode]], most: int, work: Work) -> Checkpoints[None]:
-    """Counts the steps of each stage. A stage is counted again wherever two paths to it meet, which is quick; but never
+    """Counts the steps of each node. A node is counted again wherever two paths to it meet, which is quick; but never
     beyond `most`."""
     for component in ordered:
         inside = set(component)
@@ -362,8 +362,8 @@ def _count_steps(ordered: Sequence[Sequence[ReverseNode]], most: int, work: Work
 
 
 def _by_depth(ordered: Sequence[Sequence[ReverseNode]], work: Work) -> Checkpoints[list[list[ReverseNode]] | None]:
-    """Returns the stages that wait by depth (see ReverseGraph.negations). `ordered` has the components, each after
-    those that it rests on."""
+    """Returns the nodes that wait by depth (see ReverseGraph.negations). `ordered` has the components, each after
+    those that it depends on."""
     depths: dict[ReverseNode, int] = {}
     negations: list[list[ReverseNode]] = []
     for component in ordered:
@@ -371,9 +371,9 @@ def _by_depth(ordered: Sequence[Sequence[ReverseNode]], work: Work) -> Checkpoin
         if work.needs_checkpoint:
             yield None
         waiting = [node for node in component if node.waits]
-        if waiting and (len(component) > 1 or component[0] in component[0].rests_on()):
+        if waiting and (len(component) > 1 or component[0] in component[0].list_dependencies()):
             return None
-        below = {one for node in component for one in node.rests_on()}.difference(component)
+        below = {one for node in component for one in node.list_dependencies()}.difference(component)
         depth = max((depths[one] + one.waits for one in below), default=0)
         depths.update(dict.fromkeys(component, depth))
         if waiting:
@@ -383,7 +383,7 @@ def _by_depth(ordered: Sequence[Sequence[ReverseNode]], work: Work) -> Checkpoin
 
 
 class OnObject(Protocol):
-    """Represents a stage that may be made of others on the same object."""
+    """Represents a node that may be made of others on the same object."""
 
     @property
     def branches(self) -> "Sequence[OnObject]": ...
@@ -393,7 +393,7 @@ N = TypeVar("N", bound=OnObject)
 
 
 def collect_on_object(nodes: Iterable[N], seen: set[N], work: Work) -> Checkpoints[list[N]]:
-    """Returns these stages and all that they are made of on the same object, without those in `seen`."""
+    """Returns these nodes and all that they are made of on the same object, without those in `seen`."""
     found: list[N] = []
     waiting = [*nodes]
     while waiting:

@@ -2,7 +2,7 @@
 
 First everything that the object expands to is read, level by level, whichever the subject may be: groups, links, parts
 on the same object. Then each of these places gets its result set over the subjects of a type, after the places that it
-rests on. Places on a cycle are computed in rounds until none gains anything (a fixpoint)."""
+depends on. Places on a cycle are computed in rounds until none gains anything (a fixpoint)."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ class PlaceEdge(NamedTuple):
 
 
 class PlanOnObject(Linked):
-    """Represents a plan or a gate on one object; WILDCARD: on any object. `given` has the warrants to subjects
+    """Represents a plan or an operation on one object; WILDCARD: on any object. `given` has the warrants to subjects
     themselves, by their type. `floor` is the value that a quantifier begins with. `result_set` is over the subjects of
     the type that is currently solved.
 
@@ -67,9 +67,9 @@ class PlanOnObject(Linked):
 
     __slots__ = ("floor", "given", "id", "plan", "result_set", "targets")
 
-    def __init__(self, plan: Plan | Operation, id: ObjectId) -> None:
+    def __init__(self, plan: Plan | Operation, object_id: ObjectId) -> None:
         self.plan = plan
-        self.id = id
+        self.id = object_id
         self.given: dict[TypeName, list[Warrant]] = {}
         self.targets: list[PlaceEdge] = []
         self.floor = FALSE
@@ -117,9 +117,9 @@ class SubjectSearch:
         self._ordered: list[list[PlanOnObject]] = []
         self.remains: Sequence[Container] = (self._places, self._ordered, *self._facts.containers())
 
-    def steps(self, object: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
-        self._object = object
-        found = yield from self.find_result_sets([(object, relation) for relation in relations])
+    def steps(self, obj: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
+        self._object = obj
+        found = yield from self.find_result_sets([(obj, relation) for relation in relations])
         if found is None:
             return Findings(None, self._conditions.valid_until)
         unnamed = found[None]
@@ -139,11 +139,11 @@ class SubjectSearch:
 
     def find_result_sets(self, roots: Sequence[Root]) -> Steps[SetsByType | None]:
         """Returns the result sets of all these relations on objects, by type of the subjects; None stands for any type
-        that no warrant names. Returns None in place of them if one of the relations rests on its own negation."""
+        that no warrant names. Returns None in place of them if one of the relations depends on its own negation."""
         places: dict[Root, PlanOnObject] = {}
-        for object, relation in roots:
-            yield from prepare_plans(self._model, [(object.type, relation)], self._work)
-            places[object, relation] = self._place(self._model.plan(object.type, relation), object.id)
+        for obj, relation in roots:
+            yield from prepare_plans(self._model, [(obj.type, relation)], self._work)
+            places[obj, relation] = self._place(self._model.plan(obj.type, relation), obj.id)
             if self._work.needs_checkpoint:
                 yield None
         yield from self._read()
@@ -160,7 +160,7 @@ class SubjectSearch:
         return found
 
     def _find_negation(self, ordered: Sequence[list[PlanOnObject]]) -> Checkpoints[bool]:
-        """Returns whether a place rests on its own negation."""
+        """Returns whether a place depends on its own negation."""
         plans = (place.plan if len(component) > 1 else None for component in ordered for place in component)
         for number, plan in enumerate(plans, 1):
             if isinstance(plan, Operation) and not plan.rule.is_monotone:
@@ -302,11 +302,11 @@ class SubjectSearch:
             ]
         return self._requests[plan]
 
-    def _place(self, plan: Plan | Operation, id: ObjectId) -> PlanOnObject:
-        place = self._places.get((plan, id))
+    def _place(self, plan: Plan | Operation, object_id: ObjectId) -> PlanOnObject:
+        place = self._places.get((plan, object_id))
         if place is None:
             self._work.spend(1)
-            place = self._places[plan, id] = PlanOnObject(plan, id)
+            place = self._places[plan, object_id] = PlanOnObject(plan, object_id)
             self._fresh.append(place)
         return place
 
@@ -340,7 +340,9 @@ class SubjectSearch:
             gained: dict[PlanOnObject, ResultSet] = {}
             for place in affected:
                 result_set = yield from self._compute_result(place, of_type)
-                result_set.reports |= {id: report for id, report in place.result_set.reports.items() if report}
+                result_set.reports |= {
+                    object_id: report for object_id, report in place.result_set.reports.items() if report
+                }
                 result_set.default_report = place.result_set.default_report or result_set.default_report
                 if result_set != place.result_set:
                     gained[place] = result_set

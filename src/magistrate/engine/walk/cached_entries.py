@@ -38,43 +38,43 @@ class CachedEntries:
         self._view_evictions = graph.view_evictions
 
     def find_view(self, check: Check, work: Work) -> int | None:
-        subject, object, graph = check.subject, check.object, self._graph
-        if subject.relation is not None or subject.id == WILDCARD or object.id == WILDCARD:
+        subject, obj, graph = check.subject, check.object, self._graph
+        if subject.relation is not None or subject.id == WILDCARD or obj.id == WILDCARD:
             return None
-        number = graph.find_view(object.type, check.relation, subject.type, work)
+        number = graph.find_view(obj.type, check.relation, subject.type, work)
         return number if number == UNREACHABLE or graph.view_evictions == self._view_evictions else None
 
-    def find_entry(self, number: int, id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
+    def find_entry(self, number: int, object_id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
         view, missing = self.views[number], self.missing
         if view.is_empty:
             return EMPTY
-        entry = view.entries.young.get(id) or view.entries.find(id)
+        entry = view.entries.young.get(object_id) or view.entries.find(object_id)
         if entry is None and not is_bare:
-            missing.entries[number, id] = None
+            missing.entries[number, object_id] = None
             return None
         if entry is None:
-            missing.bare[number, id] = None
+            missing.bare[number, object_id] = None
         elif entry.direct is not None or not entry.is_readable:
             return entry
-        key = (id, subject)
+        key = (object_id, subject)
         point = view.points.young.get(key) or view.points.find(key)
         if point is None:
-            missing.points[number, id, subject] = None
+            missing.points[number, object_id, subject] = None
         if entry is None or point is None:
             return None
         return entry.with_subject(point) if point.is_readable else UNREADABLE
 
-    def find_closure(self, of_type: TypeName, id: ObjectId, work: Work) -> MembershipClosure:
-        closure = self._grow_closure(of_type, id, work)
+    def find_closure(self, of_type: TypeName, object_id: ObjectId, work: Work) -> MembershipClosure:
+        closure = self._grow_closure(of_type, object_id, work)
         if closure.is_open:
             if closure.is_interrupted:
                 raise CheckpointNeeded
             missing = islice(closure.missing, MAX_MEMBERS)
-            self.missing.groups.update({(of_type, kind.number, id): None for kind, id in missing})
+            self.missing.groups.update({(of_type, kind.number, object_id): None for kind, object_id in missing})
         return closure
 
-    def _grow_closure(self, of_type: TypeName, id: ObjectId, work: Work) -> MembershipClosure:
-        return self._graph.memberships(of_type).closure(id, work)
+    def _grow_closure(self, of_type: TypeName, object_id: ObjectId, work: Work) -> MembershipClosure:
+        return self._graph.memberships(of_type).closure(object_id, work)
 
     def begin_round(self) -> None:
         self.missing = MissingEntries()
@@ -100,8 +100,8 @@ class OverlaidEntries(CachedEntries):
     def find_view(self, check: Check, work: Work) -> int | None:
         return super().find_view(check, work) if self._is_possible else None
 
-    def _grow_closure(self, of_type: TypeName, id: ObjectId, work: Work) -> MembershipClosure:
-        stored = super()._grow_closure(of_type, id, work)
+    def _grow_closure(self, of_type: TypeName, object_id: ObjectId, work: Work) -> MembershipClosure:
+        stored = super()._grow_closure(of_type, object_id, work)
         if not stored.is_complete:
             return stored  # the walk then expands groups from the object's side, with the added warrants
         memberships = self._graph.memberships(of_type)
@@ -110,9 +110,9 @@ class OverlaidEntries(CachedEntries):
         added = self._added_groups[of_type]
         if not added:
             return stored
-        closure = self._closures.get((of_type, id))
+        closure = self._closures.get((of_type, object_id))
         if closure is None:
-            closure = self._closures[of_type, id] = memberships.extend_closure(stored, added)
+            closure = self._closures[of_type, object_id] = memberships.extend_closure(stored, added)
         memberships.grow(closure, work)
         return closure
 
@@ -156,20 +156,20 @@ class _AddedEntries:
     def ids(self) -> Container[str]:
         """Returns a container of the ids of the objects that have such an entry. Views that the membership closure of
         the subject stands for are not read, so it is often not needed."""
-        ids = {id for request in self._requests for id in self._overlay.find_objects(request)}
+        ids = {object_id for request in self._requests for object_id in self._overlay.find_objects(request)}
         return ALL_SUBJECTS if WILDCARD in ids else ids
 
-    def find(self, id: ObjectId) -> Entry:
+    def find(self, object_id: ObjectId) -> Entry:
         """Returns the entry of an object, which is among `ids`."""
-        entry = self._entries.get(id)
+        entry = self._entries.get(object_id)
         if entry is None:
-            entry = self._entries[id] = self._read(id)
+            entry = self._entries[object_id] = self._read(object_id)
         return entry
 
-    def _read(self, id: ObjectId) -> Entry:
+    def _read(self, object_id: ObjectId) -> Entry:
         added: dict[int, Warrant] = {}
         for request in self._requests:
-            for warrant in self._overlay.find(WarrantRead(request, (id, WILDCARD))):
+            for warrant in self._overlay.find(WarrantRead(request, (object_id, WILDCARD))):
                 added[warrant.number] = warrant
         view = self._view
         return read_entry(view.plan, view.subject_type, added.values(), self._graph, is_whole=True)
@@ -201,11 +201,11 @@ class _OverlaidEntries(dict[Key, Entry]):
 
     def get(self, key: Key, default: object = None) -> Entry | None:  # type: ignore[override]  # without a default
         stored = self._stored.young.get(key) or self._stored.find(key)
-        id = key[0] if isinstance(key, tuple) else str(key)
-        if stored is None or id not in self._added.ids:
+        object_id = key[0] if isinstance(key, tuple) else str(key)
+        if stored is None or object_id not in self._added.ids:
             return stored
         if key not in self:
-            self[key] = join_entries(stored, self._added.find(ObjectId(id)))
+            self[key] = join_entries(stored, self._added.find(ObjectId(object_id)))
         return self[key]
 
 

@@ -45,17 +45,17 @@ class OpenWalk:
         self.round = NOT_IN_THIS_ROUND
         self._registered = 0
 
-    def register(self, values: "dict[State, Truth | OpenWalk]", round: int) -> None:
+    def register(self, values: "dict[State, Truth | OpenWalk]", round_number: int) -> None:
         """Makes this walk, which went as far as it could in this round, the value of the states that it has seen;
         those that another walk stands for in this round stay with it."""
-        self.round = round
+        self.round = round_number
         seen = dict.fromkeys(islice(self.seen, self._registered, None), self)
         if values.keys().isdisjoint(seen):
             values.update(seen)
         else:
             for state in seen:
                 value = values.get(state)
-                if value is None or (isinstance(value, OpenWalk) and value.round != round):
+                if value is None or (isinstance(value, OpenWalk) and value.round != round_number):
                     values[state] = self
         self._registered = len(self.seen)
 
@@ -70,9 +70,9 @@ class WalkFindings:
 
     __slots__ = ("closure", "conditions", "context", "decided", "open", "round", "undecided", "values")
 
-    def __init__(self, context: Mapping[str, Any], round: int) -> None:
+    def __init__(self, context: Mapping[str, Any], round_number: int) -> None:
         self.context = context
-        self.round = round
+        self.round = round_number
         self.conditions: PolicyEvaluator | None = None
         self.values: dict[State, Truth | OpenWalk] = {}
         self.decided: dict[tuple[int, ObjectId], Truth | InProgress | None] = {}
@@ -80,9 +80,9 @@ class WalkFindings:
         self.open: dict[State, OpenWalk] = {}
         self.closure: MembershipClosure | None = None
 
-    def begin_round(self, round: int) -> None:
+    def begin_round(self, round_number: int) -> None:
         """Drops what may no longer be true after more has been read."""
-        self.round = round
+        self.round = round_number
         self.closure = None
         for key in self.undecided:
             del self.decided[key]

@@ -98,7 +98,7 @@ class EntryFinder(Protocol):
         a walk cannot decide it. Raises CheckpointNeeded, BudgetExceeded."""
         ...
 
-    def find_entry(self, number: int, id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
+    def find_entry(self, number: int, object_id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
         """Returns the entry of an object in a view, or None when it is missing.
 
         When the subjects of the object are too many to be cached, or are not wanted (`is_bare`), `direct` holds this
@@ -106,13 +106,13 @@ class EntryFinder(Protocol):
         """
         ...
 
-    def find_closure(self, of_type: TypeName, id: ObjectId, work: Work) -> MembershipClosure:
+    def find_closure(self, of_type: TypeName, object_id: ObjectId, work: Work) -> MembershipClosure:
         """Returns the membership closure of a subject, grown as far as is possible now. Raises CheckpointNeeded when it
         can be continued in the next time slice, and BudgetExceeded."""
         ...
 
     def begin_round(self) -> None:
-        """Forgets what was missing."""
+        """Discards what was missing."""
         ...
 
 
@@ -232,16 +232,16 @@ class Walk:
             self.work.spend(2)
             return DENIED
         self._begin(check)
-        view, id = self._views[number], check.object.id
-        own = self._has_own(view, number, id) if view.has_own else FALSE
+        view, object_id = self._views[number], check.object.id
+        own = self._has_own(view, number, object_id) if view.has_own else FALSE
         if own is TRUE:
             return EXPLICIT
-        value = self._value((number, id)) if own is not UNKNOWN else UNKNOWN
+        value = self._value((number, object_id)) if own is not UNKNOWN else UNKNOWN
         if value is UNKNOWN:
             return Undecided.IMPOSSIBLE
         self.work.spend(2 + (MAX_STEPS - self._steps_left) // STEPS_FOR_A_NODE)
         if own is None or value is None:
-            self._blocker = self._find_blocker((number, id)) if own is not None else None
+            self._blocker = self._find_blocker((number, object_id)) if own is not None else None
             if self._closure is None:
                 self._grow_closure()  # it may be needed next, and can be read in the same round now
             return Undecided.MISSING
@@ -280,10 +280,10 @@ class Walk:
         value = self._values.get(walk.waiting[0])
         return value if isinstance(value, OpenWalk) and value is not walk and value.round == self._round else None
 
-    def _has_own(self, view: View, number: int, id: ObjectId) -> Truth | None:
+    def _has_own(self, view: View, number: int, object_id: ObjectId) -> Truth | None:
         """Returns whether a warrant of the view's own relation names the subject; None when that is not known, and
-        UNKNOWN when a walk cannot tell."""
-        entry = self._find_entry(number, id, self._subject_id)
+        UNKNOWN when a walk cannot decide."""
+        entry = self._find_entry(number, object_id, self._subject_id)
         if entry is None:
             return None
         if entry.direct is None:
@@ -297,7 +297,7 @@ class Walk:
 
     # The loop is in one piece because a call costs as much as a step: 0.1 to 0.2 of 4 to 5 microseconds a check.
     def _value(self, start: State) -> Truth | None:  # noqa: C901
-        """Returns whether the subject has what a view grants; None if it is not known, UNKNOWN if no walk can tell."""
+        """Returns whether the subject has what a view grants; None if it is not known, UNKNOWN if no walk decides."""
         views, values, name, shared = self._views, self._values, self._name, self._shared
         opened = shared.resume(start) if shared is not None and shared.open else None
         walk = opened or OpenWalk(start)
@@ -314,16 +314,16 @@ class Walk:
                 if isinstance(value, OpenWalk) and value.round == self._round:
                     lacking.append(state)
                     continue
-                number, id = state
+                number, object_id = state
                 view = views[number]
                 is_bare = view.is_closed and state is not start
                 if is_bare and (is_member := self._is_member(state)) is not None:
                     if is_member:
                         return self._remember_path(seen, state, steps)
                     continue
-                entry = view.entries.young.get(id) or (EMPTY if id in view.entries.absent.young else None)
+                entry = view.entries.young.get(object_id) or (EMPTY if object_id in view.entries.absent.young else None)
                 if entry is None or entry.direct is None:
-                    entry = self._find_entry(number, id, self._subject_id, is_bare)
+                    entry = self._find_entry(number, object_id, self._subject_id, is_bare)
                     if entry is None:
                         lacking.append(state)
                         continue
@@ -338,7 +338,7 @@ class Walk:
                         return self._remember_path(seen, state, steps)
                     targets, is_certain = targets + more, is_certain and is_sure
                 if not view.is_simple:
-                    targets += tuple((other, id) for other in view.same)
+                    targets += tuple((other, object_id) for other in view.same)
                     walk.operations += [(operation, state) for operation in view.operations]
                     is_certain = is_certain and view.plan.is_defined
                 if targets:
@@ -365,7 +365,7 @@ class Walk:
         return False if closure.is_complete else None
 
     def _follow_groups(self, entry: Entry) -> tuple[tuple[State, ...] | None, bool]:
-        """Returns the states that an entry leads to by groups that memberships cover, as long as they do not decide,
+        """Returns the states that an entry reaches by groups that memberships cover, as long as they do not decide,
         and by warrants whose policies hold; and whether all policies had a value. The states are None when the subject
         is in such a group, or is named by a warrant whose policy holds."""
         states: tuple[State, ...] = ()
@@ -430,11 +430,11 @@ class Walk:
                 state = origin
         return TRUE
 
-    def _decide_operation(self, operation: CombinedView, id: ObjectId) -> Truth | None:
+    def _decide_operation(self, operation: CombinedView, object_id: ObjectId) -> Truth | None:
         """Returns the value of a combination on an object; None when that is not known, and UNKNOWN when a walk cannot
-        tell, as when it may depend on itself."""
+        decide, as when it may depend on itself."""
         decided = self._decided
-        key = (operation.number, id)
+        key = (operation.number, object_id)
         if key in decided:
             value = decided[key]
             return UNKNOWN if value is BEING_DECIDED else value
@@ -443,7 +443,7 @@ class Walk:
         decided[key] = BEING_DECIDED
         self._nesting += 1
         try:
-            value = self._combine_branches(operation, id)
+            value = self._combine_branches(operation, object_id)
         except CheckpointNeeded:
             del decided[key]
             raise
@@ -453,15 +453,19 @@ class Walk:
         self._nesting -= 1
         return value
 
-    def _combine_branches(self, operation: CombinedView, id: ObjectId) -> Truth | None:
+    def _combine_branches(self, operation: CombinedView, object_id: ObjectId) -> Truth | None:
         rule, is_known = operation.rule, True
         if rule.quantifier is not None:
-            return self._weigh_links(operation, id)
+            return self._weigh_links(operation, object_id)
         if rule.leaf is not None:
-            return self._decide_leaf(rule.leaf, operation.type, id)
+            return self._decide_leaf(rule.leaf, operation.type, object_id)
         values: list[Truth] = []
         for branch in operation.branches:
-            found = self._value((branch, id)) if isinstance(branch, int) else self._decide_operation(branch, id)
+            found = (
+                self._value((branch, object_id))
+                if isinstance(branch, int)
+                else self._decide_operation(branch, object_id)
+            )
             if found is UNKNOWN:
                 return UNKNOWN
             is_known = is_known and found is not None
@@ -472,13 +476,13 @@ class Walk:
                     return early
         return rule.combine(values) if is_known else None
 
-    def _weigh_links(self, operation: CombinedView, id: ObjectId) -> Truth | None:
+    def _weigh_links(self, operation: CombinedView, object_id: ObjectId) -> Truth | None:
         """Returns the value of a quantifier on an object; None when that is not known, and UNKNOWN when a walk cannot
-        tell."""
+        decide."""
         rule, number = operation.rule, next(iter(operation.branches), None)
         if rule.quantifier is None or not isinstance(number, int):
             return UNKNOWN
-        entry = self._find_entry(number, id, self._subject_id)
+        entry = self._find_entry(number, object_id, self._subject_id)
         if entry is None:
             return None
         if entry.direct is None:
@@ -496,13 +500,13 @@ class Walk:
         value = rule.combine(values)
         return None if value is UNKNOWN and None in found else value
 
-    def _decide_leaf(self, leaf: Leaf, of_type: TypeName, id: ObjectId) -> Truth:
+    def _decide_leaf(self, leaf: Leaf, of_type: TypeName, object_id: ObjectId) -> Truth:
         conditions = self._find_conditions()
         for warrant in conditions.list_placeholders(leaf.policy):
             if not conditions.is_known(warrant) and (self.work.needs_checkpoint or not conditions.attempt(warrant)):
                 raise CheckpointNeeded
         assert self._check is not None
-        names = CheckedNames(of_type, id, self._check.subject.type, self._subject_id, "")
+        names = CheckedNames(of_type, object_id, self._check.subject.type, self._subject_id, "")
         value = leaf.decide(names, conditions)
         return value if value is TRUE or value is FALSE else UNKNOWN
 

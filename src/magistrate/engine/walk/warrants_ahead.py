@@ -2,7 +2,7 @@
 
 An Evaluation has the same answer, but raises BudgetExceeded where its budget is too small. So a walk may use the rows
 only if they are all that an Evaluation could read, and if no Evaluation could exceed its budget over them: every row
-leads to plans whose requests were made on its subject, and `_WarrantReach` counts what an Evaluation could be charged.
+reaches plans whose requests were made on its subject, and `_WarrantReach` counts what an Evaluation could be charged.
 Both depend on the names in a row, and are computed once for each outline.
 
 Policies, undefined types, rules that are decided otherwise than from other rules, warrants to every object of a type
@@ -122,13 +122,13 @@ class WarrantsAhead:
         if root is None or not root.places.issubset(self._outline.first):
             return False
         size, operations, by_place = root.size, root.operations, self._warrants
-        reaches, now, has_stranded = self._known.reaches, self._now, bool(self._model.orphaned)
+        reaches, now, has_orphaned = self._known.reaches, self._now, bool(self._model.orphaned)
         for place, warrant in warrants:
             if warrant.policy:
                 return False
             if (warrant.expires_at or warrant.starts_at) and not warrant.is_in_force(now):
                 continue
-            if has_stranded and not self._model.counts(warrant):
+            if has_orphaned and not self._model.counts(warrant):
                 continue
             names = (place, warrant.relation, warrant.subject_type, warrant.subject_relation)
             reach = reaches[names] if names in reaches else self._follow(names, warrant)
@@ -242,21 +242,21 @@ class WarrantsAhead:
         )
         return found
 
-    def find_entry(self, number: int, id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
-        entry = self._entries.get((number, id))
+    def find_entry(self, number: int, object_id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
+        entry = self._entries.get((number, object_id))
         if entry is None:
-            entry = self._entries[number, id] = self._read(self.views[number], id)
+            entry = self._entries[number, object_id] = self._read(self.views[number], object_id)
         return entry
 
-    def _read(self, view: AheadView, id: ObjectId) -> Entry:
-        direct = [warrant for place in view.direct for warrant in self._list_warrants(place, id)]
+    def _read(self, view: AheadView, object_id: ObjectId) -> Entry:
+        direct = [warrant for place in view.direct for warrant in self._list_warrants(place, object_id)]
         if direct:
             relation = view.plan.relation
             is_own = any(warrant.relation == relation for warrant in direct)
             return Entry(direct=ALL_SUBJECTS, own=ALL_SUBJECTS if is_own else "")
         targets: list[State] = []
         for request in view.requests:
-            for warrant in self._list_warrants(request, id):
+            for warrant in self._list_warrants(request, object_id):
                 names = (request[0], warrant.relation, warrant.subject_type, warrant.subject_relation)
                 numbers = view.targets.get(names)
                 if numbers is None:
@@ -265,12 +265,12 @@ class WarrantsAhead:
                 targets += [(number, warrant.subject_id) for number in numbers]
         return Entry(targets=tuple(targets)) if targets else EMPTY
 
-    def _list_warrants(self, place: tuple[int, bool], id: ObjectId) -> Sequence[Warrant]:
+    def _list_warrants(self, place: tuple[int, bool], object_id: ObjectId) -> Sequence[Warrant]:
         warrants, (number, has_wildcard) = self._warrants, place
-        here = warrants.get((number, id), ())
+        here = warrants.get((number, object_id), ())
         return [*here, *warrants.get((number, WILDCARD), ())] if has_wildcard else here
 
-    def find_closure(self, of_type: TypeName, id: ObjectId, work: Work) -> MembershipClosure:
+    def find_closure(self, of_type: TypeName, object_id: ObjectId, work: Work) -> MembershipClosure:
         raise AssertionError("no view is closed")
 
     def begin_round(self) -> None:
