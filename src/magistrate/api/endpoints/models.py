@@ -140,14 +140,14 @@ async def plan(call: Call[WrittenBody]) -> Answer:
     """Answers what `put` would change, apart from access; nothing is written."""
     types, policies = await _offload(call.body, read_content)
     planned = await plan_model(call.context, types, policies, call.freshness)
-    plan = planned.value
+    changes = planned.value
     answer = ModelPlanAnswer(
-        NameChangesAnswer(*map(list, plan.object_types)),
-        NameChangesAnswer(*map(list, plan.policies)),
-        [render_warrant(warrant) for warrant in plan.orphaned],
-        plan.has_more,
+        NameChangesAnswer(*map(list, changes.object_types)),
+        NameChangesAnswer(*map(list, changes.policies)),
+        [render_warrant(warrant) for warrant in changes.orphaned],
+        changes.has_more,
     )
-    return Answer(answer, planned.revision, render_warnings(plan.warnings))
+    return Answer(answer, planned.revision, render_warnings(changes.warnings))
 
 
 async def validate(call: Call[WrittenBody]) -> Answer:
