@@ -5,10 +5,10 @@ cached entries, which read what is missing; a walk over the warrants that one st
 which decides everything. Before all of them, PendingChecks looks among the cached decisions.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Callable, Sequence, Set
 from contextlib import nullcontext
 from itertools import islice
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -17,6 +17,7 @@ from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Decision
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, Revision
+from magistrate.engine.steps import Run
 from magistrate.engine.walk.cached_entries import CachedEntries, OverlaidEntries
 from magistrate.engine.walk.findings import OpenWalk
 from magistrate.engine.walk.walk import Undecided, Walk
@@ -37,6 +38,8 @@ from magistrate.operations.readers.store_readers import OverlaidReader
 from magistrate.operations.runs import drive_run, release_run
 from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work, take_checkpoint
 from magistrate.store.contract.lists import Snapshot
+
+T = TypeVar("T")
 
 MAX_RESTARTS = 40
 """Limits how often the rounds of one request begin anew because the graph has changed; after that many, it is decided
@@ -99,6 +102,38 @@ class Moment(msgspec.Struct, frozen=True):
             self.freshness.demand(result.newest)
             return await self.ctx.caches.models.at(result.revision, result.model_revision)
         return await self.find_model()
+
+    async def complete_run(
+        self, begin: Callable[[Model], Run[T]], reader: WarrantReader, contextual: ContextualWarrants | None
+    ) -> tuple[Model, Snapshot[T]]:
+        """Returns the outcome of the run that `begin` makes for a model, and the model.
+
+        At the newest revision it begins with a known model; the first read shows whether that still is the newest, and
+        if not it begins again with the newer one. Raises InvalidParameter for a contextual warrant that could not be
+        written, or if the token is from the future; and what the run raises.
+        """
+        first_model, at = await self.find_model(), self.at
+        if contextual is not None and at is not None:
+            contextual.require_defined(first_model)
+        run = begin(first_model)
+        try:
+            if at is not None:
+                return first_model, Snapshot(at, await drive_run(reader, run, at))
+            while (reads := run.advance()) is None:
+                await take_checkpoint(run.work)
+            # One row above the budget is enough to detect that a read exceeds it.
+            result = await reader.read_warrants(reads, None, run.work.left + 1)
+            model = await self.confirm_model(result)
+            if contextual is not None:
+                contextual.require_defined(model)
+            if model is first_model:
+                run.take(result.warrants)
+            else:
+                release_run(run)
+                run = begin(model)
+            return model, Snapshot(result.revision, await drive_run(reader, run, result.revision))
+        finally:
+            release_run(run)
 
 
 class GraphRounds:
@@ -341,35 +376,17 @@ class LevelEvaluation:
             return await self._evaluate(batch, reader)
 
     async def _evaluate(self, batch: CheckBatch, shared: WarrantReader) -> Decisions:
-        """Returns the decisions. At the newest revision it begins with a known model; the first read shows whether that
-        still is the newest, and if not it begins again with the newer one."""
-        moment, contextual = self._moment, batch.contextual
-        first_model = await moment.find_model()
-        if contextual is None:
-            extended = first_model
-        elif moment.at is None:
-            extended = contextual.overlay.extend_model(first_model)
-        else:
-            extended = contextual.extend_model(first_model)
-        run = CheckRun(extended, batch)
-        ahead = PrefetchingReader(moment.ctx.store, shared, run, self._ahead.begun)
+        contextual = batch.contextual
+        ahead = PrefetchingReader(self._moment.ctx.store, shared, None, self._ahead.begun)
+
+        def begin(model: Model) -> CheckRun:
+            run = CheckRun(model if contextual is None else contextual.overlay.extend_model(model), batch)
+            ahead.run = run
+            return run
+
         reader: WarrantReader = ahead if contextual is None else OverlaidReader(ahead, contextual.overlay)
-        try:
-            if moment.at is not None:
-                return Snapshot(moment.at, await drive_run(reader, run, moment.at))
-            while (reads := run.advance()) is None:
-                await take_checkpoint(run.work)
-            # One row above the budget is enough to detect that a read exceeds it.
-            result = await reader.read_warrants(reads, None, run.work.left + 1)
-            model = await moment.confirm_model(result)
-            extended = model if contextual is None else contextual.extend_model(model)
-            if model is first_model:
-                run.take(result.warrants)
-            else:
-                run = ahead.run = CheckRun(extended, batch)
-            return Snapshot(result.revision, await drive_run(reader, run, result.revision))
-        finally:
-            release_run(run)
+        _, decided = await self._moment.complete_run(begin, reader, contextual)
+        return decided
 
 
 def list_patterns(contextual: ContextualWarrants | None) -> Set[WarrantPattern]:

@@ -10,6 +10,7 @@ from magistrate.engine.model.undefined_names import Relations, find_undefined_na
 from magistrate.engine.rules import render_rule
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
+from magistrate.operations.checks.evaluators import Moment
 from magistrate.operations.checks.new_links import suggest_links
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
@@ -18,8 +19,7 @@ from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.models.undefined_names import collect_names, list_undefined_names
 from magistrate.operations.readers.contextual_warrants import build_contextual_warrants
 from magistrate.operations.readers.store_readers import ReaderWithExpired
-from magistrate.operations.runs import complete_run, drive_run, release_run
-from magistrate.operations.scheduling import limit_work, take_checkpoint
+from magistrate.operations.scheduling import limit_work
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant
 
@@ -50,50 +50,19 @@ async def explain_check(
     Raises BudgetExceeded; what `find_point` raises; InvalidParameter for a contextual warrant that could not be written
     or, with `is_strict`, for a name in a denied check that the model does not define.
     """
-    if as_of is not None:
-        return await _explain_as_of(ctx, check, freshness, is_strict, as_of, contextual)
-    now = ctx.now()
-    added, first_model = build_contextual_warrants(contextual, now), await ctx.caches.models.get_known()
-    reader = ReaderWithExpired(ctx.store)
-    search = ExplanationSearch(first_model, check, now, limit_work(ctx.max_check_work), added.overlay)
-    try:
-        while (reads := search.advance()) is None:
-            await take_checkpoint(search.work)
-        first = await reader.read_warrants(reads, None, search.work.left + 1)
-        freshness.demand(first.newest)
-        model = await ctx.caches.models.at(first.revision, first.model_revision)
-        added.require_defined(model)
-        if model is first_model:
-            search.take(first.warrants)
-        else:
-            release_run(search)
-            search = ExplanationSearch(model, check, now, limit_work(ctx.max_check_work), added.overlay)
-        explanation = await drive_run(reader, search, first.revision)
-    finally:
-        release_run(search)
+    point = None if as_of is None else await find_point(ctx, as_of, freshness)
+    now = ctx.now() if point is None else point.now
+    added = build_contextual_warrants(contextual, now)
+
+    def begin(model: Model) -> ExplanationSearch:
+        return ExplanationSearch(model, check, now, limit_work(ctx.max_check_work), added.overlay)
+
+    model, explained = await Moment(ctx, freshness, point).complete_run(begin, ReaderWithExpired(ctx.store), added)
+    explanation = explained.value
     if counts_effects:
-        state = ComparedState(model, ctx.store, first.revision, now)
+        state = ComparedState(model, ctx.store, explained.revision, now)
         explanation = await _complete_suggestions(ctx, state, check, explanation, added.overlay)
-    return Snapshot(first.revision, _add_undefined_names(model, check, explanation, is_strict))
-
-
-async def _explain_as_of(
-    ctx: Context,
-    check: Check,
-    freshness: Freshness,
-    is_strict: bool,
-    as_of: AsOf,
-    contextual: Sequence[NewWarrant],
-) -> Snapshot[ExplainedCheck]:
-    point = await find_point(ctx, as_of, freshness)
-    added = build_contextual_warrants(contextual, point.now)
-    model = await ctx.caches.models.at(point.revision, point.model_revision)
-    added.require_defined(model)
-    search = ExplanationSearch(model, check, point.now, limit_work(ctx.max_check_work), added.overlay)
-    explanation = await complete_run(ReaderWithExpired(ctx.store), search, point.revision)
-    state = ComparedState(model, ctx.store, point.revision, point.now)
-    explanation = await _complete_suggestions(ctx, state, check, explanation, added.overlay)
-    return Snapshot(point.revision, _add_undefined_names(model, check, explanation, is_strict))
+    return Snapshot(explained.revision, _add_undefined_names(model, check, explanation, is_strict))
 
 
 async def _complete_suggestions(

@@ -36,14 +36,15 @@ class BegunRead(msgspec.Struct, frozen=True):
 
 
 class PrefetchingReader:
-    """Implements WarrantReader for one evaluation: returns what `reader` returns, from `ahead_reader` if it can.
+    """Implements WarrantReader for one evaluation, the `run`: returns what `reader` returns, from `ahead_reader` if it
+    can.
 
     The evaluation makes the same reads as without it, and spends its budget on their rows only. What was `begun` before
     answers its first reads. If there are too many rows, which may be unused, `reader` reads the rest level by level.
     """
 
     def __init__(
-        self, ahead_reader: AheadReader, reader: WarrantReader, run: Predicting, begun: BegunRead | None = None
+        self, ahead_reader: AheadReader, reader: WarrantReader, run: Predicting | None, begun: BegunRead | None = None
     ) -> None:
         self._ahead_reader = ahead_reader
         self._reader = reader
@@ -51,6 +52,10 @@ class PrefetchingReader:
         self._times_left = MAX_TIMES
         self.known: dict[WarrantsByObject, dict[ObjectId, list[Warrant]]] = {}
         self.run = run
+
+    @property
+    def _ahead(self) -> ReadsAhead | None:
+        return None if self.run is None else self.run.ahead
 
     async def read_warrants(self, reads: Sequence[AnyRead], at: Revision | None, most: int) -> ReadResult:
         begun, self._begun = self._begun, None
@@ -60,7 +65,7 @@ class PrefetchingReader:
             answers = self._find(reads)
             if answers is not None:
                 return ReadResult(at, at, at, answers)
-        ahead = self.run.ahead if self._times_left else None
+        ahead = self._ahead if self._times_left else None
         placed = None if ahead is None else _select(reads, ahead)
         if ahead is None or not placed:
             return await self._reader.read_warrants(reads, at, most)
@@ -77,7 +82,7 @@ class PrefetchingReader:
 
     def _take(self, begun: BegunRead, reads: Sequence[AnyRead], at: Revision | None) -> ReadResult | None:
         """Keeps what was begun, and returns what answers the first reads; None if it does not."""
-        ahead, result = self.run.ahead, begun.result
+        ahead, result = self._ahead, begun.result
         if ahead is None or ahead.outline is not begun.ahead.outline or ahead.subject_id != begun.ahead.subject_id:
             return None  # another model, or relations that were compiled since
         if at not in (None, result.revision):
