@@ -125,7 +125,7 @@ class Graph:
             self._invalidate_views(names)
         else:
             for change in changes:
-                self._evict_decisions(change.names, [view.apply(change) for view in self._find_views(change.names)])
+                self._finish_change(change.names, [view.apply(change) for view in self._find_views(change.names)])
         self.revision = revision
 
     def invalidate(self, changes: Sequence[WarrantNames]) -> None:
@@ -134,7 +134,7 @@ class Graph:
             self._invalidate_views(changes)
             return
         for names in changes:
-            self._evict_decisions(names, [view.invalidate(names) for view in self._find_views(names)])
+            self._finish_change(names, [view.invalidate(names) for view in self._find_views(names)])
 
     def exceeds_visits(self, changes: Iterable[WarrantNames]) -> bool:
         """Returns whether these changes concern too many views to be applied one by one."""
@@ -150,19 +150,23 @@ class Graph:
                 view.evict_entries()
         self.decisions.evict_all()
         for names in changes:
-            self._evict_decisions(names, ())
+            self._finish_change(names, ())
 
     def _find_views(self, names: WarrantNames) -> Collection[PlanView]:
         return self._views_by_relation.get((names.object_type, names.relation), ())
 
-    def _evict_decisions(self, names: WarrantNames, concerns_others: Iterable[bool]) -> None:
-        """Invalidates the memberships, and the entries for lists, that contain this warrant. Then it evicts all
-        decisions, if the changes of views or memberships concern others than the subject that the warrant names, and
-        otherwise those about this subject."""
+    def _finish_change(self, names: WarrantNames, concern_others: Iterable[bool]) -> None:
+        """Invalidates what contains this warrant beside the entries of views: memberships, the adjacency for lists, and
+        decisions. `concern_others` says of each view whether its change concerns others than the subject of the
+        warrant."""
         self._adjacency.invalidate(names)
         self._subject_adjacency.invalidate(names)
-        concern_others = [memberships.invalidate(names) for memberships in self._list_memberships()]
-        if any(concerns_others) or any(concern_others):
+        memberships = [memberships.invalidate(names) for memberships in self._list_memberships()]
+        self._evict_decisions(names, any(concern_others) or any(memberships))
+
+    def _evict_decisions(self, names: WarrantNames, concerns_others: bool) -> None:
+        """Evicts the decisions about the subject that this warrant names, or all if the change concerns others, too."""
+        if concerns_others:
             self.decisions.evict_all()
         else:
             self.decisions.evict(names.subject_id)
