@@ -16,7 +16,8 @@ from magistrate.engine.cache.graph import UNREACHABLE, CheckpointNeeded, Graph
 from magistrate.engine.cache.segments import AbsentKeys, Capacity, Key, SparseSegment
 from magistrate.engine.cache.views import PlanView
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.names import WILDCARD, ObjectId, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, TypeName
+from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.warrants.overlay import Overlay, WarrantKey, warrant_key
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
@@ -30,12 +31,17 @@ the rest."""
 class CachedEntries:
     """Implements EntryFinder for a graph at its revision. `missing` collects what has to be read."""
 
+    __slots__ = ("_graph", "_view_evictions", "missing", "views")
+
     def __init__(self, graph: Graph) -> None:
         self.missing = MissingEntries()
         self.views: Mapping[int, PlanView] = graph.views
-        self.policies = graph.model.policies
         self._graph = graph
         self._view_evictions = graph.view_evictions
+
+    @property
+    def policies(self) -> Mapping[PolicyName, NamedPolicy]:
+        return self._graph.model.policies
 
     def find_view(self, check: Check, work: Work) -> int | None:
         subject, obj, graph = check.subject, check.object, self._graph
@@ -87,6 +93,8 @@ class OverlaidEntries(CachedEntries):
     in force and may count instead of a stored one. One that is in force gives what a stored one without its time limits
     gives, whatever the limits of that. Nor can it if the model of the graph lacks a pattern of those it adds.
     """
+
+    __slots__ = ("_added_groups", "_closures", "_is_possible", "_overlay")
 
     def __init__(self, graph: Graph, now: int, overlay: Overlay) -> None:
         super().__init__(graph)

@@ -36,11 +36,11 @@ class OpenWalk:
 
     __slots__ = ("_registered", "is_certain", "operations", "round", "seen", "start", "waiting")
 
-    def __init__(self, start: State) -> None:
-        self.start = start
-        self.seen: dict[State, State] = {start: start}
-        self.waiting: list[State] = [start]
-        self.operations: list[tuple[CombinedView, State]] = []
+    def __init__(self, seen: dict[State, State], operations: list[tuple[CombinedView, State]]) -> None:
+        self.start = next(iter(seen))
+        self.seen = seen
+        self.waiting: list[State] = []
+        self.operations = operations
         self.is_certain = True
         self.round = NOT_IN_THIS_ROUND
         self._registered = 0
