@@ -164,23 +164,23 @@ class _Connection:
         for target, root in self._graph.roots.items():
             self.roots[target] = self._node(root, UnknownAs.FALSE)
         while self._fresh:
-            one, node = self._fresh.pop()
+            reverse_node, node = self._fresh.pop()
             if len(self._nodes) > MAX_NODES:
                 return False
             is_counted = node.unknown_as is not UnknownAs.FALSE
             if is_counted and isinstance(node.plan, Plan) and not node.plan.is_defined:
                 return False
-            self._connect(one, node)
+            self._connect(reverse_node, node)
             if self._work.needs_checkpoint:
                 yield None
         return True
 
     def find_nodes(self, nodes: Sequence[ReverseNode]) -> Iterator[SetNode]:
         """Yields the nodes that were made for these."""
-        for one in nodes:
+        for reverse_node in nodes:
             for unknown_as in UnknownAs:
-                if (one, unknown_as) in self._nodes:
-                    yield self._nodes[one, unknown_as]
+                if (reverse_node, unknown_as) in self._nodes:
+                    yield self._nodes[reverse_node, unknown_as]
 
     def list_outgoing(self) -> Iterator[tuple[SetNode, Iterator[OutgoingEdges]]]:
         for origin, by_key in self._outgoing.items():
@@ -198,24 +198,24 @@ class _Connection:
                     if self._work.needs_checkpoint:
                         yield None
 
-    def _node(self, one: ReverseNode, unknown_as: UnknownAs) -> SetNode:
-        if one is self._graph.itself:
+    def _node(self, reverse_node: ReverseNode, unknown_as: UnknownAs) -> SetNode:
+        if reverse_node is self._graph.itself:
             return self.itself
-        node = self._nodes.get((one, unknown_as))
+        node = self._nodes.get((reverse_node, unknown_as))
         if node is None:
-            node = self._nodes[one, unknown_as] = SetNode(one.plan, one.waits, unknown_as)
-            self._fresh.append((one, node))
+            node = self._nodes[reverse_node, unknown_as] = SetNode(reverse_node.plan, reverse_node.waits, unknown_as)
+            self._fresh.append((reverse_node, node))
             self._work.spend(1)
         return node
 
-    def _connect(self, one: ReverseNode, node: SetNode) -> None:
+    def _connect(self, reverse_node: ReverseNode, node: SetNode) -> None:
         """Connects a node with all that it is made of."""
         unknown_as = node.unknown_as.below(node.plan.rule) if isinstance(node.plan, Operation) else node.unknown_as
-        for branch in one.branches:
+        for branch in reverse_node.branches:
             below = self._node(branch, unknown_as)
             node.branches.append(below)
             below.wholes.append(node)
-        for key, names_wildcard, edge in self._edges.get(one, ()):
+        for key, names_wildcard, edge in self._edges.get(reverse_node, ()):
             origin = self._node(edge.origin, node.unknown_as)
             connected = SetEdge(origin, node, edge.place, edge.limit)
             self._outgoing[origin].setdefault(key, (names_wildcard, []))[1].append(connected)

@@ -82,7 +82,7 @@ class OrderedNumbers:
 
     def list_entries(self, boundary: Entry | None, most: int, descending: bool, work: Work) -> Checkpoints[list[Entry]]:
         """Implements OrderedResult."""
-        found: list[Entry] = []
+        page: list[Entry] = []
         for of_type in sorted(self._relations, reverse=descending):
             if boundary is not None and (of_type > boundary[0] if descending else of_type < boundary[0]):
                 continue
@@ -90,18 +90,18 @@ class OrderedNumbers:
             relations = self._relations[of_type][:: -1 if descending else 1]
             # One more id than rows are wanted: the object of the boundary may have no row after the boundary.
             ids = self._tables[of_type].list_ids(
-                self._numbers[of_type], start, most + 1 - len(found), descending, work=work
+                self._numbers[of_type], start, most + 1 - len(page), descending, work=work
             )
-            for one in ids:
-                if one is None:
+            for numbered in ids:
+                if numbered is None:
                     yield None
                     continue
-                object_id, number = one
+                object_id, number = numbered
                 entries = ((of_type, object_id, relation) for relation, numbers in relations if number in numbers)
-                found += (entry for entry in entries if _is_behind(entry, boundary, descending))
-            if len(found) >= most:
+                page += (entry for entry in entries if _is_behind(entry, boundary, descending))
+            if len(page) >= most:
                 break
-        return found[:most]
+        return page[:most]
 
 
 class OrderedSets(OrderedNumbers):
@@ -119,8 +119,8 @@ class OrderedSets(OrderedNumbers):
         super().__init__(sets.tables, ((target, self._list_numbers(target[0], root)) for target, root in roots))
 
     def _list_numbers(self, of_type: TypeName, root: SetNode) -> BitMap:
-        found = self.sets.sets.get(root, _EMPTY)
-        numbers = found.restrict(self._existing[of_type]) if found.is_complement else found.numbers
+        object_set = self.sets.sets.get(root, _EMPTY)
+        numbers = object_set.restrict(self._existing[of_type]) if object_set.is_complement else object_set.numbers
         return numbers - self._absent[of_type] if of_type in self._absent else numbers
 
     def restrict(self, others: "OrderedSets", is_negated: bool) -> None:
@@ -131,8 +131,8 @@ class OrderedSets(OrderedNumbers):
     def measure(self) -> Iterator[int]:
         yield from super().measure()
         yield SLOT_BYTES * len(self.sets.condition_values)
-        for one in self.sets.sets.values():
-            yield 2 * OBJECT_BYTES + measure_bitmap(one.numbers) + measure_bitmap(one.explicit)
+        for object_set in self.sets.sets.values():
+            yield 2 * OBJECT_BYTES + measure_bitmap(object_set.numbers) + measure_bitmap(object_set.explicit)
 
     def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
         return find_reports(self.sets, entries, work)
@@ -248,8 +248,10 @@ def _collect_edges(sets: ObjectSets, nodes: Sequence[SetNode]) -> Mapping[_Kind,
     nothing is reported."""
     edges: dict[_Kind, list[SetEdge]] = defaultdict(list)
     for node in nodes:
-        for key, found in sets.graph.incoming.get(node, {}).items() if node.unknown_as is not UnknownAs.TRUE else ():
-            edges[key] += found
+        for key, new_edges in (
+            sets.graph.incoming.get(node, {}).items() if node.unknown_as is not UnknownAs.TRUE else ()
+        ):
+            edges[key] += new_edges
     return edges
 
 
@@ -279,8 +281,8 @@ def _plan_reads(
     """Returns the reads of all warrants on these objects along edges to one of their nodes."""
     subject = Subject(sets.subject.type, sets.subject.id)
     relations: dict[Subject | TypeName | None, dict[RelationName, None]] = defaultdict(dict)
-    for (_, relation, subject_type, subject_relation), found in edges.items():
-        for edge in found:
+    for (_, relation, subject_type, subject_relation), kind_edges in edges.items():
+        for edge in kind_edges:
             is_direct = edge.origin is sets.graph.itself
             subjects = subject if is_direct else request_subjects(subject_type, subject_relation)
             relations[subjects][relation] = None

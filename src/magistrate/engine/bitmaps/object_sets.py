@@ -209,9 +209,9 @@ class _SetSearch:
         while self._busy and self._is_computable:
             node = next(iter(self._busy))
             del self._busy[node]
-            one = self._sets[node]
-            gained, one.gained = one.gained, BitMap()
-            explicit, one.gained_explicit = one.gained_explicit, BitMap()
+            object_set = self._sets[node]
+            gained, object_set.gained = object_set.gained, BitMap()
+            explicit, object_set.gained_explicit = object_set.gained_explicit, BitMap()
             for whole in node.wholes:
                 if not self._waits_for_branch(whole):
                     self._update(whole, gained)
@@ -249,9 +249,9 @@ class _SetSearch:
             granting, unknown = yield from self._evaluate(index, reached.conditional)
             numbers |= granting
         for edge in outgoing.edges:
-            given = numbers | unknown if unknown and self._includes(edge.target.unknown_as, UNKNOWN) else numbers
-            if given:
-                self._add_objects(edge.target, given, is_explicit and edge.limit is EXPLICIT)
+            passed = numbers | unknown if unknown and self._includes(edge.target.unknown_as, UNKNOWN) else numbers
+            if passed:
+                self._add_objects(edge.target, passed, is_explicit and edge.limit is EXPLICIT)
 
     def _evaluate(self, index: AdjacencyIndex, warrants: Sequence[Warrant]) -> Checkpoints[tuple[BitMap, BitMap]]:
         """Returns the objects of the warrants that count, and of those of which that is unknown."""
@@ -281,8 +281,8 @@ class _SetSearch:
 
     def _add_all(self, node: SetNode, is_explicit: bool) -> None:
         """Makes a node hold on every object."""
-        one = self._sets[node]
-        one.is_all_explicit = one.is_all_explicit or is_explicit
+        object_set = self._sets[node]
+        object_set.is_all_explicit = object_set.is_all_explicit or is_explicit
         if self._add_all_but(node, BitMap()):
             self._compute_each([*node.wholes])
 
@@ -292,9 +292,9 @@ class _SetSearch:
         if self._graph.outgoing.get(node):
             self._is_computable = False
             return False
-        one = self._sets[node]
-        is_new = one.add_all_but(lacking)
-        if one.gained:
+        object_set = self._sets[node]
+        is_new = object_set.add_all_but(lacking)
+        if object_set.gained:
             self._busy[node] = None
         self._work.spend(1 + len(lacking) // NUMBERS_FOR_A_NODE)
         return is_new
@@ -358,11 +358,11 @@ class _SetSearch:
             ids = yield from lookup.indexes[0].subjects.find_ids(lookup.numbers, self._work)
             lookups.append((lookup, ids))
             reads.append(lookup.build_read(ids))
-        matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
+        matching = [[*warrants] for warrants in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
-        for (lookup, ids), found in zip(lookups, matching, strict=True):
-            yield from self._keep(lookup, ids, found)
-            yield from empty_list(found, self._work)
+        for (lookup, ids), warrants in zip(lookups, matching, strict=True):
+            yield from self._keep(lookup, ids, warrants)
+            yield from empty_list(warrants, self._work)
         for (outgoing, is_explicit), numbers in pending.items():
             yield from self._follow(outgoing, numbers, is_explicit)
 
@@ -371,8 +371,8 @@ class _SetSearch:
         by_relation = {lookup.indexes[0].key.relation: warrants} if is_single else (yield from self._divide(warrants))
         subjects = [*zip(lookup.numbers, ids, strict=True)]
         for index in lookup.indexes:
-            given = by_relation.get(index.key.relation, ())
-            yield from take_pieces(self._fetch.cache_entries(index, subjects, given, self._read[index]), self._work)
+            indexed = by_relation.get(index.key.relation, ())
+            yield from take_pieces(self._fetch.cache_entries(index, subjects, indexed, self._read[index]), self._work)
         yield from empty_list(subjects, self._work)
 
     def _divide(self, warrants: Sequence[Warrant]) -> Checkpoints[Mapping[RelationName, Sequence[Warrant]]]:
@@ -409,9 +409,9 @@ def _divide(numbers: BitMap, most: int) -> Iterator[BitMap]:
 
 def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, BitMap]) -> Iterator[_Lookup]:
     groups: dict[tuple[tuple[str, str, str], bytes], list[AdjacencyIndex]] = defaultdict(list)
-    for index, wanted in numbers_by_index.items():
+    for index, read_numbers in numbers_by_index.items():
         kind = (index.key.object_type, index.key.subject_type, index.key.subject_relation)
-        groups[kind, wanted.serialize()].append(index)
+        groups[kind, read_numbers.serialize()].append(index)
     for indexes in groups.values():
         for some in _divide(numbers_by_index[indexes[0]], IDS_AT_ONCE):
             yield _Lookup(indexes, some.to_array())

@@ -91,12 +91,14 @@ class SubjectBitmapSearch(SubjectSetSearch):
             yield from self._solve_new()
         if not self._is_computable:
             return None
-        found: dict[Root, SubjectBitmaps] = {}
+        bitmaps: dict[Root, SubjectBitmaps] = {}
         for root, union in unions.items():
             sets = {of_type: solved[union] for of_type, solved in self._solved.items() if union in solved}
-            if not any(one.is_complement for one in sets.values()):
-                found[root] = {of_type: one.numbers for of_type, one in sets.items() if of_type is not None}
-        return found
+            if not any(subject_set.is_complement for subject_set in sets.values()):
+                bitmaps[root] = {
+                    of_type: subject_set.numbers for of_type, subject_set in sets.items() if of_type is not None
+                }
+        return bitmaps
 
     @property
     def remains(self) -> Sequence[Container]:
@@ -142,8 +144,8 @@ class SubjectBitmapSearch(SubjectSetSearch):
     def _discard_entries(self) -> Checkpoints[None]:
         """Frees the entries that were looked up; later batches find them in the cache, as far as its capacity
         allows."""
-        known, self._known = self._known, defaultdict(dict)
-        yield from discard([*known.values()], self._work)
+        entries, self._known = self._known, defaultdict(dict)
+        yield from discard([*entries.values()], self._work)
 
     def _solve_new(self) -> Checkpoints[None]:
         """Computes the sets of the nodes that were added since the last batch."""
@@ -154,16 +156,16 @@ class SubjectBitmapSearch(SubjectSetSearch):
 
         def list_new(node: Node) -> Sequence[Node]:
             self._work.hasten_checkpoint(node.count_dependencies() // ITEMS_FOR_A_NODE)
-            return [one for one in node.dependencies() if one not in unnamed]
+            return [dependency for dependency in node.dependencies() if dependency not in unnamed]
 
         components = yield from self._find_components([*unions, *operations], list_new)
         if components is None:
             self._is_computable = False
             return
-        known = yield from self._list_known(components)
+        earlier = yield from self._list_known(components)
         for of_type in (None, *self._list_types(unions, operations)):
             solved = self._solved.setdefault(of_type, {})
-            for node in known:
+            for node in earlier:
                 node.set = solved.get(node) or unnamed[node]
                 if self._work.needs_checkpoint:
                     yield None
@@ -179,14 +181,14 @@ class SubjectBitmapSearch(SubjectSetSearch):
 
     def _list_known(self, components: Iterable[Sequence[Node]]) -> Checkpoints[Iterable[Node]]:
         """Returns the nodes of earlier batches on which nodes of these components depend."""
-        known: dict[Node, None] = {}
+        earlier: dict[Node, None] = {}
         for node in chain.from_iterable(components):
             needed = node.dependencies()
-            known.update((one, None) for one in needed if one in self._solved[None])
+            earlier.update((dependency, None) for dependency in needed if dependency in self._solved[None])
             self._work.hasten_checkpoint(1 + len(needed) // ITEMS_FOR_A_NODE)
             if self._work.needs_checkpoint:
                 yield None
-        return known
+        return earlier
 
     def _list_types(self, unions: Sequence[UnionNode], operations: Sequence[NodeOnObject]) -> Sequence[TypeName]:
         """Returns the types that have to be solved by themselves: the others have the sets of subjects that no warrant

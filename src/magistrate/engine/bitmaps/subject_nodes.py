@@ -55,8 +55,8 @@ def list_edges(model: Model, plan: Plan, work: Work) -> Checkpoints[PlanEdges]:
     followed: dict[tuple[AdjacencyKey, Plan, int], SubjectEdge] = {}
     for pattern in model.patterns_to_subjects(plan):
         key, position = read_key(pattern), plan.positions[pattern.relation]
-        known = direct.get((key, position))
-        any_object = pattern.object_id == WILDCARD or (known is not None and known.names_any_object)
+        former = direct.get((key, position))
+        any_object = pattern.object_id == WILDCARD or (former is not None and former.names_any_object)
         is_own = pattern.relation == plan.relation
         direct[key, position] = SubjectEdge(key, None, position, True, is_explicit=is_own, names_any_object=any_object)
     for pattern, branch in model.expand_patterns(plan):
@@ -79,8 +79,8 @@ def list_dependents(edges: Mapping[Plan, PlanEdges], work: Work) -> Checkpoints[
     """Returns the plans that each plan gives its subjects to. With them, a change is propagated without looking at all
     plans, which would take quadratic time in a chain."""
     dependents: dict[Plan, list[Plan]] = defaultdict(list)
-    for plan, one in edges.items():
-        targets = [edge.target for edge in one.followed] + [branch for _, branch in one.same]
+    for plan, plan_edges in edges.items():
+        targets = [edge.target for edge in plan_edges.followed] + [branch for _, branch in plan_edges.same]
         for target in targets:
             if isinstance(target, Plan):
                 dependents[target].append(plan)
@@ -152,8 +152,8 @@ class UnionNode(Linked):
         if WILDCARD_NUMBER in direct:
             return SubjectSet(BitMap(), is_complement=True)
         sets = [node.set for node in self.dependencies()]
-        names = BitMap.union(direct, *(one.numbers for one in sets if not one.is_complement))
-        lacking = [one.numbers for one in sets if one.is_complement]
+        names = BitMap.union(direct, *(operand.numbers for operand in sets if not operand.is_complement))
+        lacking = [operand.numbers for operand in sets if operand.is_complement]
         return SubjectSet(BitMap.intersection(*lacking) - names, True) if lacking else SubjectSet(names)
 
 
@@ -181,9 +181,9 @@ class OperationNode(Linked):
 
     def compute(self, of_type: TypeName | None) -> SubjectSet:
         sets = [branch.set for branch in self.branches]
-        within = BitMap.union(BitMap(), *(one.numbers for one in sets))
-        holding = self.rule.combine_sets([one.restrict(within) for one in sets], within)
-        others = self.rule.combine([TRUE if one.is_complement else FALSE for one in sets])
+        within = BitMap.union(BitMap(), *(operand.numbers for operand in sets))
+        holding = self.rule.combine_sets([operand.restrict(within) for operand in sets], within)
+        others = self.rule.combine([TRUE if operand.is_complement else FALSE for operand in sets])
         return SubjectSet(within - holding, True) if others is TRUE else SubjectSet(holding)
 
 
@@ -238,7 +238,7 @@ class SolvedSubjects:
 
     def list_complements(self) -> Sequence[TypeName]:
         """Returns the types of which all existing objects may be rows."""
-        return [*dict.fromkeys(of_type for (of_type, _), one in self.results.items() if one.is_complement)]
+        return [*dict.fromkeys(of_type for (of_type, _), result in self.results.items() if result.is_complement)]
 
     def find_operation(self, operation: Operation, number: int) -> NodeOnObject:
         """Returns the node of a combination on an object that was reached."""

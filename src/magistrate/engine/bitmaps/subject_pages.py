@@ -67,9 +67,12 @@ class ReportCandidates:
 
     def find(self, bit: int) -> Sequence[ReportCandidate]:
         """Returns the candidates for the subject with this bit, in order."""
-        found = [*self._of_one.get(bit, ()), *(one for one in self._of_several if one.bits & bit)]
-        found.sort(key=_order)
-        return found
+        candidates = [
+            *self._of_one.get(bit, ()),
+            *(candidate for candidate in self._of_several if candidate.bits & bit),
+        ]
+        candidates.sort(key=_order)
+        return candidates
 
 
 class Granting(NamedTuple):
@@ -123,9 +126,9 @@ class _Values:
         return self.by_plan[plan].get(number, 0) if isinstance(plan, Plan) and plan in self.by_plan else 0
 
     def gain(self, plan: Plan, number: int, bits: int) -> None:
-        known = self.by_plan[plan].get(number, 0)
-        if bits & ~known:
-            self.by_plan[plan][number] = known | bits
+        former = self.by_plan[plan].get(number, 0)
+        if bits & ~former:
+            self.by_plan[plan][number] = former | bits
             self.changed[plan][number] = None
 
 
@@ -170,12 +173,12 @@ class SubjectReports:
         seen: set[Place] = set()
         waiting: list[Place | Warrant] = [root]
         while waiting:
-            one = waiting.pop()
-            if isinstance(one, Warrant):
-                return one
-            if one not in seen:
-                seen.add(one)
-                waiting += reversed(self._list_reasons(one, bit))
+            reason = waiting.pop()
+            if isinstance(reason, Warrant):
+                return reason
+            if reason not in seen:
+                seen.add(reason)
+                waiting += reversed(self._list_reasons(reason, bit))
         return None
 
     def _root(self, relation: RelationName) -> Place:
@@ -183,22 +186,22 @@ class SubjectReports:
 
     def _list_reasons(self, place: Place, bit: int) -> Sequence[Place | Warrant]:
         """Returns what gives this subject the value that it has at the place, in order."""
-        one, number = place
+        plan, number = place
         self._work.spend(1)
-        if isinstance(one, Operation):
-            branches = self._sets.find_operation(one, number).plans
+        if isinstance(plan, Operation):
+            branches = self._sets.find_operation(plan, number).plans
             values = [TRUE if self._find_value((branch, number)) & bit else FALSE for branch in branches]
-            return [(branches[position], number) for position in one.rule.reasons(values)]
+            return [(branches[position], number) for position in plan.rule.reasons(values)]
         holding = self._walked[place].candidates.find(bit)
         reasons = (each.warrant if each.target is None else each.target for each in holding)
         return [each for each in reasons if each is not None]
 
     def _find_value(self, place: Place) -> int:
-        one, number = place
-        if isinstance(one, Plan):
+        plan, number = place
+        if isinstance(plan, Plan):
             return self._values.find(place)
-        found = self._sets.solved[self._type][self._sets.find_operation(one, number)]
-        return sum(self._bits[subject] for subject in found.restrict(self._numbers))
+        subject_set = self._sets.solved[self._type][self._sets.find_operation(plan, number)]
+        return sum(self._bits[subject] for subject in subject_set.restrict(self._numbers))
 
     def _compute(self, values: _Values, reached: Mapping[Plan, BitMap], is_explicit: bool) -> Checkpoints[None]:
         """Computes the values of these places; with `is_explicit`, those that warrants of the relations themselves
@@ -243,8 +246,8 @@ class SubjectReports:
         self._work.spend(1)
         for edge in edges.followed:
             if edge.target is not None and edge.target in changed:
-                known = values.by_plan[edge.target]
-                hits = {number: known[number] for number in changed[edge.target]}
+                target_bits = values.by_plan[edge.target]
+                hits = {number: target_bits[number] for number in changed[edge.target]}
                 yield from self._gain(values, plan, numbers, edge, hits=hits)
         for _, branch in edges.same:
             if isinstance(branch, Plan) and branch in changed:
@@ -284,22 +287,22 @@ class SubjectReports:
     def _list_conditional(self, key: AdjacencyKey, entry: AdjacentSubjects) -> list[tuple[int, Warrant]]:
         """Returns the conditional warrants that count, each with the number of its subject."""
         values, table = self._sets.condition_values, self._sets.tables[key.subject_type]
-        counting = [one for one in list_conditional(entry) if values.get(one.number) is TRUE]
-        return [(table.assign(one.subject_id), one) for one in counting]
+        counting = [warrant for warrant in list_conditional(entry) if values.get(warrant.number) is TRUE]
+        return [(table.assign(warrant.subject_id), warrant) for warrant in counting]
 
     def _walk(self, roots: Sequence[Place]) -> Checkpoints[None]:
         """Lists the warrants of all places that the reports may be found on."""
         waiting = [*roots]
         while waiting:
             place = waiting.pop()
-            one, number = place
+            plan, number = place
             if place in self._walked or not self._find_value(place):
                 continue
             walked = self._walked[place] = Walked()
-            if isinstance(one, Operation):
-                waiting += ((branch, number) for branch in self._sets.find_operation(one, number).plans)
+            if isinstance(plan, Operation):
+                waiting += ((branch, number) for branch in self._sets.find_operation(plan, number).plans)
                 continue
-            edges = self._sets.edges[one]
+            edges = self._sets.edges[plan]
             for edge in (*edges.direct, *edges.followed):
                 if edge.target is not None or edge.key.subject_type == self._type:
                     walked.granting += yield from self._list_granting(edge, number, self._values)
@@ -316,37 +319,37 @@ class SubjectReports:
 
     def _list_granting(self, edge: SubjectEdge, number: int, values: _Values) -> Checkpoints[list[Granting]]:
         """Returns the warrants on an object that give something."""
-        known = self._given_bits if edge.target is None else values.by_plan.get(edge.target, {})
+        bits = self._given_bits if edge.target is None else values.by_plan.get(edge.target, {})
         granting: list[Granting] = []
         for obj in (number, WILDCARD_NUMBER) if edge.names_any_object else (number,):
             entry = self._sets.entries.get(edge.key, {}).get(obj, b"")
-            subjects = (yield from self._select(entry, edge, known)) if entry and known else ()
+            subjects = (yield from self._select(entry, edge, bits)) if entry and bits else ()
             for subject in subjects:
                 names = self._name_warrant(edge.key, obj, subject)
-                granting.append(Granting(edge, known[subject], names, _place(edge, subject)))
+                granting.append(Granting(edge, bits[subject], names, _place(edge, subject)))
                 yield from self._pause_after_one()
             for subject, warrant in self._list_conditional(edge.key, entry):
-                if known.get(subject, 0):
-                    granting.append(Granting(edge, known[subject], warrant, _place(edge, subject)))
+                if bits.get(subject, 0):
+                    granting.append(Granting(edge, bits[subject], warrant, _place(edge, subject)))
         return granting
 
     def _select(
-        self, entry: AdjacentSubjects, edge: SubjectEdge, known: Mapping[int, int]
+        self, entry: AdjacentSubjects, edge: SubjectEdge, bits: Mapping[int, int]
     ) -> Checkpoints[Sequence[int]]:
         """Returns the subjects of the unconditional warrants that give something. Of warrants that are reported
         themselves, those to usersets are left out that others before them leave nothing to."""
         if edge.target is None:
-            return select_subjects(entry, known)
+            return select_subjects(entry, bits)
         selected: list[int] = []
-        left = self._given_bits[WILDCARD_NUMBER]
-        for some in select_in_order(entry, known):
+        missing = self._given_bits[WILDCARD_NUMBER]
+        for some in select_in_order(entry, bits):
             if not edge.is_reported:
                 selected += some
             for subject in some if edge.is_reported else ():
-                if known[subject] & left:
+                if bits[subject] & missing:
                     selected.append(subject)
-                    left &= ~known[subject]
-            if not left:
+                    missing &= ~bits[subject]
+            if not missing:
                 break
             self._work.hasten_checkpoint(NUMBERS_AT_ONCE // NUMBERS_FOR_A_NODE)
             if self._work.needs_checkpoint:
@@ -360,27 +363,27 @@ class SubjectReports:
 
     def _read(self) -> Steps[None]:
         """Reads the warrants of which only the names are known."""
-        wanted: dict[_Range, dict[WarrantNames, None]] = defaultdict(dict)
-        for one in self._list_granting_of_all():
-            if isinstance(one.warrant, WarrantNames):
-                wanted[_range(one.warrant)][one.warrant] = None
+        names_by_range: dict[_Range, dict[WarrantNames, None]] = defaultdict(dict)
+        for granting in self._list_granting_of_all():
+            if isinstance(granting.warrant, WarrantNames):
+                names_by_range[_range(granting.warrant)][granting.warrant] = None
             yield from self._pause_after_one()
         reads: list[WarrantRead] = []
-        for read in self._plan_reads(wanted):
+        for read in self._plan_reads(names_by_range):
             reads.append(read)
             yield from self._pause_after_one()
         warrants: dict[WarrantNames, Warrant] = {}
-        for found in (yield from fetch_warrants(reads)) if reads else ():
-            self._work.spend(len(found))
-            warrants.update((one.names, one) for one in found if not one.is_conditional)
+        for matching in (yield from fetch_warrants(reads)) if reads else ():
+            self._work.spend(len(matching))
+            warrants.update((warrant.names, warrant) for warrant in matching if not warrant.is_conditional)
             if self._work.needs_checkpoint:
                 yield None
         for walked in self._walked.values():
-            for one in walked.granting:
-                walked.candidates.add(one.find_candidate(warrants))
+            for granting in walked.granting:
+                walked.candidates.add(granting.find_candidate(warrants))
                 yield from self._pause_after_one()
-            for one in walked.granting_explicit:
-                walked.explicit.add(one.find_candidate(warrants))
+            for granting in walked.granting_explicit:
+                walked.explicit.add(granting.find_candidate(warrants))
                 yield from self._pause_after_one()
             self._work.spend(1)
 
@@ -395,17 +398,17 @@ class SubjectReports:
             yield from walked.granting
             yield from walked.granting_explicit
 
-    def _plan_reads(self, wanted: "Mapping[_Range, Mapping[WarrantNames, None]]") -> Iterator[WarrantRead]:
+    def _plan_reads(self, names_by_range: "Mapping[_Range, Mapping[WarrantNames, None]]") -> Iterator[WarrantRead]:
         """Yields reads of all warrants in a range of which most are wanted, and of each warrant in others."""
         whole: dict[tuple[TypeName, TypeName | None, RelationName], list[ObjectId]] = defaultdict(list)
-        for (of_type, object_id, relation, subjects), names in wanted.items():
+        for (of_type, object_id, relation, subjects), names in names_by_range.items():
             if self._count_warrants(of_type, object_id, relation, subjects) <= max(
                 MAX_WARRANTS_READ_WHOLE, 4 * len(names)
             ):
                 whole[of_type, subjects, relation].append(object_id)
                 continue
-            for one in names:
-                subject = subject_of(one)
+            for warrant_names in names:
+                subject = subject_of(warrant_names)
                 yield WarrantRead(
                     WarrantsByObject(of_type, (relation,), subject, False, has_subject_wildcard=False), (object_id,)
                 )
@@ -458,10 +461,10 @@ class OrderedSubjects(OrderedNumbers):
         super().__init__(sets.tables, ((target, self._list_numbers(*target)) for target in sets.results))
 
     def _list_numbers(self, of_type: TypeName, relation: RelationName) -> BitMap:
-        found = self.sets.results[of_type, relation]
-        if found.is_complement:
-            return found.restrict(self._existing[of_type]) | BitMap([WILDCARD_NUMBER])
-        return found.numbers - self._absent[of_type] if of_type in self._absent else found.numbers
+        subject_set = self.sets.results[of_type, relation]
+        if subject_set.is_complement:
+            return subject_set.restrict(self._existing[of_type]) | BitMap([WILDCARD_NUMBER])
+        return subject_set.numbers - self._absent[of_type] if of_type in self._absent else subject_set.numbers
 
     def measure(self) -> Iterator[int]:
         yield from super().measure()
@@ -471,11 +474,13 @@ class OrderedSubjects(OrderedNumbers):
         while some := [*islice(unions, ITEMS_AT_ONCE)]:
             yield sum(map(_measure_union, some))
         for by_node in sets.solved.values():
-            yield sum([OBJECT_BYTES + measure_bitmap(one.numbers) for one in by_node.values()])
+            yield sum([OBJECT_BYTES + measure_bitmap(subject_set.numbers) for subject_set in by_node.values()])
         for of_key in sets.entries.values():
             entries = iter(of_key.values())
             while some_entries := [*islice(entries, ITEMS_AT_ONCE)]:
-                yield sum([SLOT_BYTES + NUMBER_BYTES + (measure_subjects(one) if one else 0) for one in some_entries])
+                yield sum(
+                    [SLOT_BYTES + NUMBER_BYTES + (measure_subjects(entry) if entry else 0) for entry in some_entries]
+                )
 
     def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
         """Implements OrderedResult."""

@@ -113,9 +113,9 @@ class SubjectSetSearch:
         yield from self._reach_all()
         if not self._is_computable:
             return None
-        entries = {index.key: known for index, known in self._known.items()}
+        entries = {index.key: entry for index, entry in self._known.items()}
         names = {obj.type, *self._types, *(key.subject_type for key in entries)}
-        found = SolvedSubjects(
+        solved = SolvedSubjects(
             obj,
             adjacency.table(obj.type).assign(obj.id),
             plans,
@@ -131,17 +131,17 @@ class SubjectSetSearch:
         components = yield from self._find_components(nodes, _list_dependencies)
         if components is None:
             return None
-        unions = [self._unions[plan, found.number, UnknownAs.FALSE] for plan in plans.values()]
+        unions = [self._unions[plan, solved.number, UnknownAs.FALSE] for plan in plans.values()]
         yield from self._solve_components(components, None)
         if any(union.set.is_complement for union in unions):  # rows would depend on an exclusion alone
             return None
         for of_type in self._types:
             yield from self._solve_components(components, of_type)
-            found.solved[of_type] = {node: node.set for node in self._operations.values()}
+            solved.solved[of_type] = {node: node.set for node in self._operations.values()}
             for relation, union in zip(plans, unions, strict=True):
-                found.results[of_type, relation] = union.set
-        found.itself = self._itself
-        return found if self._is_computable else None
+                solved.results[of_type, relation] = union.set
+        solved.itself = self._itself
+        return solved if self._is_computable else None
 
     def _begin(self, obj: ObjectRef, relation: RelationName) -> Checkpoints[tuple[Plan, UnionNode]]:
         """Returns the plan of a relation, and its union on the object."""
@@ -172,22 +172,22 @@ class SubjectSetSearch:
         them cannot be computed."""
         made: list[tuple[OperationNode, UnknownAs]] = []
         waiting = [(operation, unknown_as)]
-        for one, unknown in waiting:  # grows during the loop
-            key = (one, number, unknown)
+        for nested, unknown in waiting:  # grows during the loop
+            key = (nested, number, unknown)
             if key in self._operations:
                 continue
             self._charge_node()
-            if one.rule.leaf is not None:
-                self._operations[key] = yield from self._leaf(one, one.rule.leaf, number, unknown)
+            if nested.rule.leaf is not None:
+                self._operations[key] = yield from self._leaf(nested, nested.rule.leaf, number, unknown)
                 continue
-            if not isinstance(one.rule, RuleOperator):
+            if not isinstance(nested.rule, RuleOperator):
                 self._is_computable = False
                 return None
-            while not self._model.prepare_following(one, self._work):
+            while not self._model.prepare_following(nested, self._work):
                 yield None
-            branches = [self._model.branch(one.type, branch) for branch in one.branches]
-            node = self._operations[key] = OperationNode(one.rule, branches)
-            below = unknown.below(one.rule)
+            branches = [self._model.branch(nested.type, branch) for branch in nested.branches]
+            node = self._operations[key] = OperationNode(nested.rule, branches)
+            below = unknown.below(nested.rule)
             made.append((node, below))
             waiting += ((branch, below) for branch in branches if isinstance(branch, Operation))
         for node, below in made:
@@ -303,8 +303,8 @@ class SubjectSetSearch:
         if edge.target is not None:
             yield from self._reach(union, edge.target, numbers)
             return
-        known = union.direct.get(edge.key.subject_type)
-        union.direct[edge.key.subject_type] = numbers if known is None else known | numbers
+        former = union.direct.get(edge.key.subject_type)
+        union.direct[edge.key.subject_type] = numbers if former is None else former | numbers
         self._work.spend(len(numbers) // NUMBERS_FOR_A_NODE)
 
     def _evaluate(self, union: UnionNode, index: SubjectIndex, warrants: Sequence[Warrant]) -> Checkpoints[BitMap]:
@@ -328,12 +328,12 @@ class SubjectSetSearch:
             ids = yield from lookup.indexes[0].objects.find_ids(lookup.numbers, self._work)
             lookups.append((lookup, ids))
             reads.append(lookup.build_read(ids))
-        matching = [[*found] for found in (yield from fetch_warrants(reads))]  # lists that may be emptied
+        matching = [[*warrants] for warrants in (yield from fetch_warrants(reads))]  # lists that may be emptied
         self._work.spend(sum(map(len, matching)))  # above the budget rows are missing, and nothing must be cached
-        for (lookup, ids), found in zip(lookups, matching, strict=True):
-            pieces = self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, found, entries=self._known)
+        for (lookup, ids), warrants in zip(lookups, matching, strict=True):
+            pieces = self._fetch.cache_subjects(lookup.indexes, lookup.numbers, ids, warrants, entries=self._known)
             yield from take_pieces(pieces, self._work)
-            yield from empty_list(found, self._work)
+            yield from empty_list(warrants, self._work)
         for (union, edge), numbers in pending.items():
             yield from self._follow(union, edge, numbers)
 
@@ -358,8 +358,8 @@ class SubjectSetSearch:
             while gains:
                 gains = False
                 for node in component:
-                    known, node.set = node.set, node.compute(of_type)
-                    gains = gains or (len(component) > 1 and node.set != known)
+                    former, node.set = node.set, node.compute(of_type)
+                    gains = gains or (len(component) > 1 and node.set != former)
                     sets = node.count_dependencies() // ITEMS_FOR_A_NODE
                     self._work.spend(1 + sets + len(node.set.numbers) // NUMBERS_FOR_A_NODE)
                     if self._work.needs_checkpoint:
@@ -386,9 +386,9 @@ class _SubjectLookup(NamedTuple):
 
 def _group_lookups(numbers_by_index: Mapping[SubjectIndex, BitMap]) -> Iterator[_SubjectLookup]:
     groups: dict[tuple[TypeName, TypeName | None, bytes], list[SubjectIndex]] = defaultdict(list)
-    for index, wanted in numbers_by_index.items():
+    for index, read_numbers in numbers_by_index.items():
         subjects = request_subjects(index.key.subject_type, index.key.subject_relation)
-        groups[index.key.object_type, subjects, wanted.serialize()].append(index)
+        groups[index.key.object_type, subjects, read_numbers.serialize()].append(index)
     for indexes in groups.values():
         numbers = iter(numbers_by_index[indexes[0]])
         while some := tuple(islice(numbers, IDS_AT_ONCE)):

@@ -44,19 +44,19 @@ class CheckedReports:
         walked: set[CheckNode] = set()
         waiting: list[_ReportBranch] = [_ReportBranch((0, (0, 0)), root)]
         while waiting:
-            one = waiting.pop().content
-            if isinstance(one, Warrant):
-                return one
-            if one not in walked:
-                walked.add(one)
-                branches = yield from self._sort_branches(one)
+            content = waiting.pop().content
+            if isinstance(content, Warrant):
+                return content
+            if content not in walked:
+                walked.add(content)
+                branches = yield from self._sort_branches(content)
                 waiting += reversed(branches)
         return None
 
     def _sort_branches(self, node: CheckNode) -> Checkpoints[list[_ReportBranch]]:
-        found: list[_ReportBranch] = []
+        branches_found: list[_ReportBranch] = []
         for number, branch in enumerate(self._list_branches(node), 1):
-            found.append(branch)
+            branches_found.append(branch)
             if not number % EDGES_AT_ONCE:
                 self._work.spend(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
                 if self._work.needs_checkpoint:
@@ -64,7 +64,7 @@ class CheckedReports:
         self._work.spend(1)
         if self._work.needs_checkpoint:
             yield None
-        return (yield from take_pieces(sort_in_steps(found, _order), self._work))
+        return (yield from take_pieces(sort_in_steps(branches_found, _order), self._work))
 
     def _list_branches(self, node: CheckNode) -> Iterator[_ReportBranch]:
         plan = node.plan
@@ -121,12 +121,14 @@ def check_candidates(
     scope = EvaluationScope(with_reports=True)
     evaluation = Evaluation(model, now, work, scope)
     by_warrants_alone = Evaluation(model.without_rules(), now, work, scope)
-    checked, checked_alone = (CheckedReports(one.model, follows_links, work) for one in (evaluation, by_warrants_alone))
+    checked, checked_alone = (
+        CheckedReports(decider.model, follows_links, work) for decider in (evaluation, by_warrants_alone)
+    )
     nodes, valid_until = yield from _decide_candidates(evaluation, candidates)
     explicit, explicit_until = yield from _decide_candidates(by_warrants_alone, candidates)
     relation_results = []
-    for one, found, by_warrants in zip(candidates, nodes, explicit, strict=True):
-        holding = {object_id: node for object_id, node in found.items() if node.value is TRUE}
+    for candidate, node_by_id, by_warrants in zip(candidates, nodes, explicit, strict=True):
+        holding = {object_id: node for object_id, node in node_by_id.items() if node.value is TRUE}
         values: dict[ObjectId, ListValue] = {
             object_id: EXPLICIT if by_warrants[object_id].value is TRUE else TRUE for object_id in holding
         }
@@ -140,7 +142,10 @@ def check_candidates(
             values.pop(WILDCARD, None)
         relation_results.append(
             RelationResult(
-                one.type, one.relation, ResultSet(exceptions=values), Reports(reports.get, remains=(reports,))
+                candidate.type,
+                candidate.relation,
+                ResultSet(exceptions=values),
+                Reports(reports.get, remains=(reports,)),
             )
         )
     for _ in chain(evaluation.release(), by_warrants_alone.release()):
@@ -153,11 +158,11 @@ def _decide_candidates(
 ) -> Steps[tuple[list[Mapping[ObjectId, CheckNode]], int]]:
     """Returns the nodes of each of the candidates by id, and the time at which the first of them may change."""
     nodes: list[Mapping[ObjectId, CheckNode]] = []
-    for one in candidates:
-        found: dict[ObjectId, CheckNode] = {}
-        for object_id in one.ids:
+    for candidate in candidates:
+        nodes_found: dict[ObjectId, CheckNode] = {}
+        for object_id in candidate.ids:
             evaluation.work.spend(1)
-            found[object_id] = yield from add_check(evaluation, one.check(object_id))
-        nodes.append(found)
+            nodes_found[object_id] = yield from add_check(evaluation, candidate.check(object_id))
+        nodes.append(nodes_found)
     yield from decide_added(evaluation)
     return nodes, evaluation.valid_until

@@ -61,7 +61,10 @@ class ObjectsQuery:
 
     def list_further(self) -> "list[ObjectsQuery]":
         """Returns a query of its own for each further condition, as if none were negated."""
-        return [ObjectsQuery(one.subject, one.relations, self.types, self.is_explicit) for one in self.further]
+        return [
+            ObjectsQuery(condition.subject, condition.relations, self.types, self.is_explicit)
+            for condition in self.further
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,11 +107,11 @@ def measure_queries() -> CacheBytes:
 
 def read_query(text: str) -> Query:
     """Returns the query that a text expresses, like `parse_query`, whose result is kept."""
-    known = _PARSED.young.get(text) or _PARSED.find(text)
-    if known is None:
-        known = (len(text), parse_query(text))
-        _PARSED.keep(text, known)
-    return known[1]
+    parsed = _PARSED.young.get(text) or _PARSED.find(text)
+    if parsed is None:
+        parsed = (len(text), parse_query(text))
+        _PARSED.keep(text, parsed)
+    return parsed[1]
 
 
 def parse_query(text: str) -> Query:
@@ -284,10 +287,10 @@ def _describe_unexpected(text: str, refused: Token) -> str:
     fault = FAULTS.get(_outline([*before, refused.type]))
     if fault is not None:
         return _describe_error(text, fault, offset)
-    found = "end of input" if is_end else f"token {_quote_word(refused)}"
+    description = "end of input" if is_end else f"token {_quote_word(refused)}"
     expected = _describe_expected(parser.accepts(), refused.type)  # type: ignore[no-untyped-call]  # Lark leaves it without types
     at = position(text, offset)
-    return f"error parsing query: {at}: unexpected {found} ({expected}){_render_position(at)}"
+    return f"error parsing query: {at}: unexpected {description} ({expected}){_render_position(at)}"
 
 
 def _outline(kinds: list[str]) -> str:

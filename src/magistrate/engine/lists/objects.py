@@ -72,11 +72,11 @@ def find_linked_objects(
     [link] = plan.links
     links: dict[ObjectId, list[Warrant]] = defaultdict(list)
     for reads in (yield from _plan_reads(node, plan.type, link)):
-        for found in (yield from fetch_warrants(reads)):
-            yield from conditions.evaluate_each(found)
-            for warrant in filter(model.counts, link.select(found)):
+        for matching in (yield from fetch_warrants(reads)):
+            yield from conditions.evaluate_each(matching)
+            for warrant in filter(model.counts, link.select(matching)):
                 links[warrant.object_id].append(warrant)
-            work.spend(len(found))
+            work.spend(len(matching))
             if work.needs_checkpoint:
                 yield None
     everywhere = links.pop(WILDCARD, [])
@@ -89,7 +89,7 @@ def find_linked_objects(
             yield None
     _report(node, WILDCARD, everywhere, conditions)
     if node.is_needed_anywhere:
-        all_links = [*everywhere, *(one for own in links.values() for one in own)]
+        all_links = [*everywhere, *(link for own in links.values() for link in own)]
         exceptions[WILDCARD] = _compute_value(node, plan, all_links, conditions)
     return LinkedObjects(_compute_value(node, plan, everywhere, conditions), exceptions)
 
@@ -104,8 +104,8 @@ def _plan_reads(node: ReverseNode, of_type: TypeName, link: ArrowExpansion) -> S
     objects: dict[ObjectId, None] = {}
     to_them = WarrantsBySubject(of_type, (link.with_relation,), link.of_type, "")
     for ids in _split(holding if requests else []):
-        [found] = yield from fetch_warrants([ReverseWarrantRead(to_them, ids)])
-        objects.update((warrant.object_id, None) for warrant in found)
+        [matching] = yield from fetch_warrants([ReverseWarrantRead(to_them, ids)])
+        objects.update((warrant.object_id, None) for warrant in matching)
     return ([WarrantRead(request, ids) for request in requests] for ids in _split([*objects]))
 
 
@@ -116,16 +116,16 @@ def _split(ids: Sequence[ObjectId]) -> Iterator[tuple[ObjectId, ...]]:
 def _compute_value(node: ReverseNode, plan: Operation, links: Sequence[Warrant], conditions: PolicyEvaluator) -> Truth:
     quantifier, [origin] = plan.rule.quantifier, node.origins
     assert quantifier is not None
-    limits = [conditions.value(one) for one in links]
+    limits = [conditions.value(link) for link in links]
     values = [
-        quantifier.of_wildcard if one.subject_id == WILDCARD else truth_of(origin.value(one.subject_id))
-        for one in links
+        quantifier.of_wildcard if link.subject_id == WILDCARD else truth_of(origin.value(link.subject_id))
+        for link in links
     ]
     return plan.rule.combine([quantifier.begin(limits), *map(quantifier.weigh, limits, values)])
 
 
 def _report(node: ReverseNode, object_id: ObjectId, links: Sequence[Warrant], conditions: PolicyEvaluator) -> None:
-    certain = [one for one in links if conditions.value(one) is TRUE]
+    certain = [link for link in links if conditions.value(link) is TRUE]
     if node.first_warrants is not None and certain:
         node.first_warrants[object_id] = (0, min(certain, key=creation_order))
 
@@ -170,8 +170,8 @@ class _ObjectSearch:
             if indexes:
                 reads = [read for _, read in indexes]
                 matching = yield from fetch_warrants(reads)
-                for (index, _), found in zip(indexes, matching, strict=True):
-                    yield from self._take(index, found)
+                for (index, _), stored in zip(indexes, matching, strict=True):
+                    yield from self._take(index, stored)
             elif not (yield from self._wake()):
                 break
         yield from self._release_nodes()
@@ -262,14 +262,14 @@ class _ObjectSearch:
         elif default:
             index.wants_all = True
         for start in range(0, len(ids), ITEMS_AT_ONCE):
-            known: list[Warrant] = []
+            received: list[Warrant] = []
             for object_id in ids[start : start + ITEMS_AT_ONCE]:
                 matching = index.warrants.get(object_id)
                 if matching is None:
                     index.want(object_id)
                 else:
-                    known += matching
-            yield from self._follow(index, known, origin)
+                    received += matching
+            yield from self._follow(index, received, origin)
 
     def _take(self, index: ReverseIndex, matching: Sequence[Warrant]) -> Checkpoints[None]:
         counting: list[Warrant] = []
@@ -394,23 +394,25 @@ class _ObjectSearch:
                 yield from self._gain_default(node, linked.default, linked.exceptions, linked.exceptions.values())
             elif not node.waits_for_branch:
                 yield from self._update(node, (), default=True)
-            for one in node.wholes:
-                if not one.waits_for_branch:
-                    yield from self._update(one, (), default=True)
+            for whole in node.wholes:
+                if not whole.waits_for_branch:
+                    yield from self._update(whole, (), default=True)
         return bool(ready)
 
 
 def _by_relation(warrants: Iterable[Warrant]) -> Mapping[RelationName, Sequence[Warrant]]:
-    found: dict[RelationName, list[Warrant]] = defaultdict(list)
+    by_relation: dict[RelationName, list[Warrant]] = defaultdict(list)
     for warrant in warrants:
-        found[warrant.relation].append(warrant)
-    return found
+        by_relation[warrant.relation].append(warrant)
+    return by_relation
 
 
 def _build_result(target: Target, root: ReverseNode, new: Sequence[ReverseNode]) -> RelationResult:
     """Returns the RelationResult of a target. `new` has the nodes it is made of on the same object, without those that
     are counted with another target."""
     root.exceptions.pop(WILDCARD, None)
-    remains = [one for node in new for one in (node.exceptions, node.first_warrants, node.explicit) if one]
+    remains = [
+        container for node in new for container in (node.exceptions, node.first_warrants, node.explicit) if container
+    ]
     reports = Reports(partial(find_report, root), root.steps, remains)
     return RelationResult(*target, ResultSet(root.default, root.exceptions), reports)

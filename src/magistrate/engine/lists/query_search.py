@@ -34,13 +34,17 @@ def meet_conditions(query: ObjectsQuery, searches: Sequence[Steps[Findings]], wo
     for condition, search in zip(query.further, others, strict=True):
         if findings.relation_results is None:
             break
-        found = yield from search
-        valid_until = min(findings.valid_until, found.valid_until)
-        if found.relation_results is None:
+        other_findings = yield from search
+        valid_until = min(findings.valid_until, other_findings.valid_until)
+        if other_findings.relation_results is None:
             return Findings(None, valid_until)
-        yield from _restrict(findings.relation_results, found.relation_results, condition.is_negated, work)
-        yield from discard([container for one in found.relation_results for container in one.unlink()], work)
-        findings = Findings(findings.relation_results, valid_until, {*findings.self_objects, *found.self_objects})
+        yield from _restrict(findings.relation_results, other_findings.relation_results, condition.is_negated, work)
+        yield from discard(
+            [container for result in other_findings.relation_results for container in result.unlink()], work
+        )
+        findings = Findings(
+            findings.relation_results, valid_until, {*findings.self_objects, *other_findings.self_objects}
+        )
     return findings
 
 
@@ -69,10 +73,10 @@ def begin_search(model: Model, query: Query, context: Mapping[str, Any], now: in
         return Run(work, _compute_nothing())
     if isinstance(query, ObjectsQuery):
         queries = [query, *query.list_further()]
-        graphs = [ReverseGraph(examined, one.subject.type, work) for one in queries]
+        graphs = [ReverseGraph(examined, condition.subject.type, work) for condition in queries]
         searches = [
-            find_objects(graph, find_targets(model, one), one.subject, conditions, work=work)
-            for graph, one in zip(graphs, queries, strict=True)
+            find_objects(graph, find_targets(model, condition), condition.subject, conditions, work=work)
+            for graph, condition in zip(graphs, queries, strict=True)
         ]
         remains = [container for graph in graphs for container in graph.remains]
         return Run(work, meet_conditions(query, searches, work), remains)
@@ -99,8 +103,8 @@ def check_each(
     rows."""
     if isinstance(query, ObjectsQuery):
         searches = [
-            check_candidates(model, _list_object_candidates(model, one, existing, context), False, now, work=work)
-            for one in (query, *query.list_further())
+            check_candidates(model, _list_object_candidates(model, condition, existing, context), False, now, work=work)
+            for condition in (query, *query.list_further())
         ]
         return Run(work, meet_conditions(query, searches, work))
     candidates = [

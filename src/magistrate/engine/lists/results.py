@@ -111,15 +111,15 @@ def unite_shares(shares: Sequence[Share]) -> Pieces[ResultSet]:
     all_ids: dict[ObjectId, None] = {}
     if (yield from _has_default(shares)):
         all_ids = yield from collect_ids(share.result_set for share in shares)
-    found = ResultSet(FALSE, dict.fromkeys(all_ids, FALSE))
+    total = ResultSet(FALSE, dict.fromkeys(all_ids, FALSE))
     for share in shares:
-        yield from _add(found, share, all_ids)
+        yield from _add(total, share, all_ids)
         yield ITEMS_FOR_A_NODE  # most shares may be empty
     for number, object_id in enumerate(all_ids, 1):
-        found.reports.setdefault(object_id, None)
+        total.reports.setdefault(object_id, None)
         if not number % ITEMS_AT_ONCE:
             yield ITEMS_AT_ONCE
-    return found
+    return total
 
 
 def _has_default(shares: Sequence[Share]) -> Pieces[bool]:
@@ -131,10 +131,10 @@ def _has_default(shares: Sequence[Share]) -> Pieces[bool]:
     return False
 
 
-def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Pieces[None]:
+def _add(total: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Pieces[None]:
     result_set, limit, report = share
     exceptions, default = result_set.exceptions, result_set.default
-    values, reports = found.exceptions, found.reports
+    values, reports = total.exceptions, total.reports
     each = ((object_id, exceptions.get(object_id, default)) for object_id in all_ids) if default else exceptions.items()
     for number, (object_id, value) in enumerate(each, 1):
         value = value if value < limit else limit
@@ -147,27 +147,27 @@ def _add(found: ResultSet, share: Share, all_ids: Iterable[ObjectId]) -> Pieces[
         if not number % ITEMS_AT_ONCE:
             yield ITEMS_AT_ONCE
     value = min(default, limit)
-    found.default = max(found.default, value)
-    if value >= TRUE and found.default_report is None:
-        found.default_report = report or result_set.default_report
+    total.default = max(total.default, value)
+    if value >= TRUE and total.default_report is None:
+        total.default_report = report or result_set.default_report
 
 
 def combine_result_sets(rule: Combined, result_sets: Sequence[ResultSet], ids: Iterable[ObjectId]) -> Pieces[ResultSet]:
     """Returns the result set of a combination of result sets, given all ids that they name."""
-    found = ResultSet(rule.combine([truth_of(result_set.default) for result_set in result_sets]))
-    if found.default is TRUE:
-        found.default_report = _report(
+    combined = ResultSet(rule.combine([truth_of(result_set.default) for result_set in result_sets]))
+    if combined.default is TRUE:
+        combined.default_report = _report(
             rule, [(result_set.default, result_set.default_report) for result_set in result_sets]
         )
     for some in _divide(ids, result_sets):
         for object_id, value in zip(some, combine_values(rule.combine, result_sets, some), strict=True):
-            if value or found.default:
-                found.exceptions[object_id] = value
-            if value is TRUE or found.default:
+            if value or combined.default:
+                combined.exceptions[object_id] = value
+            if value is TRUE or combined.default:
                 branches = [(result_set.value(object_id), result_set.report(object_id)) for result_set in result_sets]
-                found.reports[object_id] = _report(rule, branches) if value is TRUE else None
+                combined.reports[object_id] = _report(rule, branches) if value is TRUE else None
         yield len(some) * (1 + len(result_sets))
-    return found
+    return combined
 
 
 def restrict_result_set(
@@ -240,11 +240,11 @@ def _report(rule: Combined, branches: Sequence[tuple[ListValue, Warrant | None]]
 
 def collect_ids(result_sets: Iterable[Valued]) -> Pieces[dict[ObjectId, None]]:
     """Returns the ids that the result sets name, in order."""
-    found: dict[ObjectId, None] = {}
+    collected: dict[ObjectId, None] = {}
     for result_set in result_sets:
-        found.update(dict.fromkeys(result_set.exceptions))
+        collected.update(dict.fromkeys(result_set.exceptions))
         yield ITEMS_FOR_A_NODE + len(result_set.exceptions)
-    return found
+    return collected
 
 
 class QueryRow(NamedTuple):
@@ -343,14 +343,18 @@ class Findings:
     def types_to_read(self) -> set[TypeName | None]:
         """Returns the types whose existing objects must be known; None, which is then the only one, stands for all
         types there are."""
-        needed = {one.type for one in self.relation_results or () if one.needs_existing}
+        needed = {result.type for result in self.relation_results or () if result.needs_existing}
         return {None} if None in needed else needed
 
     def by_name(self, existing: Iterable[TypeName]) -> dict[tuple[TypeName, RelationName], RelationResult]:
         """Returns every RelationResult by its type and relation, given that objects of these types, among others,
         exist."""
-        exceptions = {(one.type, one.relation): one for one in self.relation_results or () if one.type is not None}
-        for other in [one for one in self.relation_results or () if one.type is None and one.needs_existing]:
+        exceptions = {
+            (result.type, result.relation): result for result in self.relation_results or () if result.type is not None
+        }
+        for other in [
+            result for result in self.relation_results or () if result.type is None and result.needs_existing
+        ]:
             for of_type in existing:
                 exceptions.setdefault((of_type, other.relation), other)
         return exceptions

@@ -42,18 +42,18 @@ class Reporting(Protocol):
 
 
 def note_reports(
-    found: dict[ObjectId, PlacedWarrant],
+    first_by_id: dict[ObjectId, PlacedWarrant],
     explicit: dict[ObjectId, PlacedWarrant],
     position: int,
-    given: Iterable[tuple[Warrant, ListValue]],
+    weighed: Iterable[tuple[Warrant, ListValue]],
 ) -> None:
     """Keeps for each object the first of all warrants that give it."""
-    for warrant, value in given:
+    for warrant, value in weighed:
         if value >= TRUE:
             object_id, placed = warrant.object_id, (position, warrant)
-            first = found.setdefault(object_id, placed)
+            first = first_by_id.setdefault(object_id, placed)
             if first is not placed and _order(placed) < _order(first):
-                found[object_id] = placed
+                first_by_id[object_id] = placed
             if value is EXPLICIT:
                 first = explicit.setdefault(object_id, placed)
                 if first is not placed and _order(placed) < _order(first):
@@ -69,12 +69,12 @@ def find_report(root: Reporting, object_id: ObjectId) -> Warrant | None:
     walked: set[Reporting] = set()
     waiting: list[Reporting | Warrant] = [root]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, Warrant):
-            return one
-        if one not in walked and one.value(object_id) >= TRUE:
-            walked.add(one)
-            waiting += reversed(_reasons(one, object_id))
+        reason = waiting.pop()
+        if isinstance(reason, Warrant):
+            return reason
+        if reason not in walked and reason.value(object_id) >= TRUE:
+            walked.add(reason)
+            waiting += reversed(_reasons(reason, object_id))
     return None
 
 
@@ -138,8 +138,8 @@ class ReverseIndex(Linked):
 
     def unlink(self) -> Sequence[Container]:
         warrants, self.warrants = self.warrants, {}
-        wanted, self.wanted = self.wanted, {}
-        return warrants, wanted
+        ids, self.wanted = self.wanted, {}
+        return warrants, ids
 
     def want(self, object_id: ObjectId) -> None:
         if not self.has_all and (object_id != WILDCARD or self.names_wildcard):
@@ -319,9 +319,9 @@ class ReverseGraph:
             index = self._indexes[names] = ReverseIndex(pattern)
         edge = ReverseEdge(origin, target, place, limit)
         self._work.spend(1)
-        known = index.edges[pattern.relation].setdefault(origin, {})
-        if edge not in known:
-            known[edge] = None
+        edges = index.edges[pattern.relation].setdefault(origin, {})
+        if edge not in edges:
+            edges[edge] = None
             target.origins.append(origin)
         origin.indexes[index] = None
         if pattern.subject_id == WILDCARD:
@@ -373,8 +373,8 @@ def _by_depth(ordered: Sequence[Sequence[ReverseNode]], work: Work) -> Checkpoin
         waiting = [node for node in component if node.waits]
         if waiting and (len(component) > 1 or component[0] in component[0].list_dependencies()):
             return None
-        below = {one for node in component for one in node.list_dependencies()}.difference(component)
-        depth = max((depths[one] + one.waits for one in below), default=0)
+        below = {node_below for node in component for node_below in node.list_dependencies()}.difference(component)
+        depth = max((depths[node_below] + node_below.waits for node_below in below), default=0)
         depths.update(dict.fromkeys(component, depth))
         if waiting:
             negations += [[] for _ in range(len(negations), depth + 1)]
@@ -394,15 +394,15 @@ N = TypeVar("N", bound=OnObject)
 
 def collect_on_object(nodes: Iterable[N], seen: set[N], work: Work) -> Checkpoints[list[N]]:
     """Returns these nodes and all that they are made of on the same object, without those in `seen`."""
-    found: list[N] = []
+    collected: list[N] = []
     waiting = [*nodes]
     while waiting:
         node = waiting.pop()
         if node not in seen:
             seen.add(node)
-            found.append(node)
+            collected.append(node)
             waiting += cast(Sequence[N], node.branches)  # which are of the same kind
             work.spend(1)
             if work.needs_checkpoint:
                 yield None
-    return found
+    return collected

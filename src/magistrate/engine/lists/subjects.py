@@ -119,13 +119,13 @@ class SubjectSearch:
 
     def steps(self, obj: ObjectRef, relations: Sequence[RelationName]) -> Steps[Findings]:
         self._object = obj
-        found = yield from self.find_result_sets([(obj, relation) for relation in relations])
-        if found is None:
+        result_sets = yield from self.find_result_sets([(obj, relation) for relation in relations])
+        if result_sets is None:
             return Findings(None, self._conditions.valid_until)
-        unnamed = found[None]
+        unnamed = result_sets[None]
         relation_results: list[RelationResult] = []
         for of_type in self._types:
-            for root, result_set in found[of_type].items():
+            for root, result_set in result_sets[of_type].items():
                 has_wildcard = result_set.default is EXPLICIT or result_set.default >= TRUE > unnamed[root].default
                 relation_results.append(
                     RelationResult(of_type, root[1], result_set, _reports(result_set), has_wildcard=has_wildcard)
@@ -152,12 +152,12 @@ class SubjectSearch:
         if (yield from self._find_negation(ordered)):
             return None
         unnamed = yield from self._solve_components(ordered, places, None)
-        found: dict[TypeName | None, Mapping[Root, ResultSet]] = {None: unnamed}
+        sets_by_type: dict[TypeName | None, Mapping[Root, ResultSet]] = {None: unnamed}
         for of_type in self._types:
-            found[of_type] = unnamed
+            sets_by_type[of_type] = unnamed
             if of_type in self._given_types:
-                found[of_type] = yield from self._solve_components(ordered, places, of_type)
-        return found
+                sets_by_type[of_type] = yield from self._solve_components(ordered, places, of_type)
+        return sets_by_type
 
     def _find_negation(self, ordered: Sequence[list[PlanOnObject]]) -> Checkpoints[bool]:
         """Returns whether a place depends on its own negation."""
@@ -210,13 +210,15 @@ class SubjectSearch:
         plan = place.plan
         if isinstance(plan, Operation):
             return (yield from self._expand_operation(place, plan))
-        given = [(of_type, self._facts.find(request, place.id)) for of_type, request in self._list_given_requests(plan)]
+        own_warrants = [
+            (of_type, self._facts.find(request, place.id)) for of_type, request in self._list_given_requests(plan)
+        ]
         warrants = self._facts.find_all(plan.requests, place.id)
-        if warrants is None or any(warrants is None for _, warrants in given):
+        if warrants is None or any(warrants is None for _, warrants in own_warrants):
             return False
         yield from self._model.prepare_expansion(plan, warrants, self._work)
-        for of_type, found in given:
-            selected = yield from self._select_given(plan, of_type, found or ())
+        for of_type, own in own_warrants:
+            selected = yield from self._select_given(plan, of_type, own or ())
             if selected:
                 place.given[of_type] = selected
         self._given_types |= place.given.keys()
@@ -265,7 +267,7 @@ class SubjectSearch:
         linked = yield from take_pieces(sort_in_steps(selected, creation_order), self._work)
         yield from self._conditions.evaluate_each(linked)
         limits = [self._conditions.value(warrant) for warrant in linked]
-        wildcard_limits = [limit for one, limit in zip(linked, limits, strict=True) if one.subject_id == WILDCARD]
+        wildcard_limits = [limit for link, limit in zip(linked, limits, strict=True) if link.subject_id == WILDCARD]
         weighed = [quantifier.weigh(limit, quantifier.of_wildcard) for limit in wildcard_limits]
         place.floor = plan.rule.combine([quantifier.begin(limits), *weighed])
         for warrant, limit in zip(linked, limits, strict=True):
@@ -385,7 +387,7 @@ class SubjectSearch:
         result_sets = [target.place.result_set for target in place.targets]
         if rule.quantifier is not None:
             limits = [target.limit for target in place.targets]
-            weighed = (weigh_result_set(rule.quantifier, *one) for one in zip(limits, result_sets, strict=True))
+            weighed = (weigh_result_set(rule.quantifier, *pair) for pair in zip(limits, result_sets, strict=True))
             result_sets = [ResultSet(place.floor), *weighed]
         ids = yield from take_pieces(collect_ids(result_sets), self._work)
         self._work.spend(len(ids) * (1 + 2 * len(result_sets) // VALUES_FOR_A_NODE))
@@ -393,9 +395,9 @@ class SubjectSearch:
 
     def _shares(self, place: PlanOnObject, plan: Plan, of_type: TypeName | None) -> Checkpoints[list[Share]]:
         """Returns every alternative, in order. Subjects that are named one after another share one result set."""
-        given = place.given.get(of_type, ()) if of_type else ()
-        yield from self._conditions.evaluate_each(given)
-        written: Iterable[Warrant | PlaceEdge] = chain(place.targets, given)
+        own = place.given.get(of_type, ()) if of_type else ()
+        yield from self._conditions.evaluate_each(own)
+        written: Iterable[Warrant | PlaceEdge] = chain(place.targets, own)
 
         def order(entry: Warrant | PlaceEdge) -> PlaceOrder:
             return entry.order if isinstance(entry, PlaceEdge) else _order(plan, entry)
