@@ -24,22 +24,26 @@ from magistrate.config import read_settings
 SOURCE = Path(magistrate.__file__).parent
 LIMITS = (
     "api/http/admission.py",
-    "api/http/deadlines.py",
-    "api/http/json_values.py",
-    "api/http/json_values.py",
-    "api/http/request_values.py",
-    "api/http/admission.py",
     "api/http/client_transport.py",
-    "api/http/connection_state.py",
     "api/http/connection.py",
-    "api/http/rate_limits.py",
     "api/http/connection_state.py",
+    "api/http/deadlines.py",
     "api/http/incoming_bytes.py",
-    "engine/cache/graph.py",
+    "api/http/json_values.py",
+    "api/http/rate_limits.py",
+    "api/http/request_values.py",
     "engine/work.py",
     "operations/scheduling.py",
 )
-"""The files that consist of limits: of bodies, of work, of connections, and of the time that the event loop is held."""
+"""The files that hold limits: of bodies, of work, of connections, and of the time that the event loop is held."""
+ANSWERS = (
+    "Connection._answer_known",
+    "Connection._is_idle",
+    "Connection.receive",
+    "KeepAliveTimer.start",
+    "render_json",
+)
+"""The functions in these files that a request needs without any limit, too."""
 MAX_OF_LIMITS = 0.02
 """The part of the instructions of a cached check that may be in them."""
 
@@ -57,16 +61,17 @@ class _Application:
 
 
 class _CountingConnection(Connection):
-    """Counts the instructions for what was received last, by their files."""
+    """Counts the instructions for what was received last, by their files and functions."""
 
-    counts: Counter[str]
+    counts: Counter[tuple[str, str]]
 
     def data_received(self, data: bytes) -> None:
-        counts = _CountingConnection.counts = Counter()
+        counts: Counter[tuple[str, str]] = Counter()
+        _CountingConnection.counts = counts
 
         def trace(frame: FrameType, event: str, argument: Any) -> Any:
             frame.f_trace_opcodes, frame.f_trace_lines = True, False
-            counts[frame.f_code.co_filename] += event == "opcode"
+            counts[frame.f_code.co_filename, frame.f_code.co_qualname] += event == "opcode"
             return trace
 
         sys.settrace(trace)
@@ -78,7 +83,7 @@ class _CountingConnection(Connection):
 
 async def count_limit_steps(service: Service, body: bytes, secret: str) -> tuple[int, int]:
     """How many instructions a connection executes for a check that is cached and has been made before, and how many of
-    them in the files of limits."""
+    them in the code of limits."""
     settings = read_settings({}, {})
     config = BoundedConfig(
         _Application(service),
@@ -108,4 +113,6 @@ async def count_limit_steps(service: Service, body: bytes, secret: str) -> tuple
             await reader.readexactly(int(length.partition(b":")[2]))
         writer.close()
     counts = _CountingConnection.counts
-    return sum(counts.values()), sum(counts[str(SOURCE / name)] for name in LIMITS)
+    files = {str(SOURCE / name) for name in LIMITS}
+    of_limits = (count for (file, name), count in counts.items() if file in files and name not in ANSWERS)
+    return sum(counts.values()), sum(of_limits)

@@ -32,7 +32,7 @@ for number in range(int(sys.argv[2])):
 FULL_DISK = """
 import os, resource, signal, time
 from msgspec.structs import replace
-from magistrate.api.server import audit_log
+from magistrate.api.audit import log as audit_log
 from magistrate.log import log_to_stderr
 from tests.audit_records import record
 

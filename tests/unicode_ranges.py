@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from textwrap import wrap
 
-from magistrate.engine import id_characters as id_ranges
+from magistrate.engine import id_ranges
 
 VERSION = "14.0.0"
 """The version of Unicode that the table is of: that of Python 3.11."""

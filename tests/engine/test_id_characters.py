@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magistrate.engine.id_characters import ID_CHARACTER, ID_MESSAGE, MAX_ID_LENGTH, are_ids, describe_id_fault, is_id
-from magistrate.engine.id_characters import VERSION as VERSION_OF_TABLE
+from magistrate.engine.id_ranges import VERSION as VERSION_OF_TABLE
 from tests.ids import ASCII, ID_WORDS, STRANGE_IDS, id_message, ids
 from tests.unicode_ranges import CATEGORIES, PATH, VERSION, is_allowed, ranges, render
 

@@ -25,7 +25,7 @@ async def count_left(node: Node) -> int:
 async def test_together_they_delete_as_much_as_each_may(
     nodes: tuple[Node, Node], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("FIRST_CHUNK", "SMALLEST_CHUNK", "LARGEST_CHUNK"):
+    for name in ("FIRST_CHUNK", "MIN_CHUNK", "MAX_CHUNK"):
         monkeypatch.setattr(chunk_size, name, 7)
     await nodes[0].grant(*(f"folder:{number}#viewer@user:ann" for number in range(400)))
 

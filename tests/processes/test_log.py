@@ -38,10 +38,10 @@ ALL_WRITERS = f"""
 import asyncio, logging, sys, threading, warnings
 import psycopg, structlog
 from magistrate.config import read_settings
-from magistrate.wiring import serving
+from magistrate.wiring import server
 
 settings = read_settings({{"api_key": "{KEY}", "database_url": "postgresql://me:sesame-open@db/x"}}, {{}})
-serving._begin_log(settings, None)
+server._begin_log(settings, None)
 URL = "postgresql://me:sesame-open@db/x?password=sesame-open"
 
 structlog.get_logger().error("our own", url=URL, nested=[{{"key": "{KEY}"}}], other=ValueError(URL))
