@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
+from magistrate.api.http import request_values
 from magistrate.api.http.request_values import measure_parameters, read_parameters
 from magistrate.engine.cache.decision_cache import DecisionCache
 from magistrate.engine.cache.ids import IdTable
-from magistrate.engine.cache.segments import AbsentKeys, Capacity
+from magistrate.engine.cache.segments import AbsentKeys, CacheSegment, Capacity
 from magistrate.engine.evaluation.check import DENIED, Check
+from magistrate.engine.lists import language
 from magistrate.engine.lists.language import measure_queries, read_query
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.policy.policy import MAX_BYTES, Policy, TextCache, measure_policies, read_policy
@@ -125,13 +127,20 @@ TEXTS: list[tuple[Callable[[str], object], Callable[[], int], Callable[[int], st
 
 
 @pytest.fixture
-def empty_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+def empty_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other tests of this process may have filled the caches, which then evict as much as is added."""
     for name in ("_POLICIES", "_PROGRAMS"):
         monkeypatch.setattr(f"magistrate.engine.policy.policy.{name}", TextCache(MAX_BYTES))
+    for module, name, weigh in (
+        ("magistrate.engine.lists.language", "_PARSED", language._weigh_parsed),
+        ("magistrate.api.http.request_values", "_KEPT_PARAMETERS", request_values._weigh_parameters),
+    ):
+        capacity = Capacity(MAX_BYTES)
+        monkeypatch.setattr(f"{module}._CAPACITY", capacity)
+        monkeypatch.setattr(f"{module}.{name}", CacheSegment(capacity, weigh))
 
 
-@pytest.mark.usefixtures("empty_policies")
+@pytest.mark.usefixtures("empty_caches")
 @pytest.mark.parametrize(("read", "measure", "write"), TEXTS)
 def test_texts_that_are_parsed_take_no_more_than_is_counted(
     traced: Callable[[], int], read: Callable[[str], object], measure: Callable[[], int], write: Callable[[int], str]
