@@ -65,7 +65,7 @@ def test_files_that_prose_names_exist() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["see model.py", "(walk/walk.py)", "`none_such.py`", "tests/walk.py", "`engine/graph/`", "`engine/graph/ids.py`"],
+    ["see model.py", "(walk/walk.py)", "`none_such.py`", "tests/walk.py", "`engine/none/`", "`engine/none/ids.py`"],
 )
 def test_a_file_that_does_not_exist_is_found(text: str) -> None:
     assert find_unknown_files(text, ROOT / "docs")
