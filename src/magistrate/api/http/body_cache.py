@@ -100,7 +100,7 @@ V = TypeVar("V")
 
 class BoundedCache(OrderedDict[K, V]):
     """Holds values by their keys, and evicts the least recently used ones, one at a time, once they take more than
-    `max_bytes`. Whoever uses a value calls `move_to_end`, and whoever adds one calls `keep`.
+    `max_bytes`. Callers call `move_to_end` for a value that they use, and `keep` for one that they add.
 
     `measure` returns an estimate of the bytes that a key and its value take, always the same one."""
 

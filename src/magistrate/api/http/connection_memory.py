@@ -94,7 +94,7 @@ class UnsentAnswers(ConnectionMemory):
         self.change(account, size)
 
     def change(self, account: "AnswerAccount", size: int) -> None:
-        """Counts so many more bytes for a request, or fewer."""
+        """Adds `size` to the bytes of a request; it may be negative."""
         account.bytes += size
         self.bytes += size
         if account.bytes:
@@ -105,7 +105,7 @@ class UnsentAnswers(ConnectionMemory):
             self._wake()
 
     def _fits(self, account: "AnswerAccount", size: int) -> bool:
-        """Returns whether a request may hold so many more bytes. The oldest request that holds some always may, so that
+        """Returns whether a request may hold `size` more bytes. The oldest request that holds some always may, so that
         requests do not wait for each other."""
         if self.bytes + size <= self._max_bytes or self.bytes == account.bytes:
             return True

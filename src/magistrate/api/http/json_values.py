@@ -26,7 +26,7 @@ class AnswerMemory(Protocol):
     """Counts the bytes of an answer."""
 
     async def reserve(self, size: int) -> None:
-        """Waits until there is space for so many more bytes. Raises Overloaded."""
+        """Waits until there is space for `size` more bytes. Raises Overloaded."""
         ...
 
 

@@ -27,7 +27,8 @@ PAGE_BITS = 16
 PAGE_SIZE = 1 << PAGE_BITS
 MIN_VALUES_IN_ARRAY = 64
 NUMBERS_FOR_A_VALUE = 16
-"""Divides the greatest number of a page: with so many values, at least MIN_VALUES_IN_ARRAY, it becomes an array."""
+"""Divides the greatest number of a page. The quotient, at least MIN_VALUES_IN_ARRAY, is the number of values from which
+on the page becomes an array."""
 NUMBERS_FOR_A_RARE_VALUE = 64
 """Divides it likewise: with fewer values, an array becomes a dict again."""
 
