@@ -11,7 +11,7 @@ from magistrate.config import Settings, SqliteUrl
 from magistrate.errors import InvalidSetting, SigningKeysLocked
 from magistrate.store.contract.keys import SessionKey
 from magistrate.store.scripts.key_encryption import SEALED_PREFIX, read_sealing
-from tests.databases import dump
+from tests.databases import dump, run_sql
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, running_service, settings_for
 
@@ -123,6 +123,16 @@ async def test_a_row_that_was_exchanged_or_changed_is_not_taken(database_url: st
     for kept, bound_to in [(sealed, "id 2"), (changed, "id 1"), (SEALED_PREFIX, "id 1"), (f"{SEALED_PREFIX}ä", "id 1")]:
         with pytest.raises(SigningKeysLocked):
             sealing.unseal(kept, bound_to)
+
+
+async def test_a_key_is_not_taken_under_the_name_of_another(database_url: str, tmp_path: Path) -> None:
+    settings = with_keys(database_url, tmp_path, FIRST)
+    await keep(settings)
+
+    run_sql(database_url, f"UPDATE session_key SET id = '{'1' * 16}'")
+
+    with pytest.raises(SigningKeysLocked):
+        await read(settings)
 
 
 def test_sessions_can_be_revoked_when_the_secret_key_is_lost(database_url: str, tmp_path: Path) -> None:

@@ -181,4 +181,4 @@ def _keys_in(rows: Rows) -> list[Row]:
 
 
 def _binding(key_id: str, created_at: int) -> str:
-    return f"{id} {created_at}"
+    return f"{key_id} {created_at}"
