@@ -12,12 +12,11 @@ import msgspec
 
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.names import warrant_names
-from magistrate.engine.terms import ObjectRef, subject_of
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.scheduling import attempt_work
 from magistrate.store.contract.events import DecisionRecord
 from magistrate.store.contract.lists import Snapshot
-from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.new_rows import NewWarrant, build_new_warrant
 from magistrate.store.contract.store import Store
 
 WRITE_EVERY_SECONDS = 0.5
@@ -146,10 +145,8 @@ def _encode_warrants(warrants: Sequence[Warrant]) -> bytes:
 
 
 def _build_warrant(row: _WarrantRow) -> NewWarrant:
-    names, policy, (starts_at, expires_at) = warrant_names(*row[:6]), row[6], row[7:]
-    obj = ObjectRef(names.object_type, names.object_id)
-    subject = subject_of(names)
-    return NewWarrant(obj, names.relation, subject, policy, starts_at=starts_at, expires_at=expires_at)
+    policy, (starts_at, expires_at) = row[6], row[7:]
+    return build_new_warrant(warrant_names(*row[:6]), policy, starts_at=starts_at, expires_at=expires_at)
 
 
 def _shorten(encoded: bytes) -> tuple[str | None, bool]:

@@ -12,15 +12,15 @@ from magistrate.engine.explanation.changes import Effects, Suggestion, order_by_
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.repairs import FollowedLinks
 from magistrate.engine.names import WILDCARD, WarrantNames
-from magistrate.engine.terms import ObjectRef, subject_of
-from magistrate.engine.warrants.overlay import WarrantKey, warrant_key
+from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.overlay import warrant_key
 from magistrate.engine.work import Work
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.pages import count_rows
 from magistrate.operations.difference.proposal import Proposal, compare_writes
 from magistrate.operations.difference.states import ComparedState, ExistingNames
 from magistrate.operations.runs import complete_checkpoints
-from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.new_rows import build_new_warrant
 
 MAX_ROWS = 1_000
 """Limits the rows that are counted for each suggestion."""
@@ -77,8 +77,8 @@ class _Counting:
 
     async def count(self, suggestion: Suggestion, work: Work) -> Effects:
         proposal = Proposal(
-            [_to_new_warrant(key) for key in suggestion.create],
-            [_to_new_warrant(warrant_key(warrant)) for warrant in suggestion.delete],
+            [build_new_warrant(*key) for key in suggestion.create],
+            [build_new_warrant(*warrant_key(warrant)) for warrant in suggestion.delete],
         )
         comparison = await compare_writes(self._store, self._state, self._state.model, proposal)
         narrowing = Narrowing(besides=self._besides)
@@ -96,8 +96,3 @@ def _list_refs(names: WarrantNames) -> list[ObjectRef]:
     """Returns the objects that a warrant names, and that writing it creates."""
     ends = (ObjectRef(names.object_type, names.object_id), ObjectRef(names.subject_type, names.subject_id))
     return [ref for ref in ends if ref.id != WILDCARD]
-
-
-def _to_new_warrant(key: WarrantKey) -> NewWarrant:
-    names, policy = key
-    return NewWarrant(ObjectRef(names.object_type, names.object_id), names.relation, subject_of(names), policy)

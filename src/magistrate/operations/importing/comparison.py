@@ -28,13 +28,12 @@ from magistrate.operations.importing.row_differences import (
     build_object_row,
     build_policy_row,
     build_warrant_row,
-    new_warrant_of,
 )
 from magistrate.operations.importing.sampled_checks import LoopSearch, Sample, draw_checks
 from magistrate.operations.importing.warrant_server import LISTS, Kind, SourceLists, WarrantServer
 from magistrate.operations.models.definitions import read_definition, render_policy_definition
 from magistrate.store.contract.lists import ObjectFilter, Slice, WarrantFilter
-from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.new_rows import NewWarrant, build_new_warrant
 
 PAGE_ROWS = 1_000
 NAMED_ROWS = 20
@@ -257,7 +256,7 @@ class _Ours:
             by_name = Slice("objectType", PAGE_ROWS, boundary=(objects[-1].type, objects[-1].id))
         by_age = Slice("createdAt", PAGE_ROWS)
         while warrants := (await self._store.list_warrants(by_age, WarrantFilter(), at)).value.rows:
-            new = [*map(new_warrant_of, warrants)]
+            new = [build_new_warrant(row.names, row.policy, created_at=row.created_at) for row in warrants]
             self._add("warrant", map(build_warrant_row, new), len(new))
             sample.show(new)
             by_age = Slice("createdAt", PAGE_ROWS, boundary=(warrants[-1].created_at, warrants[-1].number))

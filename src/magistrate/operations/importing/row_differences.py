@@ -14,9 +14,7 @@ from typing import Literal, NamedTuple
 import apsw
 import msgspec
 
-from magistrate.engine.names import PolicyName, WarrantNames
-from magistrate.engine.terms import ObjectRef, build_subject
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.names import PolicyName
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.new_rows import NewObject, NewWarrant
 from magistrate.store.contract.stored_rows import StoredObject
@@ -139,26 +137,9 @@ def build_policy_row(name: PolicyName, definition: str) -> ComparedRow:
 
 
 def build_warrant_row(new: NewWarrant) -> ComparedRow:
-    subject = new.subject
-    names = WarrantNames(
-        object_type=new.object.type,
-        object_id=new.object.id,
-        relation=new.relation,
-        subject_type=subject.type,
-        subject_id=subject.id,
-        subject_relation=subject.relation or "",
-    )
-    written = names.render() + (f"[{new.policy}]" if new.policy else "")
+    written = new.names.render() + (f"[{new.policy}]" if new.policy else "")
     created_at = None if new.created_at is None else str(new.created_at)
-    return ComparedRow((*names, new.policy), created_at, written)
-
-
-def new_warrant_of(stored: Warrant) -> NewWarrant:
-    subject = build_subject(stored.subject_type, stored.subject_id, stored.subject_relation)
-    of_object = ObjectRef(stored.object_type, stored.object_id)
-    return NewWarrant(
-        object=of_object, relation=stored.relation, subject=subject, policy=stored.policy, created_at=stored.created_at
-    )
+    return ComparedRow((*new.names, new.policy), created_at, written)
 
 
 def _sort_members(text: str) -> str:

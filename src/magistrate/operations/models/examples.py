@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.policy.named_policies import NamedPolicy
-from magistrate.engine.terms import ObjectRef, build_subject, object_id, type_name
+from magistrate.engine.terms import object_id, type_name
 from magistrate.engine.testing.suites import ModelSuite
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.context import Context
@@ -14,7 +14,7 @@ from magistrate.operations.models.policies import put_policies
 from magistrate.operations.models.whole_models import put_whole_model
 from magistrate.operations.writes.objects import ObjectDraft, create_objects, render_meta
 from magistrate.operations.writes.warrants import create_warrants
-from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.new_rows import NewWarrant, build_new_warrant
 
 ACTOR = "magistrate"
 """Names the actor in the change log."""
@@ -58,7 +58,7 @@ async def load_example(ctx: Context, example: Example) -> None:
     drafts = [_read_object(ctx, row) for row in example.objects]
     if drafts:
         await create_objects(ctx, drafts, ctx.stamp(ACTOR))
-    warrants = [build_new_warrant(row) for row in example.warrants]
+    warrants = [_copy_warrant(row) for row in example.warrants]
     await create_warrants(ctx, warrants, ctx.stamp(ACTOR), lambda place: f"warrants[{place}].")
 
 
@@ -66,19 +66,8 @@ def _read_object(ctx: Context, row: ExampleObject) -> ObjectDraft:
     return ObjectDraft(type_name(row.type, "objectType"), object_id(row.id, "objectId"), render_meta(ctx, row.meta))
 
 
-def build_new_warrant(warrant: Warrant) -> NewWarrant:
-    """Returns what creates a warrant of a test file."""
-    subject = build_subject(warrant.subject_type, warrant.subject_id, warrant.subject_relation)
-    object_ref = ObjectRef(warrant.object_type, warrant.object_id)
-    return NewWarrant(
-        object=object_ref,
-        relation=warrant.relation,
-        subject=subject,
-        policy=warrant.policy,
-        created_at=None,
-        starts_at=warrant.starts_at,
-        expires_at=warrant.expires_at,
-    )
+def _copy_warrant(warrant: Warrant) -> NewWarrant:
+    return build_new_warrant(warrant.names, warrant.policy, starts_at=warrant.starts_at, expires_at=warrant.expires_at)
 
 
 WARRANTS_AT_ONCE = 1_000
@@ -91,7 +80,7 @@ async def load_suite(ctx: Context, suite: ModelSuite) -> int:
     await put_whole_model(ctx, suite.types, suite.policies, ctx.stamp(ACTOR))
     now = ctx.now()
     current = [warrant for warrant in suite.warrants if warrant.expires_at is None or warrant.expires_at > now]
-    for chunk in _divide([build_new_warrant(warrant) for warrant in current]):
+    for chunk in _divide([_copy_warrant(warrant) for warrant in current]):
         await create_warrants(ctx, chunk, ctx.stamp(ACTOR), lambda place: f"setup.warrants[{place}].")
     return len(suite.warrants) - len(current)
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from magistrate.engine.model.object_types import DefinedType
 from magistrate.engine.model.undefined_names import find_names_fault
-from magistrate.engine.names import WILDCARD, Revision, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, Revision, TypeName
 from magistrate.engine.terms import object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
@@ -251,13 +251,4 @@ def find_warrant_fault(
 
 def warrant_fault(warrant: NewWarrant, defined: Mapping[TypeName, DefinedType]) -> InvalidParameter | None:
     """Returns why the warrant is not valid with these object types, or None."""
-    on_object, subject = warrant.object, warrant.subject
-    names = WarrantNames(
-        object_type=on_object.type,
-        object_id=on_object.id,
-        relation=warrant.relation,
-        subject_type=subject.type,
-        subject_id=subject.id,
-        subject_relation=subject.relation or "",
-    )
-    return find_names_fault(names, defined)
+    return find_names_fault(warrant.names, defined)

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from magistrate.engine.names import ObjectId, PolicyName, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.names import ObjectId, PolicyName, RelationName, Revision, TypeName, WarrantNames
+from magistrate.engine.terms import ObjectRef, Subject, subject_of
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.store.contract.revisions import RevisionId
 
@@ -79,6 +79,25 @@ class NewWarrant(msgspec.Struct, frozen=True, gc=False):
     starts_at: int | None = None
     expires_at: int | None = None
     lifetime: int | None = None
+
+    @property
+    def names(self) -> WarrantNames:
+        on_object, subject = self.object, self.subject
+        subject_names = subject.type, subject.id, subject.relation or ""
+        return WarrantNames(on_object.type, on_object.id, self.relation, *subject_names)
+
+
+def build_new_warrant(
+    names: WarrantNames,
+    policy: str,
+    *,
+    created_at: int | None = None,
+    starts_at: int | None = None,
+    expires_at: int | None = None,
+) -> NewWarrant:
+    """Returns what stores a warrant with these names."""
+    on_object = ObjectRef(names.object_type, names.object_id)
+    return NewWarrant(on_object, names.relation, subject_of(names), policy, created_at, starts_at, expires_at)
 
 
 @dataclass(frozen=True, slots=True)
