@@ -14,7 +14,7 @@ import pytest
 from magistrate import retrying_client
 from magistrate.errors import InvalidSetting, RequestRefused, ServiceUnreachable
 from magistrate.operations.importing import warrant_server
-from magistrate.operations.importing.warrant_server import NO_ANSWER, HttpWarrantServer
+from magistrate.operations.importing.warrant_server import NO_ANSWER, WarrantServer
 from magistrate.retrying_client import MAX_PAUSE_SECONDS, read_retry_delay
 from tests.reference_server import fault
 from tests.stub_server import Answered, Sent, StubServer, stub_server
@@ -30,9 +30,9 @@ CLAIM = {"objectType": "document"}
 @asynccontextmanager
 async def asked(
     answer: Callable[[Sent], bytes | Answered], tries: int = 3, timeout_ms: int = 5_000
-) -> AsyncIterator[tuple[HttpWarrantServer, StubServer]]:
+) -> AsyncIterator[tuple[WarrantServer, StubServer]]:
     with stub_server(answer) as stub:
-        async with HttpWarrantServer(stub.url + "/", "secret", timeout_ms, [0.01] * (tries - 1)) as server:
+        async with WarrantServer(stub.url + "/", "secret", timeout_ms, [0.01] * (tries - 1)) as server:
             yield server, stub
 
 
@@ -102,7 +102,7 @@ async def test_a_request_to_a_server_that_hangs_up_is_repeated() -> None:
 
 
 async def test_a_request_to_a_server_that_never_answered_is_not_repeated() -> None:
-    async with HttpWarrantServer("http://127.0.0.1:9", None, pauses_seconds=[60]) as server:
+    async with WarrantServer("http://127.0.0.1:9", None, pauses_seconds=[60]) as server:
         with pytest.raises(ServiceUnreachable):
             await server.page("/v2/objects", {})
 
@@ -200,7 +200,7 @@ async def test_a_compressed_answer_is_neither_wanted_nor_unpacked() -> None:
 
 @pytest.mark.parametrize("asks", [lambda server: server.page("/v2/objects", {}), lambda server: server.check(CLAIM)])
 async def test_an_answer_that_comes_drop_by_drop_is_given_up(
-    asks: Callable[[HttpWarrantServer], Awaitable[object]],
+    asks: Callable[[WarrantServer], Awaitable[object]],
 ) -> None:
     async def drip(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n")
@@ -212,7 +212,7 @@ async def test_an_answer_that_comes_drop_by_drop_is_given_up(
     hung_up = asyncio.Event()
     dripping = await asyncio.start_server(drip, "127.0.0.1", 0)
     port = dripping.sockets[0].getsockname()[1]
-    async with dripping, HttpWarrantServer(f"http://127.0.0.1:{port}", None, 100) as server:
+    async with dripping, WarrantServer(f"http://127.0.0.1:{port}", None, 100) as server:
         with pytest.raises(ServiceUnreachable, match="not answered completely within 400 ms"):
             await asks(server)
         await hung_up.wait()
@@ -264,7 +264,7 @@ async def test_a_check_that_is_refused_or_not_found_is_a_fault(status: int, trie
 
 async def test_a_check_that_no_connection_is_to_be_had_for_is_a_fault() -> None:
     with stub_server(lambda sent: Answered(200, EMPTY, {"Connection": "close"})) as stub:
-        server = HttpWarrantServer(stub.url, None, 200, [0.01])
+        server = WarrantServer(stub.url, None, 200, [0.01])
         await server.page("/v2/objects", {})
     with full_listener(int(stub.url.rpartition(":")[2])):
         async with server:
@@ -289,4 +289,4 @@ async def test_a_check_that_answers_no_json_is_a_fault_unless_the_server_failed_
 
 def test_what_is_no_url_of_a_server_is_refused() -> None:
     with pytest.raises(InvalidSetting, match="not the URL of a service"):
-        HttpWarrantServer("ftp://x", None)
+        WarrantServer("ftp://x", None)

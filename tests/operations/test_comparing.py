@@ -10,7 +10,7 @@ from magistrate.api.endpoints.warrant_lines import read_line
 from magistrate.errors import RequestRefused
 from magistrate.operations.importing.comparison import compare
 from magistrate.operations.importing.importer import import_lines
-from magistrate.operations.importing.warrant_server import HttpWarrantServer, SourceLists
+from magistrate.operations.importing.warrant_server import SourceLists, WarrantServer
 from magistrate.store.contract.store import Store
 from tests.reference_server import KEY, Reference, fault, reference_server
 from tests.running import settings_for
@@ -34,7 +34,7 @@ async def test_a_server_that_goes_away_or_is_busy_ends_the_comparison(
 
     reference.fails = goes_away
     with reference_server(reference) as stub:
-        async with HttpWarrantServer(stub.url, KEY, pauses_seconds=[0.01]) as server:
+        async with WarrantServer(stub.url, KEY, pauses_seconds=[0.01]) as server:
             lists, read = SourceLists(server, 100), partial(read_line, context, 20)
             await import_lines(context, lists, lists.reader(read), lambda reached: None)
             with pytest.raises(RequestRefused, match="gone") as raised:
@@ -61,7 +61,7 @@ async def test_a_comparison_that_fails_leaves_no_request_behind(store: Store, da
 
     reference.fails = refuse_the_first
     with reference_server(reference) as stub:
-        async with HttpWarrantServer(stub.url, KEY) as server:
+        async with WarrantServer(stub.url, KEY) as server:
             lists, read = SourceLists(server, 100), partial(read_line, context, 20)
             await import_lines(context, lists, lists.reader(read), lambda reached: None)
             with pytest.raises(RequestRefused, match="no"):

@@ -10,7 +10,7 @@ import pytest
 
 from magistrate.errors import ServiceUnreachable
 from magistrate.operations.importing import warrant_server as source_lists
-from magistrate.operations.importing.warrant_server import MAX_EMPTY_PAGES, HttpWarrantServer, SourceLists
+from magistrate.operations.importing.warrant_server import MAX_EMPTY_PAGES, SourceLists, WarrantServer
 from magistrate.store.contract.new_rows import ImportProgress
 from tests.reference_server import KEY, MOST, Reference, reference_server
 from tests.stub_server import Answered, Sent, stub_server
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def server() -> AsyncIterator[HttpWarrantServer]:
+async def server() -> AsyncIterator[WarrantServer]:
     reference = Reference()
     for number in range(MOST + 1):
         reference.define(f"type-{number}", "viewer")
     reference.grant(*(f"type-{number}:a{number}#viewer@user:ann" for number in range(MOST + 1)))
     with reference_server(reference) as stub:
-        async with HttpWarrantServer(stub.url, KEY) as opened:
+        async with WarrantServer(stub.url, KEY) as opened:
             yield opened
 
 
@@ -51,18 +51,18 @@ ALL = [
 ]
 
 
-async def test_object_types_are_one_chunk_and_others_whole_pages(server: HttpWarrantServer) -> None:
+async def test_object_types_are_one_chunk_and_others_whole_pages(server: WarrantServer) -> None:
     assert await chunks(SourceLists(server, 2)) == ALL
     assert [len(chunk) - 1 for chunk in await chunks(SourceLists(server, 4))] == [4, 5, 4]
 
 
-async def test_a_chunk_ends_when_it_has_many_bytes(server: HttpWarrantServer, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_chunk_ends_when_it_has_many_bytes(server: WarrantServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(source_lists, "MAX_CHUNK_BYTES", 10)
 
     assert [len(chunk) - 1 for chunk in await chunks(SourceLists(server, 100))] == [3, 1, 2, 3, 3, 1]
 
 
-async def test_after_each_chunk_it_is_known_where_to_go_on(server: HttpWarrantServer) -> None:
+async def test_after_each_chunk_it_is_known_where_to_go_on(server: WarrantServer) -> None:
     lists, places = SourceLists(server, 2), list[ImportProgress]()
     while await lists.next_lines():
         places.append(lists.progress())
@@ -81,7 +81,7 @@ async def test_after_each_chunk_it_is_known_where_to_go_on(server: HttpWarrantSe
         assert (resumed.lines, resumed.size_bytes) == (13, places[-1].size_bytes)
 
 
-async def test_a_mark_that_is_not_understood_begins_anew(server: HttpWarrantServer) -> None:
+async def test_a_mark_that_is_not_understood_begins_anew(server: WarrantServer) -> None:
     lists = SourceLists(server, 2)
 
     lists.resume(ImportProgress(server.url, 7, 70, "9f86d0"))
@@ -110,7 +110,7 @@ async def test_a_list_that_comes_to_a_page_again_is_given_up(answers: Mapping[st
         return NO_LIST if is_of_policies(sent) else page(1, answers[asked.get("nextCursor", "")])
 
     with stub_server(answer) as stub:
-        async with HttpWarrantServer(stub.url, None) as server:
+        async with WarrantServer(stub.url, None) as server:
             with pytest.raises(
                 ServiceUnreachable, match="/v2/object-types goes on for ever: it answered the same cursor"
             ):
@@ -125,7 +125,7 @@ async def test_each_list_may_have_the_same_cursors() -> None:
         return page(min(2, int(asked["limit"])), None if "nextCursor" in asked else "a")
 
     with stub_server(answer) as stub:
-        async with HttpWarrantServer(stub.url, None) as server:
+        async with WarrantServer(stub.url, None) as server:
             lists = SourceLists(server, 2)
             sizes = [len(await lists.next_lines()) for _ in range(6)]
 
@@ -136,7 +136,7 @@ async def test_each_list_may_have_the_same_cursors() -> None:
 async def test_so_many_empty_pages_in_a_row_are_too_many(empty_pages: int) -> None:
     numbers = count(1)
     with stub_server(lambda sent: page(next(numbers) % (empty_pages + 1) == 0, str(len(stub.sent)))) as stub:
-        async with HttpWarrantServer(stub.url, None) as server:
+        async with WarrantServer(stub.url, None) as server:
             lists = SourceLists(server, 2)
             lists.resume(ImportProgress(stub.url, 0, 0, '{"list":3}'))
             if empty_pages < MAX_EMPTY_PAGES:
@@ -160,7 +160,7 @@ async def test_objects_with_one_id_and_several_types_are_not_lost_between_pages(
         reference.add(*(f"{of_type}:{id}" for of_type in types))
 
     with reference_server(reference) as stub:
-        async with HttpWarrantServer(stub.url, KEY) as server:
+        async with WarrantServer(stub.url, KEY) as server:
             objects = [row for _, *rows in await chunks(SourceLists(server, 10)) for row in rows]
 
     expected = [f"{row['objectType']}:{row['objectId']}" for row in reference.objects]
@@ -172,7 +172,7 @@ async def test_more_objects_with_one_id_than_a_page_holds_are_an_error() -> None
     reference.add(*(f"type-{number}:same" for number in range(4)))
 
     with reference_server(reference) as stub:
-        async with HttpWarrantServer(stub.url, KEY) as server:
+        async with WarrantServer(stub.url, KEY) as server:
             with pytest.raises(ServiceUnreachable, match="/v2/objects: a page has 3 objects with the same id"):
                 await SourceLists(server, 10).next_lines()
 
@@ -190,7 +190,7 @@ async def test_a_page_of_objects_that_changed_in_between_is_read_again(changes: 
 
     reference.fails = change
     with reference_server(reference) as stub:
-        async with HttpWarrantServer(stub.url, KEY) as server:
+        async with WarrantServer(stub.url, KEY) as server:
             if is_read:
                 [[_, *objects]] = await chunks(SourceLists(server, 100))
                 assert sorted(objects) == sorted(f"user:{row['objectId']}" for row in reference.objects)
@@ -199,7 +199,7 @@ async def test_a_page_of_objects_that_changed_in_between_is_read_again(changes: 
                     await SourceLists(server, 100).next_lines()
 
 
-async def test_a_cursor_for_another_order_begins_its_list_again(server: HttpWarrantServer) -> None:
+async def test_a_cursor_for_another_order_begins_its_list_again(server: WarrantServer) -> None:
     """Earlier versions read objects by their type, and the list of object types first: their list 1 is our list 2."""
     for mark in ('{"list":1,"cursor":"eyJpZCI6ImEzIn0="}', '{"list":1,"cursor":"eyJpZCI6ImEzIn0=","sort":"objectId"}'):
         lists = SourceLists(server, 100)
@@ -219,7 +219,7 @@ async def test_policies_come_first_from_a_server_that_lists_them(has_policies: b
             reference.policies.append({"name": name, "parameters": {}, "expression": "true"})
 
     with reference_server(reference) as stub:
-        async with HttpWarrantServer(stub.url, KEY) as server:
+        async with WarrantServer(stub.url, KEY) as server:
             lists = SourceLists(server, 3)
             found = await chunks(lists)
 

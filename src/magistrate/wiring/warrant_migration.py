@@ -16,8 +16,8 @@ from magistrate.operations.importing.comparison import compare
 from magistrate.operations.importing.comparison import describe_category as describe_category
 from magistrate.operations.importing.importer import LeaveOut, import_lines
 from magistrate.operations.importing.importer import Reached as Reached
-from magistrate.operations.importing.warrant_server import HttpWarrantServer, SourceLists
 from magistrate.operations.importing.warrant_server import Kind as Kind
+from magistrate.operations.importing.warrant_server import SourceLists, WarrantServer
 from magistrate.wiring import SURVIVORS, migrate_store, open_import_context, reach_store
 
 T = TypeVar("T")
@@ -55,7 +55,7 @@ def import_server(
     Raises InvalidRequest, ServiceUnreachable, RequestRefused, StoreUnavailable, SchemaMismatch or InvalidSetting."""
     migrate_store(settings)
 
-    async def work(context: Context, server: HttpWarrantServer) -> Reached:
+    async def work(context: Context, server: WarrantServer) -> Reached:
         lists = SourceLists(server, chunk_lines)
         leave_out = LeaveOut(lambda line: refused(lists.kind, line), skips_refused)
         read_row = lists.reader(_line_reader(context, settings))
@@ -70,7 +70,7 @@ def compare_with_server(
     """Compares the store with the server, as operations/importing/comparison.py describes. Raises like `import_server`,
     and writes nothing."""
 
-    async def work(context: Context, server: HttpWarrantServer) -> Comparison:
+    async def work(context: Context, server: WarrantServer) -> Comparison:
         return await compare(
             context,
             server,
@@ -84,9 +84,9 @@ def compare_with_server(
     return asyncio.run(_run(settings, origin, work))
 
 
-async def _run(settings: Settings, origin: Origin, work: Callable[[Context, HttpWarrantServer], Awaitable[T]]) -> T:
+async def _run(settings: Settings, origin: Origin, work: Callable[[Context, WarrantServer], Awaitable[T]]) -> T:
     SURVIVORS.install()
-    async with HttpWarrantServer(origin.url, origin.key) as server, open_import_context(settings) as context:
+    async with WarrantServer(origin.url, origin.key) as server, open_import_context(settings) as context:
         return await work(context, server)
 
 

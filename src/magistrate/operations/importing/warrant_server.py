@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from itertools import takewhile
 from types import TracebackType
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 
@@ -44,7 +44,7 @@ class _Fault(msgspec.Struct):
     parameter: str | None = None
 
 
-class HttpWarrantServer:
+class WarrantServer:
     """Talks to a Warrant server over HTTP.
 
     Every method raises ServiceUnreachable if nothing answers, or something that is not a Warrant server, and
@@ -60,7 +60,7 @@ class HttpWarrantServer:
         self.url = self._client.url
         self._page_size = PAGE_SIZES[0]
 
-    async def __aenter__(self) -> "HttpWarrantServer":
+    async def __aenter__(self) -> "WarrantServer":
         return self
 
     async def __aexit__(
@@ -166,27 +166,6 @@ MAX_TRIES = 5
 """Limits how often a page of objects is read again because it changed in between."""
 MAX_EMPTY_PAGES = 100
 """Limits the empty pages in a row: a server may have removed rows from pages it had cut, but not without end."""
-
-
-class WarrantServer(Protocol):
-    """Represents a Warrant server. Raises ServiceUnreachable if it gives no answer, RequestRefused if it refuses."""
-
-    url: str
-
-    async def has_list(self, path: str) -> bool:
-        """Returns whether there is a list at this path."""
-        ...
-
-    async def page(
-        self, path: str, parameters: Mapping[str, str], max_rows: int | None = None
-    ) -> tuple[list[bytes], str | None]:
-        """Returns rows as JSON, at most `max_rows`, and the cursor of the next page."""
-        ...
-
-    async def check(self, check: Mapping[str, Any]) -> tuple[int, Any]:
-        """Returns HTTP status and answer, with the path of the decision; the status is 500 or 504 if the check itself
-        made it fail, 504 if there was no answer in time. A server that is busy or away refuses, or gives no answer."""
-        ...
 
 
 class _ListPosition(msgspec.Struct, frozen=True):
