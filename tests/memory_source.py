@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Generator, Mapping, Sequence, Set
+from contextlib import nullcontext
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
@@ -27,8 +28,7 @@ from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay
 from magistrate.engine.warrants.reader import AnyRead, ReverseWarrantRead, WarrantsByObject, WarrantsBySubject
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
 from magistrate.engine.work import Work
-from magistrate.operations.checks.effects import count_effects
-from magistrate.operations.checks.new_links import suggest_links
+from magistrate.operations.checks.suggestions import SuggestionCompletion
 from magistrate.operations.difference.states import ComparedState
 from magistrate.operations.models.tests import StoreInMemory
 
@@ -120,8 +120,8 @@ def completed(
     async def complete() -> Explanation:
         store = StoreInMemory(Overlay(warrants))
         state = ComparedState(model, store, Revision(1), now)
-        linked = await suggest_links(store, store, state, check, explanation, contextual, Work(PLENTY))
-        return await count_effects(store, state, check, linked, Work(PLENTY))
+        search = SuggestionCompletion(store, store, state, check, contextual)
+        return await search.complete(explanation, lambda most: nullcontext(Work(PLENTY)))
 
     return asyncio.run(complete())
 

@@ -65,7 +65,6 @@ BOUNDED: dict[str, str] = {
     "magistrate.engine.cache.segments.": ANOTHER,
     "magistrate.errors.TooManyRefused.__init__": "calls that of another class",
     "magistrate.operations.checks.check.PendingChecks.decide_at_once": ANOTHER,
-    "magistrate.operations.checks.effects._Counting.prepare": ANOTHER,
     "magistrate.operations.live_graph.ExtendedGraph.": ANOTHER,
     "magistrate.log.redact": "walks the fields of a log line, which our own code nests",
     "magistrate.store.sql_reads.SqlRevisions.": ANOTHER,

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from magistrate.engine.explanation.explanation import WORK_FOR_SUGGESTIONS
 from magistrate.engine.testing.suite_run import AssertionOutcome
 from magistrate.engine.testing.suites import CheckAssertion, read_suite
-from magistrate.operations.checks.effects import WORK_FOR_EFFECTS
+from magistrate.operations.checks.suggestions import WORK_FOR_EFFECTS
 from magistrate.operations.models.examples import Example, ExampleObject, Try
 from magistrate.operations.models.tests import complete_outcome
 from magistrate.operations.scheduling import limit_work

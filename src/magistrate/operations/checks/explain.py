@@ -1,17 +1,16 @@
 """Explains checks (docs/explain.md): why one is allowed or denied, and what would allow it."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.explanation.explanation import WORK_FOR_SUGGESTIONS, Explanation, ExplanationSearch
+from magistrate.engine.explanation.explanation import Explanation, ExplanationSearch
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.undefined_names import Relations, find_undefined_names
 from magistrate.engine.rules import render_rule
-from magistrate.engine.warrants.overlay import Overlay
-from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
 from magistrate.operations.checks.evaluators import Moment
-from magistrate.operations.checks.new_links import suggest_links
+from magistrate.operations.checks.suggestions import SuggestionCompletion
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.difference.states import ComparedState
@@ -57,22 +56,16 @@ async def explain_check(
     def begin(model: Model) -> ExplanationSearch:
         return ExplanationSearch(model, check, now, limit_work(ctx.max_check_work), added.overlay)
 
-    model, explained = await Moment(ctx, freshness, point).complete_run(begin, ReaderWithExpired(ctx.store), added)
+    reader = ReaderWithExpired(ctx.store)
+    model, explained = await Moment(ctx, freshness, point).complete_run(begin, reader, added)
     explanation = explained.value
     if counts_effects:
         state = ComparedState(model, ctx.store, explained.revision, now)
-        explanation = await _complete_suggestions(ctx, state, check, explanation, added.overlay)
+        search = SuggestionCompletion(ctx.store, reader, state, check, added.overlay)
+        explanation = await search.complete(
+            explanation, lambda most: nullcontext(limit_work(min(ctx.max_check_work, most)))
+        )
     return Snapshot(explained.revision, _add_undefined_names(model, check, explanation, is_strict))
-
-
-async def _complete_suggestions(
-    ctx: Context, state: ComparedState, check: Check, explanation: Explanation, contextual: Overlay
-) -> Explanation:
-    work = limit_work(min(ctx.max_check_work, WORK_FOR_SUGGESTIONS))
-    reader = ReaderWithExpired(ctx.store)
-    explanation = await suggest_links(ctx.store, reader, state, check, explanation, contextual, work)
-    work = limit_work(min(ctx.max_check_work, WORK_FOR_EFFECTS))
-    return await count_effects(ctx.store, state, check, explanation, work)
 
 
 def _add_undefined_names(model: Model, check: Check, explanation: Explanation, is_strict: bool) -> ExplainedCheck:

@@ -1,21 +1,20 @@
 """Runs the tests of a model beside other requests, without reading or writing what is stored
 (docs/model-testing.md#over-http)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
-from magistrate.engine.explanation.explanation import WORK_FOR_SUGGESTIONS
 from magistrate.engine.names import Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.testing.suite_run import AssertionOutcome, SuiteRun
 from magistrate.engine.testing.suites import ModelSuite
-from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay
+from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.reader import AnyRead, ReadResult
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidRequest
-from magistrate.operations.checks.effects import WORK_FOR_EFFECTS, count_effects
-from magistrate.operations.checks.new_links import suggest_links
+from magistrate.operations.checks.suggestions import SuggestionCompletion
 from magistrate.operations.context import Context
 from magistrate.operations.difference.states import ComparedState
 from magistrate.operations.runs import complete_checkpoints, release_run
@@ -89,15 +88,15 @@ async def complete_outcome(outcome: AssertionOutcome, work: Work) -> AssertionOu
         return outcome
     store = StoreInMemory(memory.overlay)
     state = ComparedState(memory.model, store, ONLY_REVISION, memory.now)
-    share = work.split(WORK_FOR_SUGGESTIONS)
-    explanation = await suggest_links(
-        store, store, state, check=check, explanation=explanation, contextual=NO_CHANGES, work=share
-    )
+    search = SuggestionCompletion(store, store, state, check)
+    return replace(outcome, explanation=await search.complete(explanation, partial(_share_work, work)))
+
+
+@contextmanager
+def _share_work(work: Work, most: int) -> Iterator[Work]:
+    share = work.split(most)
+    yield share
     work.spend(min(share.cost, work.left))
-    share = work.split(WORK_FOR_EFFECTS)
-    explanation = await count_effects(store, state, check, explanation, work=share)
-    work.spend(min(share.cost, work.left))
-    return replace(outcome, explanation=explanation)
 
 
 def _prepare_run(read: Callable[[], ModelSuite], work: Work) -> tuple[ModelSuite, SuiteRun]:
