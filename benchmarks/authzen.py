@@ -137,8 +137,8 @@ def _count_request(service: Service, path: str, body: object) -> int:
 
 def _as_check(question: Check) -> engine.Check:
     subject = Subject(TypeName(question.subject_type), ObjectId(question.subject_id))
-    object = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
-    return engine.Check(object, RelationName(question.relation), subject)
+    object_ref = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
+    return engine.Check(object_ref, RelationName(question.relation), subject)
 
 
 def _define_machines(server: Server, seconds: int) -> None:

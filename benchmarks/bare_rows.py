@@ -48,10 +48,10 @@ def batch_rows(revision: int, objects: Sequence[tuple[str, str, str]], now: int)
         head=(revision, BITS),
         revision=(1, revision, BITS, now, ACTOR, None),
         changes=[
-            (revision, position, "created", "object", msgspec.json.encode((of_type, id)).decode(), None, meta)
-            for position, (of_type, id, meta) in enumerate(objects)
+            (revision, position, "created", "object", msgspec.json.encode((of_type, object_id)).decode(), None, meta)
+            for position, (of_type, object_id, meta) in enumerate(objects)
         ],
-        objects=[(of_type, id, meta, now, revision) for of_type, id, meta in objects],
+        objects=[(of_type, object_id, meta, now, revision) for of_type, object_id, meta in objects],
     )
 
 

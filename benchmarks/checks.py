@@ -133,9 +133,9 @@ async def _time_as_of(case: Case, context: Context, past: AsOf, question: Check)
 
 
 def as_check(question: Check) -> evaluation.Check:
-    object = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
+    object_ref = ObjectRef(TypeName(question.object_type), ObjectId(question.object_id))
     subject = Subject(TypeName(question.subject_type), ObjectId(question.subject_id))
-    return evaluation.Check(object, RelationName(question.relation), subject)
+    return evaluation.Check(object_ref, RelationName(question.relation), subject)
 
 
 @dataclass(frozen=True, slots=True)

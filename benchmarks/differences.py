@@ -174,8 +174,8 @@ async def _change(context: Context, case: Case) -> RevisionsRequest:
     generator, stamp = Random(SEED), context.stamp("bench")
     documents = sorted({one.object_id for one in case.asked if one.object_type == "document"})
     users = sorted({one.subject_id for one in case.asked})
-    existing = [("document", id) for id in documents] + [("user", id) for id in users]
-    await context.store.put_objects([NewObject(TypeName(of), ObjectId(id), None) for of, id in existing], stamp)
+    existing = [("document", name) for name in documents] + [("user", name) for name in users]
+    await context.store.put_objects([NewObject(TypeName(of), ObjectId(name), None) for of, name in existing], stamp)
     before = await context.store.check()
     for _ in range(CHANGES):
         new = new_warrant("document", generator.choice(documents), "reader", "user", generator.choice(users))

@@ -10,8 +10,8 @@ def record(number: int, body: bytes = b"") -> AuditRecord:
     return AuditRecord(1_763_683_200_000_000 + number, CHANGE, "ann", f"r-{number}", "POST", "/v2/x", 200, "t", body)
 
 
-def contents(*numbers: int, format: str = "json", body: bytes = b"") -> deque[LineContent]:
-    return deque(LineContent(format, record(number, body), 0) for number in numbers)
+def contents(*numbers: int, log_format: str = "json", body: bytes = b"") -> deque[LineContent]:
+    return deque(LineContent(log_format, record(number, body), 0) for number in numbers)
 
 
 def find_faults(content: bytes) -> list[int]:

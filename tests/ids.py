@@ -30,7 +30,7 @@ def _is_short(text: str) -> bool:
     return 1 <= len(text.encode()) <= 1_024 and text not in (".", "..")
 
 
-_LETTERS = st.sampled_from([*ranges()]).flatmap(lambda range: st.integers(*range)).map(chr)
+_LETTERS = st.sampled_from([*ranges()]).flatmap(lambda bounds: st.integers(*bounds)).map(chr)
 
 ids = (
     st.text(st.sampled_from(ASCII) | _LETTERS, min_size=1, max_size=1_024)

@@ -229,9 +229,9 @@ def _existing(
 def _rows(findings: Findings, existing: Mapping[TypeName, Sequence[ObjectId]]) -> list[QueryRow]:
     named = findings.by_name(existing)
     rows = [
-        relation_results.row(of_type, id)
+        relation_results.row(of_type, object_id)
         for (of_type, _), relation_results in named.items()
-        for id in relation_results.ids(existing.get(of_type, ()))
+        for object_id in relation_results.ids(existing.get(of_type, ()))
     ]
     return sorted(rows, key=lambda row: row[:3])
 

@@ -24,42 +24,42 @@ class OpenFgaEvaluator:
         self._users[key["object"], key["relation"]].remove(key["user"])
 
     def list_objects(self, of_type: str, relation: str, user: str) -> list[str]:
-        known = {object for object, _ in list(self._users) if object.startswith(f"{of_type}:")}
-        return [object for object in known if self.check(object, relation, user)]
+        known = {object_name for object_name, _ in list(self._users) if object_name.startswith(f"{of_type}:")}
+        return [object_name for object_name in known if self.check(object_name, relation, user)]
 
-    def _demand_allowed(self, user: str, relation: str, object: str) -> None:
+    def _demand_allowed(self, user: str, relation: str, object_name: str) -> None:
         """Tuples of other forms are refused by the server."""
         name, _, userset = user.partition("#")
-        of_type, _, id = name.partition(":")
+        of_type, _, object_id = name.partition(":")
         wanted: dict[str, Any] = {"type": of_type}
         if userset:
             wanted["relation"] = userset
-        elif id == "*":
+        elif object_id == "*":
             wanted["wildcard"] = {}
-        metadata = self._types[object.partition(":")[0]]["metadata"]["relations"][relation]
+        metadata = self._types[object_name.partition(":")[0]]["metadata"]["relations"][relation]
         assert wanted in metadata["directly_related_user_types"]
 
-    def check(self, object: str, relation: str, user: str) -> bool:
-        definition = self._types[object.partition(":")[0]]
+    def check(self, object_name: str, relation: str, user: str) -> bool:
+        definition = self._types[object_name.partition(":")[0]]
         rewrite = definition["relations"].get(relation)
-        return rewrite is not None and self._holds(rewrite, object, relation, user)
+        return rewrite is not None and self._holds(rewrite, object_name, relation, user)
 
-    def _holds(self, rewrite: dict[str, Any], object: str, relation: str, user: str) -> bool:
+    def _holds(self, rewrite: dict[str, Any], object_name: str, relation: str, user: str) -> bool:
         [(kind, rule)] = rewrite.items()
         if kind == "this":
-            return any(self._is(found, user) for found in self._users.get((object, relation), []))
+            return any(self._is(found, user) for found in self._users.get((object_name, relation), []))
         if kind == "computedUserset":
-            return self.check(object, rule["relation"], user)
+            return self.check(object_name, rule["relation"], user)
         if kind == "tupleToUserset":
             tupleset = rule["tupleset"]["relation"]
-            followed = self._users.get((object, tupleset), [])
-            assert self._types[object.partition(":")[0]]["relations"][tupleset] == {"this": {}}
+            followed = self._users.get((object_name, tupleset), [])
+            assert self._types[object_name.partition(":")[0]]["relations"][tupleset] == {"this": {}}
             return any(self.check(found, rule["computedUserset"]["relation"], user) for found in followed)
         if kind == "difference":
-            base, subtract = (self._holds(rule[part], object, relation, user) for part in ("base", "subtract"))
+            base, subtract = (self._holds(rule[part], object_name, relation, user) for part in ("base", "subtract"))
             return base and not subtract
         return {"union": any, "intersection": all}[kind](
-            self._holds(child, object, relation, user) for child in rule["child"]
+            self._holds(child, object_name, relation, user) for child in rule["child"]
         )
 
     def _is(self, found: str, user: str) -> bool:

@@ -47,7 +47,9 @@ class Row(NamedTuple):
 def undefined_type(model: Mapping[str, Any], query: Query) -> str | None:
     """The type that the 404 of a query names: the first of those selected, then that of the object."""
     types = [*(query.types or ()), *([query.object.type] if isinstance(query, SubjectsQuery) else [])]
-    return next((type for type, _ in map(split_subject_type, map(TypeName, types)) if type not in model), None)
+    return next(
+        (type_name for type_name, _ in map(split_subject_type, map(TypeName, types)) if type_name not in model), None
+    )
 
 
 def list_rows(facts: Facts, query: Query) -> list[Row]:
@@ -86,20 +88,22 @@ def candidates(facts: Facts, query: Query) -> Iterator[tuple[Node, Node, Subject
     types = {*(facts.model if query.types is None else query.types)}
     if isinstance(query, ObjectsQuery):
         subject = Subject(query.subject.type, query.subject.id)
-        for object in facts.objects:
-            for relation in facts.model[object.type] if object.type in types else ():
-                key = Node(object.type, object.id, relation)
+        for object_ref in facts.objects:
+            for relation in facts.model[object_ref.type] if object_ref.type in types else ():
+                key = Node(object_ref.type, object_ref.id, relation)
                 yield key, key, subject
         return
     if query.types is None:
-        types |= {warrant.subject_type for warrant in facts.warrants} | {object.type for object in facts.objects}
+        types |= {warrant.subject_type for warrant in facts.warrants} | {
+            object_ref.type for object_ref in facts.objects
+        }
     for kind in types:
         of_type, userset = split_subject_type(TypeName(kind))
-        for id in [*(object.id for object in facts.objects if object.type == of_type), WILDCARD]:
+        for object_id in [*(object_ref.id for object_ref in facts.objects if object_ref.type == of_type), WILDCARD]:
             for relation in facts.model[query.object.type]:
                 node = Node(query.object.type, query.object.id, relation)
-                subject = Subject(of_type, id, RelationName(userset) if userset else None)
-                yield Node(kind, id, relation), node, subject
+                subject = Subject(of_type, object_id, RelationName(userset) if userset else None)
+                yield Node(kind, object_id, relation), node, subject
 
 
 def acceptable(walk: "Walk", node: Node) -> tuple[Warrant | None, ...]:

@@ -57,8 +57,8 @@ class Reference:
     def add(self, *written: str) -> None:
         """Objects, as in `document:1`."""
         for text in written:
-            of_type, _, id = text.partition(":")
-            self.objects.append({"objectType": of_type, "objectId": id, "createdAt": "2024-01-01T00:00:00Z"})
+            of_type, _, object_id = text.partition(":")
+            self.objects.append({"objectType": of_type, "objectId": object_id, "createdAt": "2024-01-01T00:00:00Z"})
 
     def grant(self, *written: str) -> None:
         """Warrants with the objects they name; each a second younger than the one before."""
@@ -136,9 +136,9 @@ class Reference:
         shown, answer = ordered[:limit], dict[str, Any]()
         answer["results"] = [{name: row[name] for name in row if name != "place"} for row in shown] or None
         if len(ordered) > limit:
-            value, id = sort(shown[-1])
+            value, object_id = sort(shown[-1])
             # With question marks it has a plus or a slash in it.
-            cursor = {"id": id, "?": "?>?>?>~~~"} | ({"value": value} if has_value else {})
+            cursor = {"id": object_id, "?": "?>?>?>~~~"} | ({"value": value} if has_value else {})
             answer["nextCursor"] = base64.b64encode(json.dumps(cursor).encode()).decode()
         return encoded(answer)
 

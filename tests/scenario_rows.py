@@ -22,10 +22,10 @@ from tests.scenario_runs import written
 EVERYTHING = PageRequest(Slice("id", 1_000))
 
 
-def name_found(subject_type: str, id: str) -> str:
+def name_found(subject_type: str, object_id: str) -> str:
     """The object or the group of a row, whose type is `team#member`, in written form."""
     of_type, relation = split_subject_type(TypeName(subject_type))
-    return f"{of_type}:{id}#{relation}" if relation else f"{of_type}:{id}"
+    return f"{of_type}:{object_id}#{relation}" if relation else f"{of_type}:{object_id}"
 
 
 def written_forms(row: Row) -> list[str]:

@@ -47,15 +47,15 @@ class Served(NamedTuple):
 
     def signing_key(self) -> tuple[str, str]:
         """The id and the secret of the key that signs, when there has been a session."""
-        id, secret, _ = max(dump(self.database_url)["session_key"], key=lambda row: int(str(row[2])))
-        return str(id), str(secret)
+        key_id, secret, _ = max(dump(self.database_url)["session_key"], key=lambda row: int(str(row[2])))
+        return str(key_id), str(secret)
 
     def forged(self, algorithm: str = "HS256", secret: str | None = None, **claims: Any) -> str:
         """A token with the service's own key but for what is said otherwise; a claim that is None is left out."""
         good = jwt.decode(self.session(), options={"verify_signature": False})
-        id, real = self.signing_key()
+        key_id, real = self.signing_key()
         wanted = {name: value for name, value in (good | claims).items() if value is not None}
-        return jwt.encode(wanted, real if secret is None else secret, algorithm=algorithm, headers={"kid": id})
+        return jwt.encode(wanted, real if secret is None else secret, algorithm=algorithm, headers={"kid": key_id})
 
 
 @contextmanager

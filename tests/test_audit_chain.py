@@ -36,12 +36,12 @@ for number in range(200):
     file.append(contents(number))
     time.sleep(0.001)
 """
-FORMATS = pytest.mark.parametrize("format", AUDIT_FORMATS)
+FORMATS = pytest.mark.parametrize("log_format", AUDIT_FORMATS)
 
 
-def write(path: Path, *numbers: int, format: str = "json") -> None:
+def write(path: Path, *numbers: int, log_format: str = "json") -> None:
     file = ChainedFile(str(path))
-    file.append(contents(*numbers, format=format))
+    file.append(contents(*numbers, log_format=log_format))
     file.close()
 
 
@@ -55,11 +55,11 @@ def faults(path: Path) -> list[int]:
 
 
 @FORMATS
-def test_what_is_written_by_several_in_turn_is_one_chain(tmp_path: Path, format: str) -> None:
+def test_what_is_written_by_several_in_turn_is_one_chain(tmp_path: Path, log_format: str) -> None:
     path = tmp_path / "audit"
     one, other = ChainedFile(str(path)), ChainedFile(str(path))
     for number, file in enumerate((one, other, one, one, other)):
-        file.append(contents(number, 10 + number, format=format))
+        file.append(contents(number, 10 + number, log_format=log_format))
     one.close()
     other.close()
 
@@ -74,9 +74,9 @@ def test_what_is_written_by_several_in_turn_is_one_chain(tmp_path: Path, format:
 
 
 @FORMATS
-def test_a_line_that_is_changed_removed_added_or_moved_is_noticed(tmp_path: Path, format: str) -> None:
+def test_a_line_that_is_changed_removed_added_or_moved_is_noticed(tmp_path: Path, log_format: str) -> None:
     path = tmp_path / "audit"
-    write(path, *range(5), format=format)
+    write(path, *range(5), log_format=log_format)
     lines = path.read_bytes().splitlines(keepends=True)
     forged = seal_line(lines[2].partition(b',"hash"')[0].replace(b"ann", b"bob") + b"}")[0] + b"\n"
     for changed, expected in (
@@ -264,11 +264,11 @@ def test_a_changed_last_line_is_not_covered_by_the_next(tmp_path: Path) -> None:
 
 
 @FORMATS
-def test_bodies_are_recorded_up_to_a_length_and_then_as_a_digest(format: str) -> None:
-    short = LineContent(format, record(0, b'{ "a" :\n 1 }'), 0)(begin_chain())
-    long = LineContent(format, record(0, b'{"a":"' + b"x" * 5_000 + b'"}'), 7)(begin_chain())
+def test_bodies_are_recorded_up_to_a_length_and_then_as_a_digest(log_format: str) -> None:
+    short = LineContent(log_format, record(0, b'{ "a" :\n 1 }'), 0)(begin_chain())
+    long = LineContent(log_format, record(0, b'{"a":"' + b"x" * 5_000 + b'"}'), 7)(begin_chain())
 
-    text = LineContent(format, record(0, b'type "d"\n'), 0)(begin_chain())
+    text = LineContent(log_format, record(0, b'type "d"\n'), 0)(begin_chain())
 
     assert b'"request":{"a":1}' in short
     assert rb'"request":"type \"d\"\n"' in text
@@ -280,9 +280,9 @@ def test_bodies_are_recorded_up_to_a_length_and_then_as_a_digest(format: str) ->
 
 @FORMATS
 @pytest.mark.parametrize("depth", [990, 996, 997, 998, 999, 1_000, 4_096])
-def test_a_deeply_nested_body_is_recorded_as_json_or_text(tmp_path: Path, depth: int, format: str) -> None:
+def test_a_deeply_nested_body_is_recorded_as_json_or_text(tmp_path: Path, depth: int, log_format: str) -> None:
     path = tmp_path / "audit"
-    log = AuditLog(str(path), format)
+    log = AuditLog(str(path), log_format)
 
     log.note(record(0, b"[" * (depth // 2) + b"]" * (depth // 2)))
     log.note(record(1, b"[" * depth))
@@ -298,12 +298,12 @@ def test_a_deeply_nested_body_is_recorded_as_json_or_text(tmp_path: Path, depth:
 
 @FORMATS
 def test_a_record_that_cannot_be_rendered_leaves_a_stub_and_the_next_ones_are_written(
-    tmp_path: Path, format: str
+    tmp_path: Path, log_format: str
 ) -> None:
     path = tmp_path / "audit"
     unusual = msgspec.structs.replace(record(0, b"{}"), path="/v2/\ud800")  # a character that UTF-8 does not have
     with capture_logs() as logged:
-        log = AuditLog(str(path), format)
+        log = AuditLog(str(path), log_format)
         log.note(unusual)
         log.note(record(1))
         log.close()

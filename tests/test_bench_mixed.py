@@ -73,7 +73,7 @@ class SmallOpenFga:
             return {"allowed": evaluator.check(**body["tuple_key"])}
         assert action == "batch-check"
         checks = {check["correlation_id"]: evaluator.check(**check["tuple_key"]) for check in body["checks"]}
-        return {"result": {id: {"allowed": allowed} for id, allowed in checks.items()}}
+        return {"result": {check_id: {"allowed": allowed} for check_id, allowed in checks.items()}}
 
 
 def test_openfga_is_measured_with_the_same_answers(capsys: pytest.CaptureFixture[str]) -> None:

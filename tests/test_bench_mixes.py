@@ -101,8 +101,8 @@ def test_wrong_and_missing_answers_of_a_batch_are_counted(mix: str, size: int) -
 def test_a_list_is_compared_with_all_that_is_known_as_far_as_the_page_goes() -> None:
     place, known = PLACES["drive"], {"doc-1": True, "doc-2": False, "doc-3": True}
     pool = [
-        AnsweredQuestion(Check(place.object_type, id, place.relation, "user", "user-1"), allowed)
-        for id, allowed in known.items()
+        AnsweredQuestion(Check(place.object_type, object_id, place.relation, "user", "user-1"), allowed)
+        for object_id, allowed in known.items()
     ]
     asks = list_asks(API, place, pool)
 
@@ -116,7 +116,7 @@ def test_a_list_is_compared_with_all_that_is_known_as_far_as_the_page_goes() -> 
 
 
 def page(*ids: str) -> dict[str, object]:
-    return {"results": [{"objectType": "document", "objectId": id} for id in ids]}
+    return {"results": [{"objectType": "document", "objectId": object_id} for object_id in ids]}
 
 
 @every_dataset

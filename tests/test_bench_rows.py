@@ -60,7 +60,7 @@ def test_a_batch_of_objects_by_bare_statements_leaves_the_rows_of_the_store(data
         writer.write(batch_rows(1, [("user", "ann", meta), ("user", "bob", meta)], STAMP.at))
     bare = row_counts(database_url) - before
 
-    objects = [NewObject(TypeName("user"), ObjectId(id), meta) for id in ("ann", "bob")]
+    objects = [NewObject(TypeName("user"), ObjectId(object_id), meta) for object_id in ("ann", "bob")]
     assert bare == rows_of_store(tmp_path, ImportBatch(objects=objects))
 
 

@@ -46,8 +46,8 @@ def fill_decisions(letter: str, length: int) -> tuple[Any, int]:
     decisions = DecisionCache(capacity, Capacity(ENOUGH))
     document, user, viewer = TypeName("document"), TypeName("user"), RelationName("viewer")
     for _ in range(2_000):
-        object = ObjectRef(document, new_id(letter, min(length, 60)))
-        decisions.keep(Check(object, viewer, Subject(user, new_id(letter, min(length, 60)))), DENIED)
+        object_ref = ObjectRef(document, new_id(letter, min(length, 60)))
+        decisions.keep(Check(object_ref, viewer, Subject(user, new_id(letter, min(length, 60)))), DENIED)
     return decisions, capacity.bytes
 
 

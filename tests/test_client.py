@@ -41,17 +41,17 @@ def test_object_types_are_created_changed_read_listed_and_deleted(service: Clien
     assert "book" not in [found["type"] for found in service.object_types()]
 
 
-@pytest.mark.parametrize("id", ["...", "a.b", "x@y|z:1", "a-_b", "a/b", "//", "%2F", "a+b&c=d;e"])
-def test_an_object_of_any_id_is_created_read_changed_and_deleted(service: Client, id: str) -> None:
-    ref: RefJson = {"objectType": "thing", "objectId": id}
+@pytest.mark.parametrize("written_id", ["...", "a.b", "x@y|z:1", "a-_b", "a/b", "//", "%2F", "a+b&c=d;e"])
+def test_an_object_of_any_id_is_created_read_changed_and_deleted(service: Client, written_id: str) -> None:
+    ref: RefJson = {"objectType": "thing", "objectId": written_id}
 
-    created = service.create_object("thing", id, {"size": 1})
+    created = service.create_object("thing", written_id, {"size": 1})
 
     assert created["meta"] == {"size": 1}
     assert service.get_object(ref) == created
     assert service.update_object(ref, {}) == {**ref, "createdAt": created["createdAt"]}
     service.delete_objects([ref])
-    with pytest.raises(RequestRefused, match=f"^thing {re.escape(id)} not found$"):
+    with pytest.raises(RequestRefused, match=f"^thing {re.escape(written_id)} not found$"):
         service.get_object(ref)
 
 
@@ -59,10 +59,10 @@ def test_the_service_makes_an_id_where_none_is_given(service: Client) -> None:
     assert len(service.create_object("thing", None, None)["objectId"]) == 36
 
 
-@pytest.mark.parametrize("id", ["?q", "#x", "ü", "a b", ".", ".."])
-def test_what_cannot_be_an_id_is_not_found_and_reaches_no_other_path(service: Client, id: str) -> None:
+@pytest.mark.parametrize("written_id", ["?q", "#x", "ü", "a b", ".", ".."])
+def test_what_cannot_be_an_id_is_not_found_and_reaches_no_other_path(service: Client, written_id: str) -> None:
     with pytest.raises(RequestRefused) as caught:
-        service.get_object({"objectType": "thing", "objectId": id})
+        service.get_object({"objectType": "thing", "objectId": written_id})
 
     assert (caught.value.status, caught.value.code) == (404, "not_found")
 
@@ -106,8 +106,10 @@ def test_a_write_is_counted_and_warrants_are_deleted_by_filter(service: Client) 
 def test_a_query_is_answered_in_pages_of_the_wanted_sizes(service: Client) -> None:
     service.create_object_type({"type": "shelf", "relations": {"owner": {}}})
     subject: SubjectJson = {"objectType": "user", "objectId": "ann"}
-    for id in "abcde":
-        service.create_warrants([{"objectType": "shelf", "objectId": id, "relation": "owner", "subject": subject}])
+    for written_id in "abcde":
+        service.create_warrants(
+            [{"objectType": "shelf", "objectId": written_id, "relation": "owner", "subject": subject}]
+        )
     asked = {"q": "select shelf where user:ann is owner", "sortOrder": "DESC", "context": "{}"}
 
     two = list(service.query(asked, [1, 3]))
@@ -182,7 +184,7 @@ def stranger(status: int, body: bytes) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *values: object) -> None: ...
+        def log_message(self, template: str, *values: object) -> None: ...
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.handle_request)

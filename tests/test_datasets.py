@@ -311,7 +311,7 @@ def test_nobody_reaches_much_by_warrants_of_their_own(name: str) -> None:
     )
 
     assert len(asked) == 4
-    assert max(own[id] for id in asked) < 40
+    assert max(own[written_id] for written_id in asked) < 40
 
 
 @pytest.mark.anyio

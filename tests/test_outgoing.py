@@ -123,7 +123,7 @@ def run(
         folder=folder,
         environment=inherited | {"PYTHONPATH": str(ROOT), "MAGISTRATE_API_KEYS": "k" * 16} | environment,
         errors=subprocess.PIPE,
-        input=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,
     )
     deadline = time.monotonic() + 60
     while until is not None and process.poll() is None and not until() and time.monotonic() < deadline:

@@ -43,7 +43,10 @@ EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in query
 def rows_of(model: dict[str, dict[str, Any]], warrants: list[str], objects: str, q: str) -> list[Row]:
     """The oracle's rows where the policies are only the words yes, no and broken; `objects` are those that exist."""
     stored = [stored_warrant(text, number, CREATED_AT) for number, text in enumerate(warrants, start=1)]
-    refs = [ObjectRef(TypeName(type), ObjectId(id)) for type, id in (text.split(":") for text in objects.split())]
+    refs = [
+        ObjectRef(TypeName(of_type), ObjectId(object_id))
+        for of_type, object_id in (text.split(":") for text in objects.split())
+    ]
     outcomes = {"yes": True, "no": False, "broken": None}
     return oracle_queries.list_rows(Facts(model, stored, refs, lambda warrant: outcomes[warrant.policy]), read_query(q))
 

@@ -227,8 +227,8 @@ def write_body(step: AtomicWrite, tokens: dict[str, str]) -> dict[str, Any]:
 def ref_body(text: str) -> dict[str, Any]:
     if "@" in text:
         return warrant_body(text)
-    of_type, id = text.split(":")
-    return {"objectType": of_type, "objectId": id}
+    of_type, object_id = text.split(":")
+    return {"objectType": of_type, "objectId": object_id}
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)

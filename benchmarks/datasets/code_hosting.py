@@ -128,8 +128,8 @@ class CodeHosting:
         first_repos = [f"repo-{self._repos.members(org)[0]}" for org in self._read_by_staff()]
         repos = [nearest(few, self._reader_counts(closed)), *first_repos]
         return [
-            *sized_queries(self._size, (f"select repo where user:{id} is reader" for id in users)),
-            *sized_queries(self._size, (f"select reader of type user for repo:{id}" for id in repos)),
+            *sized_queries(self._size, (f"select repo where user:{object_id} is reader" for object_id in users)),
+            *sized_queries(self._size, (f"select reader of type user for repo:{object_id}" for object_id in repos)),
         ]
 
     def _read_by_staff(self) -> range:

@@ -182,8 +182,13 @@ class Drive:
             f"doc-{self._special.number_at(0)}",
         ]
         return [
-            *sized_queries(self._size, (f"select document where user:{id} is {relation}" for id, relation in accesses)),
-            *sized_queries(self._size, (f"select viewer of type user for document:{id}" for id in documents)),
+            *sized_queries(
+                self._size,
+                (f"select document where user:{object_id} is {relation}" for object_id, relation in accesses),
+            ),
+            *sized_queries(
+                self._size, (f"select viewer of type user for document:{object_id}" for object_id in documents)
+            ),
         ]
 
     @property

@@ -108,8 +108,10 @@ class Tenants:
         first, last = self._user_counts(0), self._user_counts(self._tenants - 1)
         permissions = [nearest(few, last), nearest(many, first), nearest(very_many, first), "bulletin"]
         return [
-            *sized_queries(self._size, (f"select permission where user:{id} is member" for id in users)),
-            *sized_queries(self._size, (f"select member of type user for permission:{id}" for id in permissions)),
+            *sized_queries(self._size, (f"select permission where user:{object_id} is member" for object_id in users)),
+            *sized_queries(
+                self._size, (f"select member of type user for permission:{object_id}" for object_id in permissions)
+            ),
         ]
 
     def _permission_counts(self, tenant: int) -> Mapping[str, int]:

@@ -132,5 +132,9 @@ def _judge_batch(dialect: Dialect, allowed: Sequence[bool], body: bytes) -> Verd
 def _judge_list(dialect: Dialect, known: Mapping[str, bool], body: bytes) -> Verdict:
     """An object behind the end of the page is not compared."""
     listed = dialect.listed(body)
-    compared = [id for id in known if id in listed.ids or listed.reaches is None or id <= listed.reaches]
-    return Verdict(len(compared), sum((id in listed.ids) != known[id] for id in compared))
+    compared = [
+        document_id
+        for document_id in known
+        if document_id in listed.ids or listed.reaches is None or document_id <= listed.reaches
+    ]
+    return Verdict(len(compared), sum((document_id in listed.ids) != known[document_id] for document_id in compared))

@@ -88,7 +88,7 @@ class OpenFga:
     def listed(self, body: bytes) -> RelationResult:
         """In no order: of a list that may have been cut off, nothing can be said about what is not in it."""
         objects = msgspec.json.decode(body, type=_Objects).objects
-        ids = frozenset(object.partition(":")[2] for object in objects)
+        ids = frozenset(object_name.partition(":")[2] for object_name in objects)
         return RelationResult(ids, "" if len(objects) >= _MAX_OBJECTS else None)
 
     def _of_model(self) -> dict[str, Json]:

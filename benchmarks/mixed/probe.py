@@ -105,16 +105,16 @@ async def _probe(urls: Urls, api: WarrantApi, dataset: Dataset, effort: ProbeEff
 
 def group_rows(place: Place, objects: Sequence[str]) -> list[WarrantRow]:
     """What lets the groups of the probes have the relation, one group on each object."""
-    return [place.of_group(id, f"probe-{number}") for number, id in enumerate(dict.fromkeys(objects))]
+    return [place.of_group(object_id, f"probe-{number}") for number, object_id in enumerate(dict.fromkeys(objects))]
 
 
 def probes_of(place: Place, objects: Sequence[str], count: int) -> Iterator[Probe]:
     """Each about a user of its own; directly and through a group, in turn."""
-    numbers = {id: number for number, id in enumerate(dict.fromkeys(objects))}
-    for number, id in zip(range(count), itertools.cycle(objects), strict=False):
+    numbers = {object_id: number for number, object_id in enumerate(dict.fromkeys(objects))}
+    for number, object_id in zip(range(count), itertools.cycle(objects), strict=False):
         user = f"probe-{number}"
-        row = place.member(f"probe-{numbers[id]}", user) if number % 2 else place.of_user(id, user)
-        yield Probe(row, Check(place.object_type, id, place.relation, "user", user))
+        row = place.member(f"probe-{numbers[object_id]}", user) if number % 2 else place.of_user(object_id, user)
+        yield Probe(row, Check(place.object_type, object_id, place.relation, "user", user))
 
 
 class _Prober:

@@ -69,8 +69,8 @@ IDS = (
 SEPARATORS = (",", ", ", " ,\n\t", ",,", "", "},{")
 
 
-def write(form: str, id: str) -> str:
-    return form.replace("%s", id)
+def write(form: str, object_id: str) -> str:
+    return form.replace("%s", object_id)
 
 
 def read_whole(member: bytes) -> object:
@@ -105,7 +105,7 @@ def read_alike(member: bytes) -> object:
 def test_warrants_mean_the_same_whether_each_is_decoded_or_not(
     forms: Sequence[str], ids: Sequence[str], separator: str, around: tuple[str, str], damaged: int | None
 ) -> None:
-    elements = separator.join(write(forms[place % len(forms)], id) for place, id in enumerate(ids))
+    elements = separator.join(write(forms[place % len(forms)], object_id) for place, object_id in enumerate(ids))
     opening, closing = around
     member = f'{{"contextualWarrants"{opening}:{opening}[{opening}{elements}{closing}]{closing}}}{closing}'.encode()
     if damaged is not None:

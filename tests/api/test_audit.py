@@ -126,9 +126,9 @@ def test_reads_and_checks_are_not_recorded(audited: Client, path: Path) -> None:
     assert [line["method"] for line in lines_of(path)] == ["POST", "POST"]
 
 
-@pytest.mark.parametrize("format", AUDIT_FORMATS)
-def test_the_log_is_one_chain_over_services_and_restarts(database_url: str, path: Path, format: str) -> None:
-    settings = settings_for(database_url, audit_log=str(path), audit_format=format)
+@pytest.mark.parametrize("log_format", AUDIT_FORMATS)
+def test_the_log_is_one_chain_over_services_and_restarts(database_url: str, path: Path, log_format: str) -> None:
+    settings = settings_for(database_url, audit_log=str(path), audit_format=log_format)
     for _ in range(2):
         with running_service(settings) as first, running_service(settings) as second:
             for number in range(5):

@@ -540,7 +540,7 @@ def test_pages_are_those_of_a_snapshot(records: Client, what: str, members: Body
     relation = members["action"]["name"]
     ids = [f"paged-{relation}-{number}" for number in range(7)]
     policy = "" if relation == "read" else '[resource.status != "archived"]'
-    records.grant(*[f"record:{id}#{relation}@user:dan{policy}" for id in ids])
+    records.grant(*[f"record:{object_id}#{relation}@user:dan{policy}" for object_id in ids])
     found: list[list[str]] = []
 
     for number, page in enumerate(pages(records, what, 3, **members)):

@@ -67,7 +67,7 @@ class World:
         self.client, self.one, self.doc, self.user = client, one, f"doc-{number}", f"user-{number}"
         client.define({self.doc: RELATIONS, self.user: {}})
         metas = [*zip([self.doc] * 3, IDS, one.docs, strict=True), *zip([self.user] * 3, IDS, one.users, strict=True)]
-        bodies = [{"objectType": kind, "objectId": id, "meta": level(value)} for kind, id, value in metas]
+        bodies = [{"objectType": kind, "objectId": object_id, "meta": level(value)} for kind, object_id, value in metas]
         client.post("/v2/objects", json=bodies).raise_for_status()
         client.grant(
             *[
@@ -75,7 +75,7 @@ class World:
                 for doc, relation, user, policy in one.warrants
             ]
         )
-        self.metas = {(kind, id): level(value) for kind, id, value in metas}
+        self.metas = {(kind, object_id): level(value) for kind, object_id, value in metas}
         self.allowed = self._check_all()
 
     def body(self, user: str = "a", relation: str = "viewer", doc: str = "a") -> dict[str, Any]:
@@ -132,11 +132,11 @@ def test_evaluations_and_searches_agree_with_checks(shared_client: Client) -> No
             # An action that is searched for has no properties.
             if one.given[2] is None:
                 assert world.search("action", world.body(user, doc=doc)) == actions
-        for relation, id in product(RELATIONS, IDS):
-            docs = [doc for doc in IDS if (id, relation, doc) in allowed]
-            users = [user for user in IDS if (user, relation, id) in allowed]
-            assert world.search("resource", world.body(id, relation)) == docs
-            assert world.search("subject", world.body(relation=relation, doc=id)) == users
+        for relation, object_id in product(RELATIONS, IDS):
+            docs = [doc for doc in IDS if (object_id, relation, doc) in allowed]
+            users = [user for user in IDS if (user, relation, object_id) in allowed]
+            assert world.search("resource", world.body(object_id, relation)) == docs
+            assert world.search("subject", world.body(relation=relation, doc=object_id)) == users
 
     agree()
 
@@ -150,12 +150,15 @@ def test_searches_agree_with_queries(shared_client: Client) -> None:
     def agree(one: Drawn) -> None:
         plain = [row for row in one.warrants if "." not in row[3]] or [("a", "viewer", "a", "")]
         world = World(shared_client, one._replace(warrants=plain))
-        for relation, id in product(RELATIONS, IDS):
+        for relation, object_id in product(RELATIONS, IDS):
             queries = {
-                "resource": (f"select {world.doc} where {world.user}:{id} is {relation}", world.body(id, relation)),
+                "resource": (
+                    f"select {world.doc} where {world.user}:{object_id} is {relation}",
+                    world.body(object_id, relation),
+                ),
                 "subject": (
-                    f"select {relation} of type {world.user} for {world.doc}:{id}",
-                    world.body(relation=relation, doc=id),
+                    f"select {relation} of type {world.user} for {world.doc}:{object_id}",
+                    world.body(relation=relation, doc=object_id),
                 ),
             }
             for what, (query, body) in queries.items():

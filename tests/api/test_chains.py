@@ -72,8 +72,8 @@ def test_a_chain_of_relations_is_like_any_other_type(name: str, length: int, ser
 
     assert (created.status_code, read.json()["relations"]) == (200, relations)
     assert asked.json()["code"] == explained.json()["code"] == (200 if holds else 403)
-    for found, id in ((objects, "d"), (subjects, "ann")):
-        assert [row["objectId"] for row in found.json()["results"]] == ([id] if holds else [])
+    for found, object_id in ((objects, "d"), (subjects, "ann")):
+        assert [row["objectId"] for row in found.json()["results"]] == ([object_id] if holds else [])
     served.delete_json("/v2/warrants", [warrant_body(f"doc:d#r{length}@user:ann")]).raise_for_status()
 
 

@@ -90,7 +90,7 @@ def test_a_contextual_warrant_can_take_access_away(filled: Client) -> None:
 
 
 def test_they_count_for_every_check_of_a_batch_and_with_operators(filled: Client) -> None:
-    asked = [warrant_body(f"document:{id}#viewer@user:{user}") for id in "abc" for user in ("ann", "bob")]
+    asked = [warrant_body(f"document:{object_id}#viewer@user:{user}") for object_id in "abc" for user in ("ann", "bob")]
     body = {"warrants": asked, **with_warrants("team:eng#member@user:bob", "folder:x#viewer@user:ann")}
 
     for _ in range(2):
@@ -347,7 +347,9 @@ BODIES = st.fixed_dictionaries(
         "relation": st.one_of(st.just("member"), TEXTS),
         "subject": st.one_of(
             st.none(),
-            st.builds(lambda id, group: {"objectType": "user", "objectId": id, "relation": group}, TEXTS, TEXTS),
+            st.builds(
+                lambda object_id, group: {"objectType": "user", "objectId": object_id, "relation": group}, TEXTS, TEXTS
+            ),
             st.just({"objectType": "user", "objectId": "ann"}),
         ),
     },
@@ -378,8 +380,10 @@ def test_elements_of_writes_that_are_read_together_are_those_that_are_read_one_b
 
 def test_elements_of_different_kinds_are_read_together_in_order() -> None:
     bodies = [
-        WarrantBody(of_type, id, relation, SubjectBody("user", "*", group))
-        for of_type, id, relation, group in product(("team", "club"), ("a", "*"), ("member", "owner"), (None, "member"))
+        WarrantBody(of_type, object_id, relation, SubjectBody("user", "*", group))
+        for of_type, object_id, relation, group in product(
+            ("team", "club"), ("a", "*"), ("member", "owner"), (None, "member")
+        )
     ]
 
     assert read_plain_bodies(bodies) == [read_named_warrant(body) for body in bodies]

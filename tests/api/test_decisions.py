@@ -11,9 +11,9 @@ from tests.scenario_files import warrant_body
 __all__ = ["logging_client"]
 
 
-def recorded(client: Client, id: str) -> dict[str, Any]:
+def recorded(client: Client, decision_id: str) -> dict[str, Any]:
     """The newest decision on this object, as an event."""
-    return decisions(client, 1, objectId=id)[0]
+    return decisions(client, 1, objectId=decision_id)[0]
 
 
 @pytest.fixture
@@ -109,8 +109,8 @@ def test_an_event_that_is_no_decision_is_not_found(types: Client) -> None:
     types.grant("document:granted#viewer@user:ann")
     [event] = types.get("/v2/access-events?objectId=granted").json()["results"]
 
-    for id in (event["id"], "nothing"):
-        for path in (f"/v2/decisions/{id}", f"/v2/decisions/{id}/replay"):
+    for decision_id in (event["id"], "nothing"):
+        for path in (f"/v2/decisions/{decision_id}", f"/v2/decisions/{decision_id}/replay"):
             answer = types.get(path)
             assert answer.status_code == 404
             assert answer.json()["type"] == "Decision"

@@ -170,7 +170,9 @@ def test_an_object_type_that_is_called_like_a_kind_of_definition_is_no_definitio
 def test_objects_that_a_warrant_creates_are_reported(logging_client: Client) -> None:
     logging_client.grant("document:implicit#viewer@user:implied")
 
-    rows = bare([row for id in ("implicit", "implied") for row in listed(logging_client, LISTS[0], resourceId=id)])
+    rows = bare(
+        [row for event_id in ("implicit", "implied") for row in listed(logging_client, LISTS[0], resourceId=event_id)]
+    )
 
     assert [(row["type"], row["resourceType"]) for row in rows] == [("created", "document"), ("created", "user")]
 
@@ -213,9 +215,9 @@ def test_each_warrant_of_a_check_that_was_decided_is_reported(logging_client: Cl
             "objectType": "document",
             "objectId": "asked",
             "relation": "viewer",
-            "subject": {"objectType": "user", "objectId": id},
+            "subject": {"objectType": "user", "objectId": event_id},
         }
-        for id in ("yes", "no")
+        for event_id in ("yes", "no")
     )
     asked: list[tuple[str | None, list[Event], list[str]]] = [
         (None, [yes], ["yes"]),
@@ -423,9 +425,18 @@ def forged(client: Client, revision: int, source: int, number: int, of_another_s
 
 @pytest.mark.parametrize("path", LISTS[2:])
 def test_a_last_id_that_is_no_id_of_an_event_is_refused(logging_client: Client, path: str) -> None:
-    id = listed(logging_client, "/v1/resource-events")[0]["id"]
+    event_id = listed(logging_client, "/v1/resource-events")[0]["id"]
     large = 2**64 - 1
-    texts = ["", "x", "é" * 36, id[:-1], id + "A", id[:-1] + ("A" if id[-1] != "A" else "B"), "A" * 36, "+/" * 18]
+    texts = [
+        "",
+        "x",
+        "é" * 36,
+        event_id[:-1],
+        event_id + "A",
+        event_id[:-1] + ("A" if event_id[-1] != "A" else "B"),
+        "A" * 36,
+        "+/" * 18,
+    ]
     texts += [forged(logging_client, large, 0, 1), forged(logging_client, 1, 0, large), forged(logging_client, 1, 2, 1)]
     texts.append(forged(logging_client, 1, 1, 1, of_another_store=True))
 

@@ -44,12 +44,12 @@ GROUPED = DENIED[:-1] + b"," + GROUPS + b"}"
 EVALUATION, UNEVALUATED = (
     msgspec.json.encode(
         {
-            "subject": {"type": "user", "id": id},
+            "subject": {"type": "user", "id": object_id},
             "action": {"name": "viewer"},
             "resource": {"type": "folder", "id": "a"},
         }
     )
-    for id in ("ann", "bob")
+    for object_id in ("ann", "bob")
 )
 
 

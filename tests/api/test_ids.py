@@ -27,56 +27,58 @@ def warrant(object_id: str, subject_id: str) -> dict[str, Any]:
     return {"objectType": "page", "objectId": object_id, "relation": "viewer", "subject": subject}
 
 
-@pytest.mark.parametrize("id", STRANGE_IDS)
-def test_the_other_doors_decide_the_same(defined: Client, id: str) -> None:
-    defined.write([warrant(id, id)])
-    entities = {"subject": {"type": "user", "id": id}, "resource": {"type": "page", "id": id}}
+@pytest.mark.parametrize("written_id", STRANGE_IDS)
+def test_the_other_doors_decide_the_same(defined: Client, written_id: str) -> None:
+    defined.write([warrant(written_id, written_id)])
+    entities = {"subject": {"type": "user", "id": written_id}, "resource": {"type": "page", "id": written_id}}
     action = {"action": {"name": "viewer"}}
 
     evaluated = defined.post("/access/v1/evaluation", json=entities | action).json()
     together = defined.post("/access/v1/evaluations", json={**action, "evaluations": [entities]}).json()
     resources = {**action, "subject": entities["subject"], "resource": {"type": "page"}}
     found = defined.post("/access/v1/search/resource", json=resources).json()
-    of_fga = defined.post("/fga/v1/check", json={"checks": [fga_warrant(f"page:{id}#viewer@user:{id}")]}).json()
-    explained = defined.post("/v2/explain", json=warrant(id, id)).json()
-    added = {"warrants": [warrant(id, "x")], "contextualWarrants": [warrant(id, "x")]}
+    of_fga = defined.post(
+        "/fga/v1/check", json={"checks": [fga_warrant(f"page:{written_id}#viewer@user:{written_id}")]}
+    ).json()
+    explained = defined.post("/v2/explain", json=warrant(written_id, written_id)).json()
+    added = {"warrants": [warrant(written_id, "x")], "contextualWarrants": [warrant(written_id, "x")]}
     with_added = defined.post("/v2/check", json=added)
-    clauses = {"select": "warrants", "for": f'subject=user:"{id}"', "where": "object=page:*"}
+    clauses = {"select": "warrants", "for": f'subject=user:"{written_id}"', "where": "object=page:*"}
     implied = defined.get("/v1/query", params=clauses)
 
     assert evaluated["decision"] is True
     assert [one["decision"] for one in together["evaluations"]] == [True]
-    assert [one["id"] for one in found["results"]] == [id]
+    assert [one["id"] for one in found["results"]] == [written_id]
     assert of_fga["result"] == "authorized"
     assert explained["decision"] == "allowed"
     assert with_added.json()["result"] == "Authorized"
-    assert [row["objectId"] for row in implied.json()] == [id]
+    assert [row["objectId"] for row in implied.json()] == [written_id]
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ids)
-def test_every_id_is_read_as_it_was_written(defined: Client, id: str) -> None:
-    path = f"/v2/objects/user/{quote(id, safe='')}"
-    defined.post("/v2/objects", json={"objectType": "user", "objectId": id}).raise_for_status()
-    defined.write([warrant(id, id)])
+def test_every_id_is_read_as_it_was_written(defined: Client, written_id: str) -> None:
+    path = f"/v2/objects/user/{quote(written_id, safe='')}"
+    defined.post("/v2/objects", json={"objectType": "user", "objectId": written_id}).raise_for_status()
+    defined.write([warrant(written_id, written_id)])
 
-    found = defined.get("/v2/query", params={"q": f'select page where user:"{id}" is viewer'}).json()["results"]
-    users = defined.get("/v2/objects", params={"objectType": "user", "q": id, "limit": 1000}).json()["results"]
+    found = defined.get("/v2/query", params={"q": f'select page where user:"{written_id}" is viewer'}).json()["results"]
+    users = defined.get("/v2/objects", params={"objectType": "user", "q": written_id, "limit": 1000}).json()["results"]
 
-    assert defined.get(path).json()["objectId"] == id
-    assert defined.ask(f"page:{id}#viewer@user:{id}").json()["result"] == "Authorized"
-    assert [row["objectId"] for row in found] == [id]
-    assert id in [row["objectId"] for row in users]
-    assert warrant_body(f"page:{id}#viewer@user:{id}") == warrant(id, id)
+    assert defined.get(path).json()["objectId"] == written_id
+    assert defined.ask(f"page:{written_id}#viewer@user:{written_id}").json()["result"] == "Authorized"
+    assert [row["objectId"] for row in found] == [written_id]
+    assert written_id in [row["objectId"] for row in users]
+    assert warrant_body(f"page:{written_id}#viewer@user:{written_id}") == warrant(written_id, written_id)
 
 
 @pytest.mark.parametrize("order", ["ASC", "DESC"])
 @pytest.mark.parametrize("limit", [1, 3, 1000])
 def test_lists_are_in_the_order_of_code_points(defined: Client, order: str, limit: int) -> None:
-    objects = [{"objectType": "listed", "objectId": id} for id in reversed(BY_CODE_POINT)]
+    objects = [{"objectType": "listed", "objectId": written_id} for written_id in reversed(BY_CODE_POINT)]
     defined.post("/v2/objects", json=objects).raise_for_status()
-    defined.write([warrant(id, "reader-of-all") for id in BY_CODE_POINT])
-    defined.write([warrant("page-of-all", id) for id in BY_CODE_POINT])
+    defined.write([warrant(written_id, "reader-of-all") for written_id in BY_CODE_POINT])
+    defined.write([warrant("page-of-all", written_id) for written_id in BY_CODE_POINT])
     wanted = BY_CODE_POINT if order == "ASC" else BY_CODE_POINT[::-1]
 
     def listed(path: str, **parameters: Any) -> list[str]:
@@ -90,7 +92,7 @@ def test_lists_are_in_the_order_of_code_points(defined: Client, order: str, limi
 
 @pytest.mark.parametrize(("text", "found"), [("é", ["é", "é!"]), ("É", []), ("本", ["日本"]), ("'", ["'", "o'brien"])])
 def test_a_search_finds_what_contains_a_text(defined: Client, text: str, found: list[str]) -> None:
-    objects = [{"objectType": "listed", "objectId": id} for id in BY_CODE_POINT]
+    objects = [{"objectType": "listed", "objectId": written_id} for written_id in BY_CODE_POINT]
     defined.post("/v2/objects", json=objects).raise_for_status()
 
     rows = defined.get("/v2/objects", params={"objectType": "listed", "q": text}).json()["results"]
@@ -117,7 +119,7 @@ def test_an_id_in_a_query_string_that_is_not_utf8_is_refused(defined: Client, pa
 
 
 @pytest.mark.parametrize(
-    ("id", "message"),
+    ("written_id", "message"),
     [
         ("日本\u200b", id_message("\u200b", 3)),
         ("\U00020000\u202e", id_message("\u202e", 2)),
@@ -125,24 +127,24 @@ def test_an_id_in_a_query_string_that_is_not_utf8_is_refused(defined: Client, pa
         ("日" * 342, "must be at most 1024 bytes long in UTF-8; it has 1026"),
     ],
 )
-def test_what_is_no_id_is_described_alike_at_every_door(defined: Client, id: str, message: str) -> None:
-    body = warrant(id, "ann")
+def test_what_is_no_id_is_described_alike_at_every_door(defined: Client, written_id: str, message: str) -> None:
+    body = warrant(written_id, "ann")
     for path, sent in {
-        "/v2/objects": {"objectType": "user", "objectId": id},
+        "/v2/objects": {"objectType": "user", "objectId": written_id},
         "/v2/warrants": body,
         "/v2/check": {"warrants": [body]},
         "/v2/explain": body,
         "/v2/writes": {"create": {"warrants": [body]}},
-        "/v2/sessions": {"type": "sess", "userId": id},
-        "/v1/users": {"userId": id},
-        "/fga/v1/check": {"checks": [fga_warrant(f"page:{id}#viewer@user:ann")]},
+        "/v2/sessions": {"type": "sess", "userId": written_id},
+        "/v1/users": {"userId": written_id},
+        "/fga/v1/check": {"checks": [fga_warrant(f"page:{written_id}#viewer@user:ann")]},
     }.items():
         refused = defined.post(path, json=sent)
 
         assert (path, refused.status_code) == (path, 400)
         assert message in refused.text, path
     for path, parameters in {
-        "/v2/query": {"q": f'select page where user:"{id}" is viewer'},
+        "/v2/query": {"q": f'select page where user:"{written_id}" is viewer'},
     }.items():
         refused = defined.get(path, params=parameters)
 

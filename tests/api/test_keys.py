@@ -127,12 +127,12 @@ def test_keys_are_paged_and_sorted(client: Client) -> None:
     assert client.get("/v2/keys", params={"snapshot": "true", "strict": "true"}).status_code == 400
 
 
-@pytest.mark.parametrize("id", [ID, "a\0"])
-def test_a_key_that_is_not_there_is_404(client: Client, id: str) -> None:
+@pytest.mark.parametrize("key_id", [ID, "a\0"])
+def test_a_key_that_is_not_there_is_404(client: Client, key_id: str) -> None:
     for method, path in (("GET", ""), ("DELETE", ""), ("POST", "/rotate")):
-        answer = client.request(method, f"/v2/keys/{quote(id)}{path}")
+        answer = client.request(method, f"/v2/keys/{quote(key_id)}{path}")
 
-        assert (answer.status_code, answer.json()["message"]) == (404, f"Key {id} not found")
+        assert (answer.status_code, answer.json()["message"]) == (404, f"Key {key_id} not found")
 
 
 def test_a_revoked_key_is_refused_by_a_running_service(client: Client) -> None:

@@ -14,8 +14,8 @@ LISTS = ["/v2/objects", "/v2/object-types"]
 def fill(client: Client, *names: str) -> None:
     """Objects written as type/id, in this order of creation."""
     for name in names:
-        of_type, _, id = name.partition("/")
-        assert client.post("/v2/objects", json={"objectType": of_type, "objectId": id}).status_code == 200
+        of_type, _, object_id = name.partition("/")
+        assert client.post("/v2/objects", json={"objectType": of_type, "objectId": object_id}).status_code == 200
 
 
 def page(client: Client, path: str = "/v2/objects", **parameters: Any) -> tuple[list[str], str | None, str | None]:
@@ -178,7 +178,7 @@ def test_a_deleted_boundary_row_neither_skips_nor_repeats(client: Client) -> Non
 def test_cursors_are_absent_when_what_was_beyond_them_is_gone(client: Client) -> None:
     fill(client, "d/a", "d/b", "d/c", "d/d")
     _, _, at_b = page(client, limit=2)
-    client.delete_json("/v2/objects", [{"objectType": "d", "objectId": id} for id in "ab"])
+    client.delete_json("/v2/objects", [{"objectType": "d", "objectId": object_id} for object_id in "ab"])
 
     assert page(client, limit=2, nextCursor=at_b) == (["d/c", "d/d"], None, None)
     assert page(client, limit=2, prevCursor=at_b) == ([], None, None)

@@ -54,9 +54,9 @@ def test_meta_is_left_out_when_empty(client: Client, meta: Any) -> None:
     assert "meta" not in client.get("/v2/objects/document/x").json()
 
 
-@pytest.mark.parametrize("id", [..., None, ""])
-def test_an_object_without_id_gets_a_uuid_of_version_7(client: Client, id: Any) -> None:
-    body = {"objectType": "document"} | ({} if id is ... else {"objectId": id})
+@pytest.mark.parametrize("object_id", [..., None, ""])
+def test_an_object_without_id_gets_a_uuid_of_version_7(client: Client, object_id: Any) -> None:
+    body = {"objectType": "document"} | ({} if object_id is ... else {"objectId": object_id})
 
     first, second = (client.post("/v2/objects", json=body).json()["objectId"] for _ in range(2))
 
@@ -64,18 +64,18 @@ def test_an_object_without_id_gets_a_uuid_of_version_7(client: Client, id: Any) 
     assert first < second < "z"
 
 
-@pytest.mark.parametrize("id", ["a", "A-b_c.d@e|f:g", "x" * 1024, "test_-.|@User123", "0", "...", *STRANGE_IDS])
-def test_every_allowed_id_can_be_stored_read_and_deleted(shared_client: Client, id: str) -> None:
-    assert shared_client.post("/v2/objects", json={"objectType": "user", "objectId": id}).status_code == 200
-    path = f"/v2/objects/user/{quote(id, safe='')}"
+@pytest.mark.parametrize("object_id", ["a", "A-b_c.d@e|f:g", "x" * 1024, "test_-.|@User123", "0", "...", *STRANGE_IDS])
+def test_every_allowed_id_can_be_stored_read_and_deleted(shared_client: Client, object_id: str) -> None:
+    assert shared_client.post("/v2/objects", json={"objectType": "user", "objectId": object_id}).status_code == 200
+    path = f"/v2/objects/user/{quote(object_id, safe='')}"
 
-    assert shared_client.get(path).json()["objectId"] == id
+    assert shared_client.get(path).json()["objectId"] == object_id
     assert shared_client.delete(path).status_code == 200
     assert shared_client.get(path).status_code == 404
 
 
 @pytest.mark.parametrize(
-    "id",
+    "object_id",
     [
         "*",
         "a b",
@@ -92,13 +92,13 @@ def test_every_allowed_id_can_be_stored_read_and_deleted(shared_client: Client, 
         *(f"a{character}" for character in '*#[]"`\\<>^'),
     ],
 )
-def test_an_id_that_is_not_allowed_is_refused_and_nothing_written(shared_client: Client, id: str) -> None:
+def test_an_id_that_is_not_allowed_is_refused_and_nothing_written(shared_client: Client, object_id: str) -> None:
     before = revision_token(shared_client)
-    refused = shared_client.post("/v2/objects", json={"objectType": "user", "objectId": id})
+    refused = shared_client.post("/v2/objects", json={"objectType": "user", "objectId": object_id})
 
-    refused_signs = (place for place, sign in enumerate(id, 1) if not sign.isalnum() and sign != "'")
+    refused_signs = (place for place, sign in enumerate(object_id, 1) if not sign.isalnum() and sign != "'")
     place = next(refused_signs, 0)
-    message = id_message(id[place - 1], place) if place else "must be at most 1024 characters long"
+    message = id_message(object_id[place - 1], place) if place else "must be at most 1024 characters long"
     assert refused.status_code == 400
     assert refused.json() == {"code": "invalid_parameter", "message": message, "parameter": "objectId"}
     assert revision_token(shared_client) == before
@@ -158,13 +158,17 @@ def test_an_update_without_meta_clears_it(client: Client, body: Any) -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "POST", "DELETE"])
-@pytest.mark.parametrize(("of_type", "id"), [("d", "missing"), ("D", "x"), ("d", "%00"), ("d", "a%0Ab"), ("d", "*")])
-def test_what_is_not_there_or_cannot_be_is_not_found(shared_client: Client, method: str, of_type: str, id: str) -> None:
+@pytest.mark.parametrize(
+    ("of_type", "object_id"), [("d", "missing"), ("D", "x"), ("d", "%00"), ("d", "a%0Ab"), ("d", "*")]
+)
+def test_what_is_not_there_or_cannot_be_is_not_found(
+    shared_client: Client, method: str, of_type: str, object_id: str
+) -> None:
     body = None if method in ("GET", "DELETE") else b"{}"
 
-    missing = shared_client.request(method, f"/v2/objects/{of_type}/{id}", content=body)
+    missing = shared_client.request(method, f"/v2/objects/{of_type}/{object_id}", content=body)
 
-    decoded = {"%00": "\0", "a%0Ab": "a\nb"}.get(id, id)
+    decoded = {"%00": "\0", "a%0Ab": "a\nb"}.get(object_id, object_id)
     assert missing.status_code == 404
     assert missing.json() == {
         "code": "not_found",
@@ -210,7 +214,7 @@ def test_an_array_creates_every_element_in_request_order(client: Client, size: i
         row["objectId"] for row in batch if "objectId" in row
     ]
     generated = [row["objectId"] for row in answers if row["objectType"] == "e"]
-    assert all(UUID(id).version == 7 for id in generated)
+    assert all(UUID(object_id).version == 7 for object_id in generated)
     assert len(set(object_ids(client))) == size
 
 
@@ -267,8 +271,8 @@ def test_in_an_array_the_last_of_the_same_object_wins(client: Client) -> None:
 
 
 def test_an_array_deletes_all_or_none(client: Client) -> None:
-    client.post("/v2/objects", json=[{"objectType": "d", "objectId": id} for id in "abc"])
-    rows = [{"objectType": "d", "objectId": id, "meta": "ignored"} for id in "abc"]
+    client.post("/v2/objects", json=[{"objectType": "d", "objectId": object_id} for object_id in "abc"])
+    rows = [{"objectType": "d", "objectId": object_id, "meta": "ignored"} for object_id in "abc"]
 
     missing = client.delete_json("/v2/objects", [*rows, {"objectType": "d", "objectId": "zzz"}])
     twice = client.delete_json("/v2/objects", [*rows, rows[0]])

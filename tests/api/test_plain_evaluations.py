@@ -68,11 +68,11 @@ OTHERS: tuple[Any, ...] = (1, {"subject": {"type": "user", "id": "a", "propertie
 def test_evaluations_are_answered_alike_beside_any_other(shared_client: Client) -> None:
     notes = shared_client
     notes.define({"note": {"editor": {}, "viewer": {"inheritIf": "editor"}, "reader": {}}, "user": {}})
-    for id, level in (("a", 1), ("b", 2)):
-        body = {"objectType": "user", "objectId": id, "meta": {"level": level}}
+    for note_id, level in (("a", 1), ("b", 2)):
+        body = {"objectType": "user", "objectId": note_id, "meta": {"level": level}}
         notes.post("/v2/objects", json=body).raise_for_status()
     notes.grant("note:a#editor@user:a", "note:b#viewer@user:b", "note:c#reader@user:*")
-    notes.grant(*(f"note:{id}#reader@user:{id}[subject.level == 1]" for id in "ab"))
+    notes.grant(*(f"note:{note_id}#reader@user:{note_id}[subject.level == 1]" for note_id in "ab"))
     notes.grant('note:c#editor@user:c["subject" in $env]')
 
     def evaluate(asked: list[Any], semantic: str | None, defaults: Body) -> list[Body]:
@@ -119,8 +119,10 @@ def evaluation_with(text: str | None, place: int) -> SingleEvaluationBody:
     """A valid one, but for the text at this place."""
     texts: list[str | None] = ["user", "ann", "viewer", "doc", "1"]
     texts[place] = text
-    subject_type, subject_id, action, of_type, id = texts
-    return SingleEvaluationBody(EntityBody(subject_type, subject_id), ActionBody(action), EntityBody(of_type, id))
+    subject_type, subject_id, action, of_type, object_id = texts
+    return SingleEvaluationBody(
+        EntityBody(subject_type, subject_id), ActionBody(action), EntityBody(of_type, object_id)
+    )
 
 
 @pytest.mark.parametrize("shared_client", STORES, indirect=True)

@@ -103,9 +103,9 @@ def test_its_tenant_is_read_by_policies(served: Served) -> None:
         assert served.ask(without, "report:b#viewer", context={"tenant": "acme"}).json() == DENIED
 
 
-@pytest.mark.parametrize("id", STRANGE_IDS)
-def test_its_user_may_have_any_id(served: Served, id: str) -> None:
-    assert served.ask(good(sub=id), "report:a#viewer").json() == DENIED
+@pytest.mark.parametrize("user_id", STRANGE_IDS)
+def test_its_user_may_have_any_id(served: Served, user_id: str) -> None:
+    assert served.ask(good(sub=user_id), "report:a#viewer").json() == DENIED
 
 
 def test_a_token_whose_time_is_over_is_refused_as_such(served: Served) -> None:

@@ -30,8 +30,10 @@ def query(client: Client, q: str | None, **parameters: Any) -> Any:
 def warrant(client: Client, written: str) -> dict[str, Any]:
     """As it is listed, given its object and relation."""
     of_type, _, rest = written.partition(":")
-    id, _, relation = rest.partition("#")
-    found = client.get("/v2/warrants", params={"objectType": of_type, "objectId": id, "relation": relation}).json()
+    object_id, _, relation = rest.partition("#")
+    found = client.get(
+        "/v2/warrants", params={"objectType": of_type, "objectId": object_id, "relation": relation}
+    ).json()
     row: dict[str, Any] = found["results"][0]
     return row
 
@@ -175,7 +177,7 @@ def test_faults_are_reported_in_the_order_of_the_parameters(filled: Client) -> N
 
 
 def test_cursors_go_forwards_and_back_and_are_the_same_in_both_directions(filled: Client) -> None:
-    filled.grant(*[f"document:{id}#viewer@user:ann" for id in "cdef"])
+    filled.grant(*[f"document:{object_id}#viewer@user:ann" for object_id in "cdef"])
     first = query(filled, SEES, limit=2)
     second = query(filled, SEES, limit=2, nextCursor=first["nextCursor"])
     back = query(filled, SEES, limit=2, prevCursor=second["prevCursor"])
@@ -201,7 +203,7 @@ def test_cursors_go_forwards_and_back_and_are_the_same_in_both_directions(filled
 def test_every_list_stays_at_one_revision_with_a_snapshot(
     filled: Client, path: str, parameters: dict[str, str]
 ) -> None:
-    filled.grant(*[f"document:{id}#viewer@user:ann" for id in "cdef"])
+    filled.grant(*[f"document:{object_id}#viewer@user:ann" for object_id in "cdef"])
     whole = filled.get(path, params=parameters).json()["results"]
 
     def walk(**more: str) -> list[Any]:

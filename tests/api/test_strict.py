@@ -27,11 +27,11 @@ def check(client: Client, *written: str, **members: Any) -> tuple[int, Any, Any]
     warrants = []
     for text in written:
         ref, _, subject = text.partition("@")
-        object, _, relation = ref.partition("#")
+        object_name, _, relation = ref.partition("#")
         name, _, group = subject.partition("#")
         warrants.append(
             {
-                "objectType": object.split(":")[0], "objectId": object.split(":")[1], "relation": relation,
+                "objectType": object_name.split(":")[0], "objectId": object_name.split(":")[1], "relation": relation,
                 "subject": {
                     "objectType": name.split(":")[0], "objectId": name.split(":")[1],
                     **({"relation": group} if group else {}),

@@ -51,18 +51,18 @@ class Console:
     async def show(self, page: str) -> None:
         await self.page.get_by_role("navigation", name="Pages of the console").get_by_role("link", name=page).click()
 
-    async def explain(self, subject: str, relation: str, object: str) -> None:
-        for name, text in (("Subject", subject), ("Relation", relation), ("Object", object)):
+    async def explain(self, subject: str, relation: str, object_name: str) -> None:
+        for name, text in (("Subject", subject), ("Relation", relation), ("Object", object_name)):
             await self.field(name).fill(text)
         await self.page.get_by_role("button", name="Explain").click()
 
     def field(self, name: str) -> Locator:
         return self.page.get_by_role("combobox", name=name)
 
-    async def fill_warrant(self, subject: str, relation: str, object: str) -> None:
+    async def fill_warrant(self, subject: str, relation: str, object_name: str) -> None:
         """Opens the dialog of a new warrant, and fills it in."""
         await self.page.get_by_role("button", name="New warrant").click()
-        for name, text in (("Subject", subject), ("Relation", relation), ("Object", object)):
+        for name, text in (("Subject", subject), ("Relation", relation), ("Object", object_name)):
             await self.dialog.get_by_role("combobox", name=name).fill(text)
 
     async def write_model(self, text: str) -> None:

@@ -26,7 +26,9 @@ def reference(request: pytest.FixtureRequest) -> Reference:
     server = Reference(database=request.param, most=5)
     for name in ("document", "folder", "team", "user"):
         server.define(name, "member", "viewer")
-    server.add(*(f"{of_type}:{id}" for of_type in ("folder", "document", "ghost") for id in ("a", "b", "c", "d")))
+    server.add(
+        *(f"{of_type}:{object_id}" for of_type in ("folder", "document", "ghost") for object_id in ("a", "b", "c", "d"))
+    )
     server.grant("team:eng#member@user:ann", "document:a#viewer@team:eng#member")
     server.grant(*(f"document:d{number}#viewer@user:u{number % 3}" for number in range(8)))
     server.grant("document:*#viewer@user:root", "folder:a#viewer@user:*", 'folder:b#viewer@user:bob[day == "monday"]')

@@ -52,7 +52,7 @@ REFUSED_REASON = "objectType: can only contain lower-case alphanumeric character
 
 def test_differences_that_are_known_are_reported_with_their_reason(reference: Reference, sqlite_url: str) -> None:
     reference.grant('document:a#viewer@user:tim[expiresIn("876000h")]')
-    reference.grant(*(f"folder:{id}#viewer@team:eng#viewer" for id in "abcd"), "folder:d#member@team:eng")
+    reference.grant(*(f"folder:{object_id}#viewer@team:eng#viewer" for object_id in "abcd"), "folder:d#member@team:eng")
 
     ran = moved_from(reference, sqlite_url, "--sample", "400")
 
@@ -244,7 +244,7 @@ def test_checks_that_the_source_server_fails_over_are_counted_reported_and_no_fa
 
 def test_a_comparison_in_which_only_loops_fail_succeeds(reference: Reference, sqlite_url: str) -> None:
     reference.define("crew", "member")
-    reference.grant(*(f"crew:{id}#member@crew:{id}#member" for id in "abcdef"))
+    reference.grant(*(f"crew:{object_id}#member@crew:{object_id}#member" for object_id in "abcdef"))
     reference.fails = failing_at(500, "crew")
 
     ran = moved_from(reference, sqlite_url, "--sample", "60")

@@ -30,8 +30,8 @@ HEADINGS = "user_type,user_id,user_relation,relation,object_type,object_id\n"
 
 def name_here(written: str) -> str:
     """Returns an object or a userset with the name that its type has here."""
-    of_type, colon, id = written.partition(":")
-    return of_type.replace("/", "--").lower() + colon + id
+    of_type, colon, object_id = written.partition(":")
+    return of_type.replace("/", "--").lower() + colon + object_id
 
 
 def list_openfga_checks(store: Any) -> Iterator[tuple[str, dict[str, Any], bool]]:
@@ -45,8 +45,8 @@ def list_spicedb_checks(file: Any) -> Iterator[tuple[str, dict[str, Any], bool]]
     for kind, texts in file["assertions"].items():
         for text in texts:
             check, _, context = text.partition(" with ")
-            object, _, subject = check.partition("@")
-            written = f"{name_here(object)}@{name_here(subject)}"
+            object_name, _, subject = check.partition("@")
+            written = f"{name_here(object_name)}@{name_here(subject)}"
             yield written, json.loads(context) if context else {}, kind == "assertTrue"
 
 
@@ -567,15 +567,15 @@ def test_parameters_that_are_words_of_policies_are_renamed_in_all_contexts(url: 
         {
             "user": "user:ann",
             "relation": "reader",
-            "object": f"doc:{id}",
+            "object": f"doc:{object_id}",
             "condition": {"name": name, "context": context},
         }
-        for id, name, context in tuples
+        for object_id, name, context in tuples
     ]
     (tmp_path / "a.json").write_text(json.dumps(written))
     tests = [
-        {"user": "user:ann", "object": f"doc:{id}", "assertions": {"reader": answer}, "context": context}
-        for id, context, answer in [
+        {"user": "user:ann", "object": f"doc:{object_id}", "assertions": {"reader": answer}, "context": context}
+        for object_id, context, answer in [
             ("plan", {"now": "2026-01-31T23:59:59Z"}, True),
             ("plan", {"now": "2026-02-01T00:00:00Z"}, False),
             ("home", {"ip": "10.2.3.4"}, True),
@@ -595,13 +595,16 @@ def test_parameters_that_are_words_of_policies_are_renamed_in_all_contexts(url: 
     assert "policy near(ip string, in_ array) {" in converted.stdout
     assert (tested.exit_code, tested.stdout) == (0, "4 passed, 0 failed\n"), tested.output
     with running_service(settings_for(url)) as service, Client(service) as client:
-        for id, context, code in [
+        for object_id, context, code in [
             ("plan", {"now__2": "2026-01-31T23:59:59Z"}, 200),
             ("plan", {"now": "2026-01-31T23:59:59Z"}, 403),
             ("home", {"ip": "::1"}, 200),
             ("home", {"ip": "::2"}, 403),
         ]:
-            assert client.ask(f"doc:{id}#reader@user:ann", context=context).json()["code"] == code, (id, context)
+            assert client.ask(f"doc:{object_id}#reader@user:ann", context=context).json()["code"] == code, (
+                object_id,
+                context,
+            )
 
 
 def test_caveats_with_renamed_parameters_answer_as_their_file_says(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ def test_the_service_makes_an_id_where_none_is_typed(magistrate: Magistrate) -> 
 
 
 def test_lists_are_filtered_and_limited(magistrate: Magistrate) -> None:
-    for id, meta in (("a1", "{}"), ("a2", '{"note": "Zürich"}'), ("b1", "{}")):
-        magistrate.done("objects", "create", f"boat:{id}", "--meta", meta)
+    for object_id, meta in (("a1", "{}"), ("a2", '{"note": "Zürich"}'), ("b1", "{}")):
+        magistrate.done("objects", "create", f"boat:{object_id}", "--meta", meta)
     magistrate.done("objects", "create", "ship:a1")
 
     def listed(*options: str) -> list[str]:

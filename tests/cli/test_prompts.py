@@ -72,7 +72,7 @@ def at_terminal(
     """Runs a command on a terminal of its own, and yields the other end of that."""
     ours, theirs = pty.openpty()
     words = [sys.executable, "-c", LOGIN, *command]
-    process = start_process(words, folder=folder, environment=environment, output=theirs, input=theirs)
+    process = start_process(words, folder=folder, environment=environment, output=theirs, stdin=theirs)
     os.close(theirs)
     try:
         yield ours, process

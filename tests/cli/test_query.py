@@ -153,12 +153,12 @@ def test_more_than_a_page_is_found(magistrate: Magistrate) -> None:
 )
 def test_rows_are_sorted_as_wanted(magistrate: Magistrate, options: list[str], expected: str) -> None:
     magistrate.done("types", "apply", "-", typed='{"mug": {"owner": {}}}')
-    for id in "eabc":
-        magistrate.done("warrants", "create", f"mug:{id}#owner@user:ann")
+    for object_id in "eabc":
+        magistrate.done("warrants", "create", f"mug:{object_id}#owner@user:ann")
 
     result = magistrate("query", "select mug where user:ann is owner", *options)
 
-    assert found(result) == [f"mug:{id} owner" for id in expected]
+    assert found(result) == [f"mug:{object_id} owner" for object_id in expected]
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,10 @@ def decided(magistrate: Magistrate, *check: str) -> str:
 
 
 def test_a_decision_is_replayed_with_its_explanation(logging: Magistrate) -> None:
-    id = decided(logging, "page:home#reader@user:ann", "--context", "x:=1")
+    decision_id = decided(logging, "page:home#reader@user:ann", "--context", "x:=1")
     logging.done("warrants", "delete", "page:home#reader@user:ann[x == 1]")
 
-    recorded, replayed, *explanation = logging.done("replay", id).splitlines()
+    recorded, replayed, *explanation = logging.done("replay", decision_id).splitlines()
 
     assert recorded.startswith("recorded  allowed  20")
     assert replayed == "replayed  allowed  the same"
@@ -60,19 +60,19 @@ def test_a_decision_is_replayed_with_its_explanation(logging: Magistrate) -> Non
 
 
 def test_a_denial_is_replayed_with_what_would_have_allowed_it(logging: Magistrate) -> None:
-    id = decided(logging, "page:home#reader@user:ann", "--context", "x:=2")
+    decision_id = decided(logging, "page:home#reader@user:ann", "--context", "x:=2")
 
-    replayed = logging("replay", id)
+    replayed = logging("replay", decision_id)
 
     assert replayed.exit_code == 0  # the same decision
     assert "    send    x:=1" in replayed.stdout.splitlines()
 
 
 def test_a_replay_that_does_not_agree_says_so_and_exits_with_1(logging: Magistrate, url: str) -> None:
-    id = decided(logging, "page:home#reader@user:bob")
+    decision_id = decided(logging, "page:home#reader@user:bob")
     run_sql(url, "UPDATE decision SET action = 'allowed'")
 
-    replayed = logging("replay", id)
+    replayed = logging("replay", decision_id)
 
     assert replayed.exit_code == 1
     assert [line.split()[1] for line in replayed.stdout.splitlines()[:2]] == ["allowed", "denied"]
@@ -80,11 +80,11 @@ def test_a_replay_that_does_not_agree_says_so_and_exits_with_1(logging: Magistra
 
 
 def test_the_answer_is_printed_as_json(logging: Magistrate) -> None:
-    id = decided(logging, "page:home#reader@user:bob")
+    decision_id = decided(logging, "page:home#reader@user:bob")
 
-    answer = json.loads(logging.done("replay", id, "--json"))
+    answer = json.loads(logging.done("replay", decision_id, "--json"))
 
-    assert (answer["recorded"]["id"], answer["agrees"]) == (id, True)
+    assert (answer["recorded"]["id"], answer["agrees"]) == (decision_id, True)
     assert answer["explanation"]["decision"] == answer["recorded"]["decision"] == "denied"
 
 

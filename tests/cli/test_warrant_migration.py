@@ -41,9 +41,9 @@ def old_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
     with running_service(settings) as url, Client(url) as client:
         client.delete("/v2/object-types/feature").raise_for_status()
-        for type in ("folder", "user"):
+        for of_type in ("folder", "user"):
             client.post(
-                "/v2/objects", json={"objectType": type, "objectId": "same", "meta": {"n": 1.5}}
+                "/v2/objects", json={"objectType": of_type, "objectId": "same", "meta": {"n": 1.5}}
             ).raise_for_status()
         yield url
 

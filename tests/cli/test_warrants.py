@@ -83,17 +83,17 @@ def test_filters(noted: Magistrate, filters: list[str], expected: list[int]) -> 
     assert listed(noted, *filters) == [NOTED[place] for place in expected]
 
 
-@pytest.mark.parametrize("id", STRANGE_IDS)
-def test_what_is_listed_of_strange_ids_can_be_typed_again(noted: Magistrate, id: str) -> None:
-    noted.done("warrants", "create", f"note:{id}#reader@user:{id}")
+@pytest.mark.parametrize("object_id", STRANGE_IDS)
+def test_what_is_listed_of_strange_ids_can_be_typed_again(noted: Magistrate, object_id: str) -> None:
+    noted.done("warrants", "create", f"note:{object_id}#reader@user:{object_id}")
 
-    [row] = [one for one in listed(noted, "--subject-id", id, "--object-id", id) if one not in NOTED]
+    [row] = [one for one in listed(noted, "--subject-id", object_id, "--object-id", object_id) if one not in NOTED]
 
-    assert row == f"note:{id}#reader@user:{id}"
+    assert row == f"note:{object_id}#reader@user:{object_id}"
     assert noted.done("check", row).startswith("allowed")
-    assert noted.done("check", f'note:"{id}"#reader@user:"{id}"').startswith("allowed")
-    assert noted.json("objects", "get", f"user:{id}")["objectId"] == id
-    assert f"note:{id} " in noted.done("query", f'select note where user:"{id}" is reader')
+    assert noted.done("check", f'note:"{object_id}"#reader@user:"{object_id}"').startswith("allowed")
+    assert noted.json("objects", "get", f"user:{object_id}")["objectId"] == object_id
+    assert f"note:{object_id} " in noted.done("query", f'select note where user:"{object_id}" is reader')
     assert noted.done("warrants", "delete", row) == f"deleted  {row}\n"
 
 
@@ -176,11 +176,11 @@ def test_a_failure_on_the_way_says_how_many_were_deleted(noted: Magistrate, monk
     assert "no answer; 7 warrants were deleted before that" in fault
 
 
-@pytest.mark.parametrize("id", ["a,b", "a=b", "a,relation", "x,y,z", ",", "a,objectId"])
-def test_an_id_may_have_commas(noted: Magistrate, id: str) -> None:
-    noted.done("warrants", "create", f"note:{id}#reader@user:ann")
+@pytest.mark.parametrize("object_id", ["a,b", "a=b", "a,relation", "x,y,z", ",", "a,objectId"])
+def test_an_id_may_have_commas(noted: Magistrate, object_id: str) -> None:
+    noted.done("warrants", "create", f"note:{object_id}#reader@user:ann")
 
-    deleted = noted.done("warrants", "delete", "--where", f"objectId={id},objectType=note")
+    deleted = noted.done("warrants", "delete", "--where", f"objectId={object_id},objectType=note")
 
     assert deleted == "deleted  1 warrant\n"
 

@@ -21,10 +21,10 @@ Requests = list[str]
 Scenario = Callable[[FGA, str], None]
 
 
-def checked(id: str, relation: str, user: str) -> Any:
+def checked(page_id: str, relation: str, user: str) -> Any:
     """What is checked or written: the SDK has a type for either."""
     subject = {"resource_type": "user", "resource_id": user}
-    return {"resource_type": "report", "resource_id": id, "relation": relation, "subject": subject}
+    return {"resource_type": "report", "resource_id": page_id, "relation": relation, "subject": subject}
 
 
 def show_resources(fga: FGA, name: str) -> None:

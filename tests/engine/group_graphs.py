@@ -89,7 +89,7 @@ class Case:
             if not closure.is_open:
                 return calls
             missing = MissingEntries()
-            missing.groups.update({(ANN.type, kind.number, id): None for kind, id in closure.missing})
+            missing.groups.update({(ANN.type, kind.number, object_id): None for kind, object_id in closure.missing})
             if missing:
                 self.fetch(Fetch(self.graph, missing))
 

@@ -47,10 +47,10 @@ def test_an_interpreter_with_a_newer_version_knows_all_of_them() -> None:
     assert {unicodedata.category(chr(code))[0] for code in known} == {*CATEGORIES}
 
 
-@pytest.mark.parametrize("id", STRANGE_IDS)
-def test_an_id_is_accepted(id: str) -> None:
-    assert is_id(id)
-    assert are_ids({id, "ann"})
+@pytest.mark.parametrize("object_id", STRANGE_IDS)
+def test_an_id_is_accepted(object_id: str) -> None:
+    assert is_id(object_id)
+    assert are_ids({object_id, "ann"})
 
 
 @pytest.mark.parametrize(
@@ -105,8 +105,8 @@ def test_any_text_is_an_id_or_has_a_fault(text: str) -> None:
 
 
 @given(ids)
-def test_the_expression_of_the_openapi_document_matches_all_ids(id: str) -> None:
-    assert re.fullmatch(f"{ID_CHARACTER}{{1,{MAX_ID_LENGTH}}}", id)
+def test_the_expression_of_the_openapi_document_matches_all_ids(object_id: str) -> None:
+    assert re.fullmatch(f"{ID_CHARACTER}{{1,{MAX_ID_LENGTH}}}", object_id)
 
 
 def test_the_expression_of_the_openapi_document_is_exact_for_ascii() -> None:

@@ -73,13 +73,13 @@ def test_quantifiers_wildcards_and_self_are_decided() -> None:
     )
 
 
-@pytest.mark.parametrize("id", ["josé", "日本", "o'brien@example.com", "what?"])
-def test_ids_beyond_ascii_are_decided(id: str) -> None:
-    check = {"check": f"folder:{id}#viewer@user:{id}", "expect": True}
-    other = {"check": f"folder:{id}#viewer@user:x", "expect": False}
-    query = {"query": f"select folder where user:{id} is viewer", "expect": [f"folder:{id}"]}
+@pytest.mark.parametrize("object_id", ["josé", "日本", "o'brien@example.com", "what?"])
+def test_ids_beyond_ascii_are_decided(object_id: str) -> None:
+    check = {"check": f"folder:{object_id}#viewer@user:{object_id}", "expect": True}
+    other = {"check": f"folder:{object_id}#viewer@user:x", "expect": False}
+    query = {"query": f"select folder where user:{object_id} is viewer", "expect": [f"folder:{object_id}"]}
 
-    assert outcomes(check, other, query, warrants=[f"folder:{id}#viewer@user:{id}"]) == [""] * 3
+    assert outcomes(check, other, query, warrants=[f"folder:{object_id}#viewer@user:{object_id}"]) == [""] * 3
 
 
 def test_warrants_of_one_test_do_not_count_for_another() -> None:

@@ -29,9 +29,9 @@ ASKED = Check(
 )
 
 
-def warrant(number: int, id: str, relation: str, subject_type: str, subject: str) -> Warrant:
+def warrant(number: int, object_id: str, relation: str, subject_type: str, subject: str) -> Warrant:
     folder, user = TypeName("folder"), TypeName(subject_type)
-    return Warrant(folder, ObjectId(id), RelationName(relation), user, ObjectId(subject), "", "", 0, number)
+    return Warrant(folder, ObjectId(object_id), RelationName(relation), user, ObjectId(subject), "", "", 0, number)
 
 
 def chain(length: int) -> list[Warrant]:

@@ -96,15 +96,15 @@ def test_what_is_used_stays_when_what_is_not_used_goes() -> None:
 
 
 def test_a_text_counts_the_same_whatever_has_read_it() -> None:
-    capacity, id = Capacity(1_000_000), "".join(["jos", "é" * 100])
+    capacity, object_id = Capacity(1_000_000), "".join(["jos", "é" * 100])
     absent = AbsentKeys(capacity)
-    absent.keep(id)
+    absent.keep(object_id)
     before = capacity.bytes
 
-    sqlite3.connect(":memory:").execute("select ?", (id,))  # which leaves its UTF-8 beside it
-    absent.evict(id)
+    sqlite3.connect(":memory:").execute("select ?", (object_id,))  # which leaves its UTF-8 beside it
+    absent.evict(object_id)
 
-    assert before > len(id.encode())
+    assert before > len(object_id.encode())
     assert capacity.bytes == 0
 
 

@@ -92,7 +92,11 @@ def pauses_of(ids: int, warrants_each: int) -> Iterator[int]:
     request = build_request(GROUP, model.patterns, USER)
     assert request is not None
     read = WarrantRead(request, tuple(ObjectId(str(number)) for number in range(ids)))
-    rows = [stored_warrant(f"group:{id}#member@user:{n}", n, 0) for id in range(ids) for n in range(warrants_each)]
+    rows = [
+        stored_warrant(f"group:{object_id}#member@user:{n}", n, 0)
+        for object_id in range(ids)
+        for n in range(warrants_each)
+    ]
     return facts.take([read], [rows])
 
 
@@ -159,7 +163,7 @@ def test_each_time_slice_of_finding_a_path_makes_few_calls(warrants: list[str]) 
         work.pass_checkpoint()
         if reads:
             ids = [one for read in reads for one in read.ids or ()]
-            evaluation.take([rows_of([row for id in ids for row in by_id[id]], read) for read in reads])
+            evaluation.take([rows_of([row for object_id in ids for row in by_id[object_id]], read) for read in reads])
     search = PathSearch(evaluation.model, [node], work)
     paths: list[list[Warrant]] = []
 
@@ -203,8 +207,8 @@ def test_each_time_slice_of_listing_subjects_makes_few_calls(warrants: list[str]
         reads, calls = count_calls(search.advance)
         most = max(most, calls)
         if reads:
-            ids = [ObjectId(id) for read in reads for id in read.ids or ()]
-            search.take([rows_of([row for id in ids for row in by_id[id]], read) for read in reads])
+            ids = [ObjectId(object_id) for read in reads for object_id in read.ids or ()]
+            search.take([rows_of([row for object_id in ids for row in by_id[object_id]], read) for read in reads])
 
     assert findings.relation_results is not None
     assert "ann" in findings.relation_results[0].result_set.exceptions

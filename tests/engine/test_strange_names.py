@@ -14,8 +14,11 @@ from tests.memory_source import PLENTY, evaluated, model_of
 
 
 def question(object_type: str, relation: str, subject_type: str) -> Check:
-    object, subject = ObjectRef(TypeName(object_type), ObjectId("1")), Subject(TypeName(subject_type), ObjectId("1"))
-    return Check(object, RelationName(relation), subject)
+    object_ref, subject = (
+        ObjectRef(TypeName(object_type), ObjectId("1")),
+        Subject(TypeName(subject_type), ObjectId("1")),
+    )
+    return Check(object_ref, RelationName(relation), subject)
 
 
 def test_plans_of_relations_that_nobody_knows_are_bounded() -> None:

@@ -138,8 +138,8 @@ def test_a_row_without_a_warrant_shows_the_one_that_would_say_the_same(fga: Clie
     guest = {"inherit_if": "none_of", "rules": [{"inherit_if": "banned"}]}
     room = {"type": "room", "relations": {"banned": {}, "guest": guest}}
     fga.post("/fga/v1/resource-types", json=room).raise_for_status()
-    for kind, id in (("room", "q-hall"), ("user", "q-dora")):
-        fga.post("/fga/v1/resources", json={"resource_type": kind, "resource_id": id}).raise_for_status()
+    for kind, object_id in (("room", "q-hall"), ("user", "q-dora")):
+        fga.post("/fga/v1/resources", json={"resource_type": kind, "resource_id": object_id}).raise_for_status()
 
     asked = ("select room where user:q-dora is guest", "select guest of type user for room:q-hall")
     for q in asked:

@@ -127,4 +127,4 @@ def relationships(draw: st.DrawFn, model: DrawnModel) -> list[Mapping[str, str]]
             if relation != "parent" and "this" in _kinds(expression):
                 possible += [(one, relation, user) for one in objects for kind in allowed for user in subjects[kind]]
     chosen = draw(st.lists(st.sampled_from(possible), unique=True, max_size=14))
-    return [{"object": object, "relation": relation, "user": user} for object, relation, user in chosen]
+    return [{"object": object_name, "relation": relation, "user": user} for object_name, relation, user in chosen]

@@ -53,11 +53,11 @@ def test_checks_answer_what_openfga_answers(store: tuple[DrawnModel, Sequence[Ma
     for one in written:
         there.write(one)
 
-    for object in ("doc:1", "folder:1", "folder:2"):
-        of_type, _, id = object.partition(":")
+    for object_name in ("doc:1", "folder:1", "folder:2"):
+        of_type, _, object_id = object_name.partition(":")
         for relation in ("r0", "r1", "r2", "r3"):
             for user in ("a", "b", "c"):
                 subject = Subject(TypeName("user"), ObjectId(user))
-                here = oracle.check(types, stored, of_type, id, relation, subject, lambda _: None)
-                assert (here is oracle.Truth.TRUE) is there.check(object, relation, f"user:{user}"), relation
+                here = oracle.check(types, stored, of_type, object_id, relation, subject, lambda _: None)
+                assert (here is oracle.Truth.TRUE) is there.check(object_name, relation, f"user:{user}"), relation
     assert faults.kept == []

@@ -77,18 +77,18 @@ def test_a_tuple_becomes_a_warrant_with_the_names_and_the_policy_of_here() -> No
     assert direct == warrant | {"relation": "direct_lead"}
 
 
-@pytest.mark.parametrize("id", ["josé", "日本", "o'brien", "\U00020000?"])
-def test_ids_beyond_ascii_stay_as_they_are(id: str) -> None:
-    written = {"user": f"user:{id}", "relation": "lead", "object": f"Org/team:{id}"}
+@pytest.mark.parametrize("object_id", ["josé", "日本", "o'brien", "\U00020000?"])
+def test_ids_beyond_ascii_stay_as_they_are(object_id: str) -> None:
+    written = {"user": f"user:{object_id}", "relation": "lead", "object": f"Org/team:{object_id}"}
     nodes = read_yaml_nodes(f"- {json.dumps(written, ensure_ascii=False)}\n", "t.yaml")
 
     for found in (
-        only(read_csv([HEADINGS, f"user,{id},,lead,Org/team,{id},,"], "t.csv"))[1],
+        only(read_csv([HEADINGS, f"user,{object_id},,lead,Org/team,{object_id},,"], "t.csv"))[1],
         read_body(json.dumps(written).encode()),
         only(read_yaml_sequence(nodes, "t.yaml"))[1],
     ):
         line = convert_line(openfga_converter(), found)
-        assert (line["objectId"], line["subject"]["objectId"]) == (id, id)
+        assert (line["objectId"], line["subject"]["objectId"]) == (object_id, object_id)
 
 
 @pytest.mark.parametrize(

@@ -70,14 +70,20 @@ Limits = tuple[int | None, int | None]
 """Holds the start and the expiry of a warrant."""
 
 WRITTEN = [
-    f"{object}@{subject}"
-    for object in ("document:a#viewer", "document:b#viewer", "document:a#blocked", "team:x#member", "folder:f#viewer")
+    f"{object_name}@{subject}"
+    for object_name in (
+        "document:a#viewer",
+        "document:b#viewer",
+        "document:a#blocked",
+        "team:x#member",
+        "folder:f#viewer",
+    )
     for subject in ("user:ann", "user:bob", "team:x#member", "team:y#member")
 ] + ["team:y#member@user:ann", "document:b#parent@folder:f", "team:y#member@team:x#member"]
 
 CHECKS = [
-    f"document:{id}#{relation}@user:{user}"
-    for id in "ab"
+    f"document:{object_id}#{relation}@user:{user}"
+    for object_id in "ab"
     for relation in ("viewer", "reader")
     for user in ("ann", "bob")
 ]

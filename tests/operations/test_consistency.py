@@ -16,11 +16,11 @@ ELSEWHERE = Identity("fedcba9876543210", "00" * 16)
 
 @given(st.integers(0, 2**63 - 1), st.none() | st.integers(0, 2**32 - 1))
 def test_a_token_is_read_back_as_its_revision(number: int, bits: int | None) -> None:
-    id = RevisionId(Revision(number), bits)
+    revision_id = RevisionId(Revision(number), bits)
 
-    token = write_token(HERE, id)
+    token = write_token(HERE, revision_id)
 
-    assert read_token(HERE, "Service-Token", token).id == read_revision(HERE, "revision", token) == id
+    assert read_token(HERE, "Service-Token", token).id == read_revision(HERE, "revision", token) == revision_id
     assert len(token) == (28 if bits is None else 34)
     assert set(token) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
 

@@ -269,7 +269,7 @@ async def test_a_time_limit_counts_instead_of_that_of_the_stored_warrant(node: N
 
 async def test_time_limits_in_force_are_decided_in_memory_and_others_take_a_stored_warrant_away(node: Node) -> None:
     await node.grant("folder:1#viewer@team:eng#member", "folder:2#viewer@user:ann")
-    now, asked = node.ctx.now(), [question(f"folder:{id}#viewer@user:ann") for id in (1, 2)]
+    now, asked = node.ctx.now(), [question(f"folder:{written_id}#viewer@user:ann") for written_id in (1, 2)]
 
     async def answers(starts_at: int, *written: str) -> list[bool]:
         limits = {"starts_at": starts_at, "expires_at": now + 60_000_000}

@@ -96,8 +96,8 @@ async def test_a_decision_is_made_again_with_the_warrants_of_then(ctx: Context) 
     revision = (await check(ctx, [asked(ANN)], ALL_NEEDED, NO_DEMAND)).revision
     await delete_warrants(ctx, [new(ANN)], ctx.stamp("ann"))
 
-    [id] = await recorded_ids(ctx)
-    found = await replay_decision(ctx, id, NO_DEMAND)
+    [decision_id] = await recorded_ids(ctx)
+    found = await replay_decision(ctx, decision_id, NO_DEMAND)
 
     assert (found.value.agrees, found.revision) == (True, revision)
     assert [warrant.render() for warrant in found.value.explained.explanation.path] == [ANN]
@@ -117,7 +117,9 @@ async def test_a_decision_is_made_again_with_the_model_the_context_and_the_time_
     await delete_warrants(ctx, [new(policy)], ctx.stamp("ann"))
     await delete_object_type(ctx, new(ANN).object.type, ctx.stamp("ann"))
 
-    first, second = [(await replay_decision(ctx, id, NO_DEMAND)).value for id in await recorded_ids(ctx)]
+    first, second = [
+        (await replay_decision(ctx, decision_id, NO_DEMAND)).value for decision_id in await recorded_ids(ctx)
+    ]
 
     assert first.agrees
     assert first.recorded.check == asked(ANN, network="office", numbers=[1, 2.5, None])
@@ -134,7 +136,7 @@ async def test_a_decision_is_made_again_with_its_contextual_warrants(ctx: Contex
     clock.time += 1
     assert await decide(ctx, [asked(ANN, x=1)], [member]) == [False]
 
-    replays = [(await replay_decision(ctx, id, NO_DEMAND)).value for id in await recorded_ids(ctx)]
+    replays = [(await replay_decision(ctx, decision_id, NO_DEMAND)).value for decision_id in await recorded_ids(ctx)]
 
     assert [one.agrees for one in replays] == [True, True, True]
     assert [one.explained.explanation.is_allowed for one in replays] == [True, False, False]
@@ -173,18 +175,18 @@ async def test_a_decision_whose_context_was_too_long_to_be_kept_is_found_and_not
 ) -> None:
     await define(ctx, TYPES)
     await decide(ctx, [asked(ANN, x="y" * letters)])
-    [id] = await recorded_ids(ctx)
+    [decision_id] = await recorded_ids(ctx)
     is_kept = letters == MAX_CHARACTERS - 8
 
-    found = (await find_decision(ctx, id, NO_DEMAND)).value
+    found = (await find_decision(ctx, decision_id, NO_DEMAND)).value
 
     assert found.record.is_partial is not is_kept
     assert bool(found.check.context) is is_kept
     if is_kept:
-        assert (await replay_decision(ctx, id, NO_DEMAND)).value.agrees
+        assert (await replay_decision(ctx, decision_id, NO_DEMAND)).value.agrees
     else:
         with pytest.raises(NotReplayable, match="more context, or more contextual warrants, than the 4,096"):
-            await replay_decision(ctx, id, NO_DEMAND)
+            await replay_decision(ctx, decision_id, NO_DEMAND)
 
 
 async def test_a_decision_with_too_many_contextual_warrants_is_not_replayed(ctx: Context) -> None:
@@ -207,38 +209,38 @@ async def test_a_decision_at_a_revision_that_is_not_kept_any_more_is_not_replaye
     await delete_warrants(ctx, [new(ANN)], ctx.stamp("ann"))
     clock.time += HOUR
     await grant(ctx, ANN)
-    [id] = await recorded_ids(ctx)
+    [decision_id] = await recorded_ids(ctx)
     while await ctx.store.collect(clock.time, 1_000):
         pass
 
     with pytest.raises(NotRetained):
-        await replay_decision(ctx, id, NO_DEMAND)
+        await replay_decision(ctx, decision_id, NO_DEMAND)
 
 
 async def test_what_is_no_decision_is_not_found(ctx: Context) -> None:
     await define(ctx, TYPES)
     await grant(ctx, ANN)
     await decide(ctx, [asked(ANN)])
-    [id] = await recorded_ids(ctx)
+    [decision_id] = await recorded_ids(ctx)
     listed = await ctx.store.list_events(Slice("createdAt", 10), EventFilter([EventsOfKind("warrant")]))
     grants = [event_id(ctx.store.identity, event) for event in listed.value.rows]
 
-    for other in ("", "x", id[:-1], id[::-1], *grants):
+    for other in ("", "x", decision_id[:-1], decision_id[::-1], *grants):
         with pytest.raises(NotFound):
             await find_decision(ctx, other, NO_DEMAND)
     await ctx.store.keep_decisions([], 0)
     with pytest.raises(NotFound, match="not kept any more"):
-        await replay_decision(ctx, id, NO_DEMAND)
+        await replay_decision(ctx, decision_id, NO_DEMAND)
 
 
 async def test_a_token_from_the_future_is_refused(ctx: Context) -> None:
     await define(ctx, TYPES)
     await decide(ctx, [asked(ANN)])
-    [id] = await recorded_ids(ctx)
+    [decision_id] = await recorded_ids(ctx)
 
     for read in (find_decision, replay_decision):
         with pytest.raises(RevisionLost):
-            await read(ctx, id, Freshness("Warrant-Token", Revision(1_000)))
+            await read(ctx, decision_id, Freshness("Warrant-Token", Revision(1_000)))
 
 
 class History:
@@ -294,7 +296,7 @@ async def test_all_decisions_of_a_random_history_are_the_same_again(ctx: Context
         await history.take_step()
 
     ids = await recorded_ids(ctx)
-    replays = [(await replay_decision(ctx, id, NO_DEMAND)).value for id in ids]
+    replays = [(await replay_decision(ctx, decision_id, NO_DEMAND)).value for decision_id in ids]
 
     assert [one.agrees for one in replays] == [True] * len(history.made)
     assert [one.explained.explanation.is_allowed for one in replays] == history.made

@@ -57,7 +57,7 @@ async def find_gained(node: Node) -> list[tuple[str, str]]:
     """The documents that who was blocked on them may view without the exclusion."""
     gained = await list_gained(node, {"inheritIf": "reader"})
     assert not any(is_conditional for _, _, is_conditional in gained)
-    return [(id, user) for id, user, _ in gained]
+    return [(object_id, user) for object_id, user, _ in gained]
 
 
 async def test_one_object_that_bitmaps_are_not_enough_for_leaves_the_others_to_them(
@@ -69,7 +69,7 @@ async def test_one_object_that_bitmaps_are_not_enough_for_leaves_the_others_to_t
     find_sets = StateSearch.find_sets
 
     async def note_objects(search: StateSearch, roots: Any) -> Any:
-        evaluated.extend(object.id for object, _ in roots)
+        evaluated.extend(object_ref.id for object_ref, _ in roots)
         return await find_sets(search, roots)
 
     monkeypatch.setattr(StateSearch, "find_sets", note_objects)
@@ -86,13 +86,13 @@ async def test_one_object_that_bitmaps_are_not_enough_for_leaves_the_others_to_t
 async def test_access_by_a_policy_that_fails_is_conditional_whatever_else_is_compared(node: Node) -> None:
     await node.define(SHARED)
     ids = [str(number) for number in range(8)]
-    await node.grant(*[f"document:{id}#blocked@user:ann[1 / 0 > 5]" for id in ids])
-    await node.grant(*[f"document:{id}#reader@user:bob" for id in ids])
+    await node.grant(*[f"document:{object_id}#blocked@user:ann[1 / 0 > 5]" for object_id in ids])
+    await node.grant(*[f"document:{object_id}#reader@user:bob" for object_id in ids])
 
     by_blocked = await list_gained(node, {"inheritIf": "blocked"})
     by_absent_policy = await list_gained(
         node, {"inheritIf": "allOf", "rules": [{"inheritIf": "reader"}, {"policy": "absent"}]}
     )
 
-    assert by_blocked == [(id, "ann", True) for id in ids]
-    assert by_absent_policy == [(id, "bob", True) for id in ids]
+    assert by_blocked == [(object_id, "ann", True) for object_id in ids]
+    assert by_absent_policy == [(object_id, "bob", True) for object_id in ids]

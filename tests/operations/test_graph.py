@@ -241,17 +241,19 @@ class Held(SqlStore):
         super().__init__(store.database, store.identity, store.schema_version)
         self._waiting: dict[str, tuple[asyncio.Event, asyncio.Event]] = {}
 
-    def hold(self, id: str) -> tuple[asyncio.Event, asyncio.Event]:
+    def hold(self, object_id: str) -> tuple[asyncio.Event, asyncio.Event]:
         """Returns an event that occurs when the warrants of an object have been read, and one that lets them go."""
-        self._waiting[id] = asyncio.Event(), asyncio.Event()
-        return self._waiting[id]
+        self._waiting[object_id] = asyncio.Event(), asyncio.Event()
+        return self._waiting[object_id]
 
     async def read_warrants(
         self, reads: Sequence[AnyRead], at: Revision | None, most: int, with_expired: bool = False
     ) -> ReadResult:
         found = await super().read_warrants(reads, at, most, with_expired)
-        for id in [id for id in self._waiting if any(id in (read.ids or ()) for read in reads)]:
-            were_read, may_go = self._waiting.pop(id)
+        for object_id in [
+            object_id for object_id in self._waiting if any(object_id in (read.ids or ()) for read in reads)
+        ]:
+            were_read, may_go = self._waiting.pop(object_id)
             were_read.set()
             await may_go.wait()
         return found

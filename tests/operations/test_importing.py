@@ -41,9 +41,9 @@ FOUR_CHUNKS = [DOCUMENT, *({"objectType": "document", "objectId": f"d{number}"} 
 """Of two lines each."""
 
 
-def warrant(id: str = "plan", **members: Any) -> dict[str, Any]:
+def warrant(object_id: str = "plan", **members: Any) -> dict[str, Any]:
     subject = {"objectType": "user", "objectId": "ann"}
-    return {"objectType": "document", "objectId": id, "relation": "viewer", "subject": subject} | members
+    return {"objectType": "document", "objectId": object_id, "relation": "viewer", "subject": subject} | members
 
 
 def written(*lines: object) -> bytes:
@@ -131,11 +131,11 @@ async def test_a_warrant_is_as_old_as_its_line_says(context: Context) -> None:
 
 
 async def test_ids_of_lines_may_have_all_characters_of_ids(context: Context) -> None:
-    lines = [warrant(id, subject={"objectType": "user", "objectId": id}) for id in STRANGE_IDS]
+    lines = [warrant(object_id, subject={"objectType": "user", "objectId": object_id}) for object_id in STRANGE_IDS]
 
     await imported(context, written(DOCUMENT, *lines), max_line_bytes=16_384)
 
-    assert await warrants(context) == [f"document:{id}#viewer@user:{id}" for id in STRANGE_IDS]
+    assert await warrants(context) == [f"document:{object_id}#viewer@user:{object_id}" for object_id in STRANGE_IDS]
 
 
 async def test_a_line_may_have_time_limits_even_if_they_are_over(context: Context) -> None:

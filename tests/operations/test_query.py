@@ -179,7 +179,7 @@ async def test_a_listing_of_a_revision_that_is_not_kept_any_more_is_refused(ctx:
 async def test_what_depends_on_the_time_is_worked_out_for_every_page(ctx: Context) -> None:
     start = ctx.now()
     then = replace(ctx, now=lambda: start)
-    for_an_hour = [f'document:{id}#viewer@user:ann[expiresIn("1h")]' for id in "abc"]
+    for_an_hour = [f'document:{object_id}#viewer@user:ann[expiresIn("1h")]' for object_id in "abc"]
     await grant(then, *for_an_hour, "document:d#viewer@user:ann")
     first = (await page_of(then, SEES, limit="1")).value
 
@@ -246,10 +246,10 @@ async def test_what_is_kept_holds_on_to_nothing_but_rows(ctx: Context) -> None:
     assert not [one for one in held.values() if isinstance(one, Model | ReverseIndex | Work)]
 
 
-def listing(bytes: int, is_empty: bool = False) -> SnapshotListing:
+def listing(size_in_bytes: int, is_empty: bool = False) -> SnapshotListing:
     """A listing of one row or none that counts as so many bytes with its key."""
     keys: list[SortKey] = [] if is_empty else [("document", "a", "viewer")]
-    return SnapshotListing(keys, {}, own_bytes=bytes - LISTING_BYTES - KEY_BYTES)
+    return SnapshotListing(keys, {}, own_bytes=size_in_bytes - LISTING_BYTES - KEY_BYTES)
 
 
 def key(revision: int) -> ListingKey:
@@ -318,9 +318,9 @@ async def test_the_warrants_of_few_rows_are_looked_up_between_two_yields(
         await create_warrants(ctx, batch, ctx.stamp("ann"), str)
     row, turns = RelationResult.row, [0]
 
-    def count_row(listed: RelationResult, of_type: TypeName, id: ObjectId) -> QueryRow:
+    def count_row(listed: RelationResult, of_type: TypeName, object_id: ObjectId) -> QueryRow:
         turns[-1] += 1
-        return row(listed, of_type, id)
+        return row(listed, of_type, object_id)
 
     async def pass_checkpoint() -> None:
         turns.append(0)

@@ -45,10 +45,12 @@ def test_what_warrants_say_other_relations_and_strangers_are_checked() -> None:
     asked = draw_checks(given, RELATIONS, 60)
 
     said = {(question.object.id, question.relation, question.subject.id) for question in asked}
-    same = {id for id, relation, subject in said if subject == f"u{id}" and relation == "viewer"}
+    same = {
+        written_id for written_id, relation, subject in said if subject == f"u{written_id}" and relation == "viewer"
+    }
     assert same == {str(number) for number in range(9)}
-    assert [relation for id, relation, subject in said if subject == f"u{id}" and relation == "editor"]
-    assert [relation for id, relation, subject in said if subject != f"u{id}"]
+    assert [relation for written_id, relation, subject in said if subject == f"u{written_id}" and relation == "editor"]
+    assert [relation for written_id, relation, subject in said if subject != f"u{written_id}"]
     assert len(said) == len(asked)
 
 

@@ -155,9 +155,9 @@ async def test_objects_with_one_id_and_several_types_are_not_lost_between_pages(
     database: Literal["sqlite", "postgresql"], most: int
 ) -> None:
     reference = Reference(database=database, most=most)
-    for number, id in enumerate("abcdefghijklmnopqrstuvwxyz_ABC"):
+    for number, object_id in enumerate("abcdefghijklmnopqrstuvwxyz_ABC"):
         types = ["document", "folder", "nobody-defined-this"][: 1 + number % 3]
-        reference.add(*(f"{of_type}:{id}" for of_type in types))
+        reference.add(*(f"{of_type}:{object_id}" for of_type in types))
 
     with reference_server(reference) as stub:
         async with WarrantServer(stub.url, KEY) as server:

@@ -118,7 +118,9 @@ async def test_pages_of_a_query_repeat_and_skip_nothing_when_rows_end_between_th
 ) -> None:
     [node, _] = pair
     limits = {"a": 1_100, "c": 1_100, "e": 1_200}
-    await grant(node, *[limited(f"document:{id}#viewer@user:ann", None, limits.get(id)) for id in "abcdef"])
+    await grant(
+        node, *[limited(f"document:{object_id}#viewer@user:ann", None, limits.get(object_id)) for object_id in "abcdef"]
+    )
     request = QueryRequest(read_query("select document where user:ann is viewer"), {})
 
     walked = []

@@ -20,7 +20,7 @@ def start_process(
     output: Output = subprocess.PIPE,
     errors: Output | None = None,
     has_own_session: bool = False,
-    input: int | None = None,
+    stdin: int | None = None,
 ) -> subprocess.Popen[str]:
     """Returns a process in which every signal has its default action, whatever the tests themselves were started with.
 
@@ -30,7 +30,7 @@ def start_process(
         [sys.executable, "-I", "-S", LAUNCHER, *command],
         cwd=folder,
         env=environment,
-        stdin=input,
+        stdin=stdin,
         stdout=output,
         stderr=output if errors is None else errors,
         text=True,

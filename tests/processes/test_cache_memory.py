@@ -22,12 +22,12 @@ CHECKS_AT_ONCE = 100
 Json = dict[str, Any]
 
 
-def warrant(object: str, relation: str, subject: str, group: str | None = None) -> Json:
-    of_type, _, id = object.partition(":")
+def warrant(object_name: str, relation: str, subject: str, group: str | None = None) -> Json:
+    of_type, _, object_id = object_name.partition(":")
     subject_type, _, subject_id = subject.partition(":")
     return {
         "objectType": of_type,
-        "objectId": id,
+        "objectId": object_id,
         "relation": relation,
         "subject": {"objectType": subject_type, "objectId": subject_id, **({"relation": group} if group else {})},
     }
@@ -53,8 +53,8 @@ class Load:
             checks = [self.new_check(f"document:{self.new_id()}") for _ in range(CHECKS_AT_ONCE)]
             self.post("/v2/check", {"op": "anyOf", "warrants": checks})
 
-    def new_check(self, object: str) -> Json:
-        return warrant(object, "owner", f"user:{self.new_id()}")
+    def new_check(self, object_name: str) -> Json:
+        return warrant(object_name, "owner", f"user:{self.new_id()}")
 
     def check_unknown_subjects(self, count: int) -> None:
         """Checks subjects that do not exist on an object that a group has, whose members they may be."""
@@ -67,18 +67,22 @@ class Load:
             self.post("/v2/warrants", warrants[start : start + 100])
         self.check_subjects("document:crowded", count)
 
-    def check_subjects(self, object: str, count: int) -> None:
+    def check_subjects(self, object_name: str, count: int) -> None:
         for _ in range(0, count, CHECKS_AT_ONCE):
-            checks = [self.new_check(object) for _ in range(CHECKS_AT_ONCE)]
+            checks = [self.new_check(object_name) for _ in range(CHECKS_AT_ONCE)]
             self.post("/v2/check", {"op": "anyOf", "warrants": checks})
 
     def list_large_objects(self, count: int) -> None:
         """Lists 25 objects with large metas for one user after the other."""
         objects = [f"large-{number}" for number in range(25)]
-        for id in objects:
-            self.post("/v2/objects", {"objectType": "document", "objectId": id, "meta": {"text": "y" * LARGEST_META}})
+        for object_id in objects:
+            self.post(
+                "/v2/objects", {"objectType": "document", "objectId": object_id, "meta": {"text": "y" * LARGEST_META}}
+            )
         users = [self.new_id(20) for _ in range(count)]
-        warrants = [warrant(f"document:{id}", "owner", f"user:{user}") for user in users for id in objects]
+        warrants = [
+            warrant(f"document:{object_id}", "owner", f"user:{user}") for user in users for object_id in objects
+        ]
         for start in range(0, len(warrants), 100):
             self.post("/v2/warrants", warrants[start : start + 100])
         for user in users:

@@ -37,8 +37,8 @@ def require_true(explanation: Explanation, stored: Sequence[Warrant], now: int, 
             continue
         claim = CLAIM.fullmatch(line)
         assert claim is not None, line
-        subject, negated, relation, object, rest = claim.groups()
-        names = read_written(f"{object}#{relation}@{subject}").names
+        subject, negated, relation, object_name, rest = claim.groups()
+        names = read_written(f"{object_name}#{relation}@{subject}").names
         if negated:
             assert not decide(names), line
         elif not line.startswith(" "):

@@ -36,9 +36,11 @@ def excluding(draw: st.DrawFn) -> tuple[Types, list[Warrant], Check]:
     needed, excluded = (draw(st.lists(inner, min_size=1, max_size=2)) for _ in range(2))
     none = {"inheritIf": "noneOf", "rules": excluded}
     drawn["doc"]["d"] = draw(st.sampled_from(({"inheritIf": "allOf", "rules": [*needed, none]}, none)))
-    id, policy = st.sampled_from("12"), st.sampled_from(("", "", "", "x == 1", "x == 2", "y == 1"))
+    object_id, policy = st.sampled_from("12"), st.sampled_from(("", "", "", "x == 1", "x == 2", "y == 1"))
     group = st.sampled_from((("user", ""), ("user", ""), ("team", "a"), ("team", "b"), ("doc", ""), ("team", "")))
-    cell = st.tuples(st.sampled_from(("doc", "doc", "team")), id, st.sampled_from("abc"), group, id, policy)
+    cell = st.tuples(
+        st.sampled_from(("doc", "doc", "team")), object_id, st.sampled_from("abc"), group, object_id, policy
+    )
     stored = [
         Warrant(TypeName(t), ObjectId(i), RelationName(r), TypeName(s), ObjectId(n), g, p, number, number)
         for number, (t, i, r, (s, g), n, p) in enumerate(draw(st.lists(cell, min_size=6, max_size=16, unique=True)), 1)

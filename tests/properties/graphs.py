@@ -22,9 +22,9 @@ from tests.properties.models import IDS, RELATIONS, TYPES, Types
 @st.composite
 def question(draw: st.DrawFn) -> Check:
     """Of the kind that a walk can decide."""
-    object = ObjectRef(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
+    object_ref = ObjectRef(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
     subject = Subject(TypeName(draw(st.sampled_from(TYPES))), ObjectId(draw(st.sampled_from(IDS))))
-    return Check(object, RelationName(draw(st.sampled_from(RELATIONS))), subject, {"x": 1})
+    return Check(object_ref, RelationName(draw(st.sampled_from(RELATIONS))), subject, {"x": 1})
 
 
 def filled(fetch: Fetch, stored: Sequence[Warrant]) -> None:

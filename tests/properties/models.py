@@ -64,11 +64,13 @@ def model(draw: st.DrawFn, negation: bool = True) -> Types:
 
 @st.composite
 def warrants(draw: st.DrawFn, policies: bool = True, rarely_to_all: bool = False) -> list[Warrant]:
-    id = st.sampled_from(IDS if rarely_to_all and draw(rare.map(lambda one: not one)) else (*IDS, "*"))
+    object_id = st.sampled_from(IDS if rarely_to_all and draw(rare.map(lambda one: not one)) else (*IDS, "*"))
     group = st.sampled_from(("", "", *RELATIONS, UNKNOWN_RELATION))
     policy = st.sampled_from(("", "", "", *POLICIES)) if policies else st.just("")
     subject_type = st.sampled_from((*TYPES, *TYPES, UNDEFINED_TYPE))
-    row = st.tuples(types, id, st.sampled_from((*RELATIONS, UNKNOWN_RELATION)), subject_type, id, group, policy)
+    row = st.tuples(
+        types, object_id, st.sampled_from((*RELATIONS, UNKNOWN_RELATION)), subject_type, object_id, group, policy
+    )
     rows = draw(st.lists(row, max_size=14, unique=True))
     return [
         Warrant(TypeName(t), ObjectId(i), RelationName(r), TypeName(s), ObjectId(n), g, p, -number % 3, number)
@@ -78,19 +80,19 @@ def warrants(draw: st.DrawFn, policies: bool = True, rarely_to_all: bool = False
 
 @st.composite
 def question(draw: st.DrawFn) -> Check:
-    object = ObjectRef(TypeName(draw(types)), ObjectId(draw(st.sampled_from((*IDS, *IDS, "*")))))
+    object_ref = ObjectRef(TypeName(draw(types)), ObjectId(draw(st.sampled_from((*IDS, *IDS, "*")))))
     subject_id = ObjectId(draw(st.sampled_from((*IDS, *IDS, "*"))))
     group = RelationName(draw(relations)) if draw(rare) else None
     subject = Subject(TypeName(draw(st.sampled_from((*TYPES, "user", "user")))), subject_id, group)
-    return Check(object, RelationName(draw(relations)), subject, {"x": 1})
+    return Check(object_ref, RelationName(draw(relations)), subject, {"x": 1})
 
 
 def oracle_value(drawn: Types, stored: Sequence[Warrant], asked: Check) -> int:
     def holds(warrant: Warrant) -> bool | None:
         return read_policy(warrant.policy).holds(asked.context, warrant, 0)
 
-    object = asked.object
-    return int(oracle.check(drawn, stored, object.type, object.id, asked.relation, asked.subject, holds))
+    object_ref = asked.object
+    return int(oracle.check(drawn, stored, object_ref.type, object_ref.id, asked.relation, asked.subject, holds))
 
 
 def values(nodes: Sequence[CheckNode]) -> list[int | None]:

@@ -85,11 +85,18 @@ def drive_warrants(draw: st.DrawFn) -> list[Warrant]:
         st.sampled_from(("", "", "", "", *POLICIES)),
     )
     found = []
-    for number, ((of_type, relation, to, group), id, subject, to_all, policy) in enumerate(
+    for number, ((of_type, relation, to, group), object_id, subject, to_all, policy) in enumerate(
         draw(st.lists(rows, min_size=12, max_size=30, unique=True)), 1
     ):
         subject_id = "*" if to == "user" and not to_all else subject
-        names = (TypeName(of_type), ObjectId(id), RelationName(relation), TypeName(to), ObjectId(subject_id), group)
+        names = (
+            TypeName(of_type),
+            ObjectId(object_id),
+            RelationName(relation),
+            TypeName(to),
+            ObjectId(subject_id),
+            group,
+        )
         found.append(Warrant(*names, policy, -number % 3, number))
     return list({(one.names, one.policy): one for one in found}.values())
 

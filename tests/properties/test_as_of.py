@@ -109,15 +109,15 @@ class Recorder:
     async def toggle(self, warrant: Warrant) -> None:
         group = RelationName(warrant.subject_relation) if warrant.subject_relation else None
         subject = Subject(warrant.subject_type, warrant.subject_id, group)
-        object = ObjectRef(warrant.object_type, warrant.object_id)
-        new = [NewWarrant(object, warrant.relation, subject, warrant.policy)]
+        object_ref = ObjectRef(warrant.object_type, warrant.object_id)
+        new = [NewWarrant(object_ref, warrant.relation, subject, warrant.policy)]
         if warrant.render() in self.stored:
             del self.stored[warrant.render()]
             self.record(await self.ctx.store.delete_warrants(new, Stamp("ann", self.clock)))
             return
         written = await self.ctx.store.put_warrants(new, lambda model: None, Stamp("ann", self.clock))
         self.stored[warrant.render()] = written.value[0]
-        self.named |= {object, ObjectRef(subject.type, subject.id)}
+        self.named |= {object_ref, ObjectRef(subject.type, subject.id)}
         self.record(written.revision)
 
     def record(self, revision: Revision) -> None:
@@ -139,9 +139,11 @@ def policy_holds(now: int) -> Callable[[Warrant], bool | None]:
 
 
 async def expect_check(ctx: Context, asked: Check, as_of: AsOf, state: State, now: int) -> None:
-    object, subject = asked.object, asked.subject
+    object_ref, subject = asked.object, asked.subject
     value = int(
-        oracle.check(state.types, state.warrants, object.type, object.id, asked.relation, subject, policy_holds(now))
+        oracle.check(
+            state.types, state.warrants, object_ref.type, object_ref.id, asked.relation, subject, policy_holds(now)
+        )
     )
     try:
         decisions = await check_as_of(ctx, [asked], ALL_NEEDED, as_of, NO_DEMAND)

@@ -19,8 +19,8 @@ def test_no_sentence_of_a_denial_says_what_is_not_so(case: Case) -> None:
     def decide(names: WarrantNames) -> bool:
         group = RelationName(names.subject_relation) if names.subject_relation else None
         subject = Subject(names.subject_type, names.subject_id, group)
-        object = ObjectRef(names.object_type, names.object_id)
-        one = replace(asked, object=object, relation=names.relation, subject=subject)
+        object_ref = ObjectRef(names.object_type, names.object_id)
+        one = replace(asked, object=object_ref, relation=names.relation, subject=subject)
         return oracle_value(drawn, in_force(stored), one) == TRUE
 
     if not explanation.is_allowed:

@@ -162,11 +162,11 @@ def ends_of(warrant: Warrant) -> set[ObjectRef]:
 def new_warrant(warrant: Warrant, clock: int = 0, limits: Limits = (None, None)) -> NewWarrant:
     group = RelationName(warrant.subject_relation) if warrant.subject_relation else None
     subject = Subject(warrant.subject_type, warrant.subject_id, group)
-    object = ObjectRef(warrant.object_type, warrant.object_id)
+    object_ref = ObjectRef(warrant.object_type, warrant.object_id)
     starts_at, expires_at = (None if one is None else clock + one for one in limits)
     lifetime = read_policy(warrant.policy).lifetime if warrant.policy else None
     given = (warrant.policy, None, starts_at, expires_at, lifetime)
-    return NewWarrant(object, warrant.relation, subject, *given)
+    return NewWarrant(object_ref, warrant.relation, subject, *given)
 
 
 def shown(page: Page[DifferenceRow]) -> Difference:
@@ -224,16 +224,16 @@ narrowings = st.builds(
 def narrowed(first: State, last: State, narrowing: Narrowing) -> Difference:
     """The part of the difference that is selected. The subject and the object that are named count as existing if they
     exist in neither state."""
-    object, subject = narrowing.find_object(), narrowing.find_subject()
+    object_ref, subject = narrowing.find_object(), narrowing.find_subject()
     existing = first.objects | last.objects
-    besides = {ref for ref in (object, subject) if ref is not None and ref not in existing}
+    besides = {ref for ref in (object_ref, subject) if ref is not None and ref not in existing}
     rows = difference(first.access(besides), last.access(besides))
     changes = [(access_change(row), row, is_gained) for row, is_gained in rows]
     return [
         (row, is_gained)
         for change, row, is_gained in changes
         if narrowing.covers(change)
-        and ObjectRef(change.type, change.id) in {*existing, object}
+        and ObjectRef(change.type, change.id) in {*existing, object_ref}
         and (change.subject_id == WILDCARD or change.subject in {*existing, subject})
     ]
 

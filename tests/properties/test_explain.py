@@ -84,8 +84,8 @@ def test_every_check_in_the_tree_has_the_value_that_the_oracle_gives_it(case: Ca
     for node in nodes_of(explanation.tree):
         if node.check and node.via is None:
             of_type, _, rest = node.check.partition(":")
-            id, _, rest = rest.partition("#")
-            names = (TypeName(of_type), ObjectId(id), RelationName(rest.partition("@")[0]))
+            object_id, _, rest = rest.partition("#")
+            names = (TypeName(of_type), ObjectId(object_id), RelationName(rest.partition("@")[0]))
             one = Check(ObjectRef(*names[:2]), names[2], asked.subject, asked.context)
             assert node.holds == oracle_value(drawn, in_force(stored), one)
         if node.via is not None:
@@ -129,9 +129,9 @@ class Single(NamedTuple):
 def single_changes(drawn: Types, stored: Sequence[Warrant], asked: Check) -> Single:
     subject_names = (asked.subject.type, asked.subject.id, asked.subject.relation or "")
     created = [
-        (WarrantNames(TypeName(of_type), ObjectId(id), RelationName(relation), *subject_names), "")
+        (WarrantNames(TypeName(of_type), ObjectId(object_id), RelationName(relation), *subject_names), "")
         for of_type in TYPES
-        for id in (*IDS, "*")
+        for object_id in (*IDS, "*")
         for relation in RELATIONS
         if relation in drawn.get(of_type, {})
     ]

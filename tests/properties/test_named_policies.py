@@ -24,8 +24,8 @@ def model_with(drawn: Types, stored: list[Warrant]) -> Model:
 
 
 def value_of(drawn: Types, stored: list[Warrant], asked: Check) -> int:
-    object = asked.object
-    return int(oracle.check(drawn, stored, object.type, object.id, asked.relation, asked.subject, holds))
+    object_ref = asked.object
+    return int(oracle.check(drawn, stored, object_ref.type, object_ref.id, asked.relation, asked.subject, holds))
 
 
 @given(named_model(), warrants(), st.lists(question(), min_size=1, max_size=5))

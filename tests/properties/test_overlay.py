@@ -209,9 +209,9 @@ def lifelike_check(draw: st.DrawFn) -> Check:
     object_type, relation = draw(
         st.sampled_from((("document", "reader"), ("document", "viewer"), ("folder", "viewer"), ("group", "member")))
     )
-    object = ObjectRef(TypeName(object_type), ObjectId(draw(st.sampled_from(IDS))))
+    object_ref = ObjectRef(TypeName(object_type), ObjectId(draw(st.sampled_from(IDS))))
     subject = Subject(TypeName("user"), ObjectId(draw(st.sampled_from(IDS))))
-    return Check(object, RelationName(relation), subject, {"x": 1})
+    return Check(object_ref, RelationName(relation), subject, {"x": 1})
 
 
 @given(
@@ -250,7 +250,9 @@ def complete_closures(graph: Graph, case: Case, asked: Check) -> None:
     for _ in range(20):
         closure = graph.memberships(asked.subject.type).closure(asked.subject.id, Work(PLENTY))
         missing = MissingEntries()
-        missing.groups.update({(asked.subject.type, kind.number, id): None for kind, id in closure.missing})
+        missing.groups.update(
+            {(asked.subject.type, kind.number, written_id): None for kind, written_id in closure.missing}
+        )
         if not missing:
             return
         filled(Fetch(graph, missing), case.stored)

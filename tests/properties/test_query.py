@@ -61,7 +61,9 @@ def test_the_order_in_which_warrants_are_read_does_not_matter(
 def test_a_page_of_any_size_is_what_lies_next_to_its_boundary(
     keys: set[Entry], boundary: Entry, limit: int, descending: bool, backwards: bool
 ) -> None:
-    types = {(key[0], key[2]): RelationResult(None, key[2], ResultSet(), Reports(lambda id: None)) for key in keys}
+    types = {
+        (key[0], key[2]): RelationResult(None, key[2], ResultSet(), Reports(lambda object_id: None)) for key in keys
+    }
     ordered = sorted(keys, reverse=descending)
     smaller, larger = [key for key in ordered if key < boundary], [key for key in ordered if key > boundary]
     before, behind = (larger, smaller) if descending else (smaller, larger)

@@ -47,7 +47,9 @@ async def decide(reader: WarrantReader, run: CheckRun, at: Revision) -> Outcome:
 async def expect_known(store: Store, reader: PrefetchingReader, at: Revision) -> None:
     """Compares what was read ahead with the store."""
     known = [
-        (WarrantRead(request, (id,)), found) for request, by_id in reader.known.items() for id, found in by_id.items()
+        (WarrantRead(request, (object_id,)), found)
+        for request, by_id in reader.known.items()
+        for object_id, found in by_id.items()
     ]
     for read, found in known:
         [alone] = (await store.read_warrants([read], at, PLENTY)).warrants

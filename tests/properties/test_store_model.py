@@ -92,9 +92,9 @@ class StoreAgainstDict(RuleBasedStateMachine):
             self.store.put_objects([NewObject(TypeName(t), ObjectId(i), meta) for t, i, meta in batch], stamp)
         )
 
-        for of_type, id, meta in batch:
-            _, created_at = self.objects.get((of_type, id), (None, stamp.at))
-            self.objects[of_type, id] = (meta, created_at)
+        for of_type, object_id, meta in batch:
+            _, created_at = self.objects.get((of_type, object_id), (None, stamp.at))
+            self.objects[of_type, object_id] = (meta, created_at)
         assert [(row.meta, row.created_at) for row in answer.value] == [self.objects[t, i] for t, i, _ in batch]
         self.written(answer.revision)
 
@@ -113,7 +113,7 @@ class StoreAgainstDict(RuleBasedStateMachine):
         with contextlib.ExitStack() as stack:
             if len(set(batch)) < len(batch) or not set(batch) <= set(self.objects):
                 stack.enter_context(pytest.raises(NotFound))
-            wanted = [ObjectRef(TypeName(of_type), ObjectId(id)) for of_type, id in batch]
+            wanted = [ObjectRef(TypeName(of_type), ObjectId(object_id)) for of_type, object_id in batch]
             revision = self.run(self.store.delete_objects(wanted, self.stamp()))
             for ref in batch:
                 del self.objects[ref]
@@ -182,8 +182,8 @@ class StoreAgainstDict(RuleBasedStateMachine):
         wanted = AtomicWrite(
             preconditions,
             [new_warrant(claim) for claim in ended],
-            [ObjectRef(TypeName(of_type), ObjectId(id)) for of_type, id in [*deleted, *unknown]],
-            [NewObject(TypeName(of_type), ObjectId(id), meta) for of_type, id, meta in objects],
+            [ObjectRef(TypeName(of_type), ObjectId(object_id)) for of_type, object_id in [*deleted, *unknown]],
+            [NewObject(TypeName(of_type), ObjectId(object_id), meta) for of_type, object_id, meta in objects],
             [new_warrant(claim) for claim in warrants],
         )
         stamp = self.stamp()
@@ -364,8 +364,8 @@ class Parts:
     def put_objects(self, objects: list[tuple[str, str, str | None]]) -> int:
         """How many objects differ from before."""
         before = dict(self.objects)
-        for of_type, id, meta in objects:
-            self.objects[of_type, id] = (meta, before.get((of_type, id), (None, self.at))[1])
+        for of_type, object_id, meta in objects:
+            self.objects[of_type, object_id] = (meta, before.get((of_type, object_id), (None, self.at))[1])
         return sum(before.get(ref) != content for ref, content in self.objects.items())
 
     def put_warrants(self, claims: list[Claim]) -> int:
@@ -383,14 +383,14 @@ class Parts:
 def reference(what: tuple[str, ...]) -> ObjectRef | NewWarrant:
     if len(what) == 2:
         return ObjectRef(TypeName(what[0]), ObjectId(what[1]))
-    of_type, id, relation, subject_type, subject_id, policy = what
-    return new_warrant((of_type, id, relation, subject_type, subject_id, policy))
+    of_type, object_id, relation, subject_type, subject_id, policy = what
+    return new_warrant((of_type, object_id, relation, subject_type, subject_id, policy))
 
 
 def new_warrant(claim: Claim) -> NewWarrant:
-    of_type, id, relation, subject_type, subject_id, policy = claim
+    of_type, object_id, relation, subject_type, subject_id, policy = claim
     subject = Subject(TypeName(subject_type), ObjectId(subject_id))
-    return NewWarrant(ObjectRef(TypeName(of_type), ObjectId(id)), RelationName(relation), subject, policy)
+    return NewWarrant(ObjectRef(TypeName(of_type), ObjectId(object_id)), RelationName(relation), subject, policy)
 
 
 def claim_of(row: Warrant) -> Claim:

@@ -45,9 +45,9 @@ ASKED_OF_ITSELF = [
 budgets = st.just(PLENTY) | st.integers(1, 60)
 
 
-def rows_ahead(stored: Sequence[Warrant], ahead: ReadsAhead, id: ObjectId) -> list[tuple[int, Warrant]]:
+def rows_ahead(stored: Sequence[Warrant], ahead: ReadsAhead, object_id: ObjectId) -> list[tuple[int, Warrant]]:
     """What a store returns that reads ahead for a check on this object."""
-    waiting = [(place, one) for place, ids in ahead.outline.begin_on((id,)) for one in ids]
+    waiting = [(place, one) for place, ids in ahead.outline.begin_on((object_id,)) for one in ids]
     made = dict.fromkeys(waiting)
     rows: list[tuple[int, Warrant]] = []
     for place, one in waiting:  # grows during the loop

@@ -24,8 +24,8 @@ def thing(ref: str, meta: str | None = None) -> NewObject:
 
 
 def named(ref: str) -> tuple[TypeName, ObjectId]:
-    of_type, id = ref.split(":")
-    return TypeName(of_type), ObjectId(id)
+    of_type, object_id = ref.split(":")
+    return TypeName(of_type), ObjectId(object_id)
 
 
 def exists(what: str) -> Precondition:
@@ -110,12 +110,16 @@ FAIL = [
 ]
 
 
-@pytest.mark.parametrize("id", [RevisionId(Revision(2), None), RevisionId(Revision(2), 7)])
-async def test_a_precondition_on_a_revision_that_does_not_exist_is_named_first(store: Store, id: RevisionId) -> None:
+@pytest.mark.parametrize("object_id", [RevisionId(Revision(2), None), RevisionId(Revision(2), 7)])
+async def test_a_precondition_on_a_revision_that_does_not_exist_is_named_first(
+    store: Store, object_id: RevisionId
+) -> None:
     await put(store, "document:a#viewer@user:ann")
 
     with pytest.raises(RevisionLost):
-        await write(store, AtomicWrite([absent("document:a"), Precondition(id)], objects=[thing("document:new")]))
+        await write(
+            store, AtomicWrite([absent("document:a"), Precondition(object_id)], objects=[thing("document:new")])
+        )
 
 
 async def test_a_precondition_on_a_revision_with_other_bits_is_named_first(store: Store) -> None:
@@ -238,7 +242,7 @@ async def events(store: Store) -> Sequence[str]:
 
 async def test_a_write_makes_the_events_of_its_parts(store: Store) -> None:
     """A warrant that ends with its object is not reported; one that is deleted in the same write is."""
-    await put(store, *(f"document:{id}#viewer@user:ann" for id in "abcd"))
+    await put(store, *(f"document:{object_id}#viewer@user:ann" for object_id in "abcd"))
     wanted = AtomicWrite(
         warrants_to_delete=[new("document:b#viewer@user:ann"), new("document:a#viewer@user:ann")],
         objects_to_delete=[object_ref("document", "b"), object_ref("document", "c")],

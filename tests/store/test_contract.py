@@ -43,12 +43,12 @@ def stamp(at: int = NOW, actor: str = "ann", once: Once | None = None) -> Stamp:
     return Stamp(actor, at, once)
 
 
-def new(id: str, meta: str | None = None, of_type: str = "document", fresh: bool = False) -> NewObject:
-    return NewObject(TypeName(of_type), ObjectId(id), meta, fresh)
+def new(object_id: str, meta: str | None = None, of_type: str = "document", fresh: bool = False) -> NewObject:
+    return NewObject(TypeName(of_type), ObjectId(object_id), meta, fresh)
 
 
-def document(id: str) -> ObjectRef:
-    return object_ref("document", id)
+def document(object_id: str) -> ObjectRef:
+    return object_ref("document", object_id)
 
 
 def new_type(name: str, definition: str = '{"relations":{}}') -> NewObjectType:
@@ -164,7 +164,7 @@ async def test_deleting_names_the_first_that_is_missing_and_deletes_none(store: 
     await store.put_objects([new("a"), new("b")], stamp())
 
     with pytest.raises(NotFound) as caught:
-        await store.delete_objects([document(id) for id in refs], stamp())
+        await store.delete_objects([document(object_id) for object_id in refs], stamp())
 
     assert caught.value.key == ("missing" if "missing" in refs else "a")
     assert await ids(store) == ["a", "b"]
@@ -224,7 +224,7 @@ async def test_each_sort_breaks_ties_by_what_is_unique(
 async def test_a_slice_says_what_precedes_and_follows(
     store: Store, wanted: Slice, only: ObjectFilter, rows: list[str], precedes: bool, follows: bool
 ) -> None:
-    await store.put_objects([new(id) for id in "edcba"], stamp())
+    await store.put_objects([new(object_id) for object_id in "edcba"], stamp())
 
     found = (await store.list_objects(wanted, only)).value
 
@@ -257,14 +257,14 @@ BY_NAME = [
 @pytest.mark.parametrize("descending", [False, True])
 @pytest.mark.parametrize("at", [None, 1])
 async def test_objects_are_sorted_by_a_member_of_their_meta(store: Store, descending: bool, at: int | None) -> None:
-    await store.put_objects([new(id, meta=meta) for id, meta in NAMED.items()], stamp())
+    await store.put_objects([new(object_id, meta=meta) for object_id, meta in NAMED.items()], stamp())
     await store.put_objects([new("x", of_type="folder", meta='{"name":"ann"}')], stamp())
     only = ObjectFilter(of_type="document")
     expected = BY_NAME[::-1] if descending else BY_NAME
 
-    assert await ids(store, Slice("name", 100, descending), only, at) == [id for _, id in expected]
-    for place, (key, id) in enumerate(expected):
-        boundary = (key, id, "document")
+    assert await ids(store, Slice("name", 100, descending), only, at) == [object_id for _, object_id in expected]
+    for place, (key, object_id) in enumerate(expected):
+        boundary = (key, object_id, "document")
         after = await ids(store, Slice("name", 3, descending, boundary), only, at)
         before = await ids(store, Slice("name", 3, descending, boundary, backwards=True), only, at)
         assert after == [other for _, other in expected[place + 1 : place + 4]]
@@ -277,17 +277,17 @@ async def test_objects_are_sorted_by_a_member_of_their_meta(store: Store, descen
 async def test_a_boundary_of_another_type_than_the_filter_cuts_where_it_would_stand(
     store: Store, sort: str, descending: bool, backwards: bool
 ) -> None:
-    await store.put_objects([new(id, of_type=of_type) for of_type in "bdf" for id in "135"], stamp())
+    await store.put_objects([new(object_id, of_type=of_type) for of_type in "bdf" for object_id in "135"], stamp())
     keys: dict[str, Callable[[StoredObject], Values]] = {
         "objectId": lambda row: (row.id, row.type),
         "objectType": lambda row: (row.type, row.id),
         "createdAt": lambda row: (row.created_at, row.id, row.type),
     }
     every = (await store.list_objects(Slice(sort, 100, descending), ObjectFilter())).value.rows
-    boundaries = [(of_type, id) for of_type in "acdeg" for id in "02345"]
+    boundaries = [(of_type, object_id) for of_type in "acdeg" for object_id in "02345"]
 
-    for of_type, id in boundaries:
-        boundary = keys[sort](StoredObject(TypeName(of_type), ObjectId(id), None, NOW))
+    for of_type, object_id in boundaries:
+        boundary = keys[sort](StoredObject(TypeName(of_type), ObjectId(object_id), None, NOW))
         wanted = Slice(sort, 100, descending, boundary, backwards)
         found = (await store.list_objects(wanted, ObjectFilter(of_type="d"))).value.rows
 
@@ -328,7 +328,7 @@ async def test_search_is_a_substring_of_id_or_meta_and_ignores_the_case_of_ascii
         "g": '{"k":"\'"}',
         "h": '{"k":"ä"}',
     }
-    await store.put_objects([new(id, meta) for id, meta in metas.items()], stamp())
+    await store.put_objects([new(object_id, meta) for object_id, meta in metas.items()], stamp())
 
     assert await ids(store, only=ObjectFilter(text=text)) == found
     assert await ids(store, only=ObjectFilter("document", text)) == found
@@ -343,7 +343,7 @@ async def test_a_read_as_of_a_revision_sees_what_was_alive_then(store: Store) ->
 
     async def seen(at: int) -> dict[str, str | None]:
         relation_results = (await store.list_objects(EVERYTHING, ObjectFilter(), Revision(at))).value.rows
-        got = {id: (await store.get_object(document(id), Revision(at))).value for id in "abc"}
+        got = {object_id: (await store.get_object(document(object_id), Revision(at))).value for object_id in "abc"}
         assert [row for row in got.values() if row] == list(relation_results)
         return {row.id: row.meta for row in relation_results}
 
@@ -354,8 +354,8 @@ async def test_a_read_as_of_a_revision_sees_what_was_alive_then(store: Store) ->
 
 
 async def test_pages_as_of_a_revision_are_cut_like_pages_of_now(store: Store) -> None:
-    await store.put_objects([new(id) for id in "abcdef"], stamp())
-    await store.delete_objects([document(id) for id in "ace"], stamp())
+    await store.put_objects([new(object_id) for object_id in "abcdef"], stamp())
+    await store.delete_objects([document(object_id) for object_id in "ace"], stamp())
 
     wanted = Slice("objectId", 2, boundary=("b", "document"))
     found = (await store.list_objects(wanted, ObjectFilter("document"), Revision(1))).value

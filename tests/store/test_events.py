@@ -214,11 +214,13 @@ async def test_a_decision_is_found_by_the_place_of_its_event(store: Store) -> No
 
 async def test_of_all_decisions_the_last_stay(store: Store) -> None:
     for first in range(0, 12, 3):
-        await store.keep_decisions([decided(NOW + number, id=f"d{number}") for number in range(first, first + 3)], 5)
+        await store.keep_decisions(
+            [decided(NOW + number, object_id=f"d{number}") for number in range(first, first + 3)], 5
+        )
 
     assert await told(store) == [f"allowed decision document d{number}" for number in (11, 10, 9, 8, 7)]
 
-    await store.keep_decisions([decided(NOW + number, id=f"d{number}") for number in range(20, 30)], 2)
+    await store.keep_decisions([decided(NOW + number, object_id=f"d{number}") for number in range(20, 30)], 2)
 
     assert await told(store) == ["allowed decision document d29", "allowed decision document d28"]
 
@@ -241,7 +243,7 @@ async def write_each_hour(store: Store, hours: int) -> None:
     for number in range(hours):
         await store.put_objects([new(f"o{number}")], stamp(NOW + number * hour))
         await store.put_warrants([viewer(f"o{number}")], anything_goes, stamp(NOW + number * hour))
-        await store.keep_decisions([decided(NOW + number * hour + hour // 2, id=f"o{number}")], 100)
+        await store.keep_decisions([decided(NOW + number * hour + hour // 2, object_id=f"o{number}")], 100)
 
 
 async def forget(store: Store, before: int, most: int) -> list[int]:

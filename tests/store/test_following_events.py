@@ -84,7 +84,7 @@ async def write_each_hour(store: Store, hours: int) -> None:
     """A change at the full hour, and a decision at half past."""
     for number in range(hours):
         await store.put_objects([new(f"o{number}")], stamp(NOW + number * HOUR))
-        await store.keep_decisions([decided(NOW + number * HOUR + HOUR // 2, id=f"o{number}")], 100)
+        await store.keep_decisions([decided(NOW + number * HOUR + HOUR // 2, object_id=f"o{number}")], 100)
 
 
 async def delete_until(store: Store, at: int, most: int = 1_000) -> None:
@@ -166,7 +166,7 @@ async def test_nothing_is_missed_or_shown_twice_while_several_processes_write(da
             for turn in range(40):
                 at = NOW + 1_000 * turn - 50_000 * number
                 await store.put_warrants([viewer(f"d{number}-{turn}")], anything_goes, stamp(at))
-                await store.keep_decisions([decided(at, id=f"d{number}-{turn}")], 10_000)
+                await store.keep_decisions([decided(at, object_id=f"d{number}-{turn}")], 10_000)
 
         shown: list[Event] = []
         position = None

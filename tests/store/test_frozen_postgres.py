@@ -24,8 +24,8 @@ PATIENCE_SECONDS = 4.0
 STORE_TIMEOUT_MS = 300
 
 
-async def put(store: Store, id: str, once: Once | None = None) -> None:
-    await store.put_objects([NewObject(TypeName("d"), ObjectId(id), None)], Stamp("ann", 1, once))
+async def put(store: Store, object_id: str, once: Once | None = None) -> None:
+    await store.put_objects([NewObject(TypeName("d"), ObjectId(object_id), None)], Stamp("ann", 1, once))
 
 
 async def get(store: Store) -> None:

@@ -167,11 +167,11 @@ async def test_the_span_of_a_model_never_reaches_behind_what_was_collected(store
     assert (await store.read_model(Revision(4))).value.definitions == {}
 
 
-def warrant(id: str, policy: str = "", starts: float | None = None, expires: float | None = None) -> NewWarrant:
+def warrant(object_id: str, policy: str = "", starts: float | None = None, expires: float | None = None) -> NewWarrant:
     subject = Subject(TypeName("user"), ObjectId("kim"))
     limits = (None if seconds is None else noon(seconds) for seconds in (starts, expires))
-    object = ObjectRef(TypeName("document"), ObjectId(id))
-    return NewWarrant(object, RelationName("viewer"), subject, policy, None, *limits)
+    object_ref = ObjectRef(TypeName("document"), ObjectId(object_id))
+    return NewWarrant(object_ref, RelationName("viewer"), subject, policy, None, *limits)
 
 
 async def put(store: Store, at: float, *new: NewWarrant) -> Revision:

@@ -38,8 +38,8 @@ def anything_goes(model: object) -> None:
 
 
 def new_object(written: str, meta: str | None = None) -> NewObject:
-    of_type, _, id = written.partition(":")
-    return NewObject(TypeName(of_type), ObjectId(id), meta)
+    of_type, _, written_id = written.partition(":")
+    return NewObject(TypeName(of_type), ObjectId(written_id), meta)
 
 
 def new_warrant(written: str) -> NewWarrant:
@@ -130,7 +130,7 @@ async def test_of_equal_warrants_the_last_counts_wherever_batches_end(store: Sto
 
 
 async def test_a_warrant_that_states_another_creation_time_ends_the_stored_one(store: Store) -> None:
-    ann, bob, eve = (f"document:plan#viewer@user:{id}" for id in ("ann[x == 1]", "bob", "eve"))
+    ann, bob, eve = (f"document:plan#viewer@user:{written_id}" for written_id in ("ann[x == 1]", "bob", "eve"))
     first = await store.import_batch(
         ImportBatch([], [], [dated(ann, 5), dated(bob, 6), dated(eve, 7)]), anything_goes, STAMP
     )
@@ -189,7 +189,9 @@ async def test_an_object_a_warrant_names_keeps_its_meta(store: Store) -> None:
 async def test_new_rows_among_stored_ones_are_distinguished(store: Store) -> None:
     await imported(store, batch({}, [], ["document:a#viewer@user:ann"]))
 
-    counted = await imported(store, batch({}, [], [f"document:{id}#viewer@user:ann" for id in "cab"] * 2))
+    counted = await imported(
+        store, batch({}, [], [f"document:{written_id}#viewer@user:ann" for written_id in "cab"] * 2)
+    )
 
     keys = [change.key[1] for change in await list_changes(store, 1) if change.kind == "warrant"]
     assert counted == Imported(0, 2, 2)

@@ -30,9 +30,9 @@ keys = st.tuples(
 
 
 def to_warrant(key: Key) -> NewWarrant:
-    of_type, id, relation, subject_type, subject_id, group, _ = key
+    of_type, object_id, relation, subject_type, subject_id, group, _ = key
     subject = Subject(TypeName(subject_type), ObjectId(subject_id), RelationName(group) if group else None)
-    return NewWarrant(ObjectRef(TypeName(of_type), ObjectId(id)), RelationName(relation), subject)
+    return NewWarrant(ObjectRef(TypeName(of_type), ObjectId(object_id)), RelationName(relation), subject)
 
 
 def test_writing_new_warrants_takes_few_instructions_for_each() -> None:

@@ -26,8 +26,8 @@ pytestmark = pytest.mark.anyio
 STAMP = Stamp("ann", 1)
 
 
-async def put(store: Store, id: str) -> None:
-    await store.put_objects([NewObject(TypeName("d"), ObjectId(id), None)], STAMP)
+async def put(store: Store, object_id: str) -> None:
+    await store.put_objects([NewObject(TypeName("d"), ObjectId(object_id), None)], STAMP)
 
 
 def test_a_database_that_is_not_utf8_is_refused(postgres: PostgresServer) -> None:

@@ -192,7 +192,7 @@ LOOKUPS = [
     pytest.param(
         looked_up(OBJECT.find_any + " (VALUES (?, ?), (?, ?))", "type-3", "id-3", "type-4", "id-4"), id="find-any"
     ),
-    pytest.param(objects_found(*(ObjectRef(TypeName("type-3"), id) for id in IDS)), id="find-objects"),
+    pytest.param(objects_found(*(ObjectRef(TypeName("type-3"), object_id) for object_id in IDS)), id="find-objects"),
     pytest.param(objects_found(ObjectRef(TypeName("a"), IDS[0]), ObjectRef(TypeName("b"), IDS[0])), id="find-types"),
     pytest.param(looked_up(OBJECTS_CREATED, 100, 1), id="created"),
     pytest.param(looked_up(OBJECT.end, 9, "type-3", "id-100"), id="end"),
@@ -442,8 +442,8 @@ def postgres_connection(postgres: PostgresServer) -> Iterator[psycopg.Connection
     assert isinstance(database, PostgresUrl)
     connection = psycopg.connect(database.conninfo, autocommit=True)
     with connection.cursor().copy("COPY object FROM STDIN") as copy:
-        for of_type, id, meta, created_at, revision in rows():
-            copy.write_row((of_type, id, ALIVE, meta, created_at, revision))
+        for of_type, object_id, meta, created_at, revision in rows():
+            copy.write_row((of_type, object_id, ALIVE, meta, created_at, revision))
     with connection.cursor().copy("COPY warrant FROM STDIN") as copy:
         for row in warrant_rows():
             copy.write_row(row)

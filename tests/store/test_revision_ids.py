@@ -30,8 +30,8 @@ async def other(store: Store, database_url: str) -> AsyncIterator[Store]:
 async def write(store: Store, *ids: str) -> list[RevisionId]:
     """One revision for each object."""
     written = []
-    for id in ids:
-        await store.put_objects([NewObject(TypeName("d"), ObjectId(id), None)], Stamp("ann", 1))
+    for revision_id in ids:
+        await store.put_objects([NewObject(TypeName("d"), ObjectId(revision_id), None)], Stamp("ann", 1))
         written.append(await store.identify(await store.check()))
     return written
 
@@ -47,18 +47,18 @@ async def test_each_revision_has_bits_of_its_own_which_are_known_to_its_writer_a
 
     before = store.statements
     assert [await store.identify(Revision(number)) for number in range(1, 21)] == written
-    assert all(store.known.holds(id) for id in written)
+    assert all(store.known.holds(revision_id) for revision_id in written)
     assert store.statements == before
-    assert len({id.bits for id in written}) > 15
-    assert all(id.bits is not None and 0 <= id.bits < 2**32 for id in written)
+    assert len({revision_id.bits for revision_id in written}) > 15
+    assert all(revision_id.bits is not None and 0 <= revision_id.bits < 2**32 for revision_id in written)
 
 
 async def test_what_others_write_is_found_with_the_same_bits(store: Store, other: Store) -> None:
     written = await write(store, "a", "b", "c")
 
-    assert [await other.identify(id.revision) for id in written] == written
-    assert [await other.locate(id) for id in written] == [Presence.STORED] * 3
-    assert all(other.known.holds(id) for id in written)
+    assert [await other.identify(revision_id.revision) for revision_id in written] == written
+    assert [await other.locate(revision_id) for revision_id in written] == [Presence.STORED] * 3
+    assert all(other.known.holds(revision_id) for revision_id in written)
 
 
 async def test_a_write_is_told_from_others_with_its_number(store: Store) -> None:
@@ -99,11 +99,11 @@ async def test_a_restored_store_is_noticed_whatever_is_read(
     await opened.close()
 
     for one in (store, other):
-        for id in lost:
-            presence = await one.locate(id)
-            assert presence == (Presence.REPLACED if id.revision <= 1 + later else Presence.AHEAD)
-        assert [await one.locate(id) for id in (kept, *written)] == [Presence.STORED] * (1 + later)
-        assert not any(one.known.holds(id) for id in lost)
+        for revision_id in lost:
+            presence = await one.locate(revision_id)
+            assert presence == (Presence.REPLACED if revision_id.revision <= 1 + later else Presence.AHEAD)
+        assert [await one.locate(revision_id) for revision_id in (kept, *written)] == [Presence.STORED] * (1 + later)
+        assert not any(one.known.holds(revision_id) for revision_id in lost)
         assert one.known.history == 1
 
 

@@ -34,8 +34,8 @@ async def opened(folder: Path, **settings: int) -> SqlStore:
     return store
 
 
-async def put(store: Store, id: str, meta: str | None = None) -> None:
-    await store.put_objects([NewObject(TypeName("d"), ObjectId(id), meta)], Stamp("ann", 1))
+async def put(store: Store, object_id: str, meta: str | None = None) -> None:
+    await store.put_objects([NewObject(TypeName("d"), ObjectId(object_id), meta)], Stamp("ann", 1))
 
 
 async def test_writers_behind_a_lock_wait_together_not_one_after_the_other(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from magistrate.store.sqlite.files import migrate_sqlite, open_connection
 OBJECTS = [(of_type, f"id-{number}") for of_type in ("document", "folder") for number in range(2 * KEYS_AT_ONCE)]
 STORED = OBJECTS[::2]
 WARRANTS = [
-    (of_type, f"id-{object}", "viewer", "user", f"id-{subject}", group, "")
-    for of_type, object, subject, group in product(("document", "folder"), range(40), range(20), ("", "member"))
+    (of_type, f"id-{object_ref}", "viewer", "user", f"id-{subject}", group, "")
+    for of_type, object_ref, subject, group in product(("document", "folder"), range(40), range(20), ("", "member"))
 ]
 
 

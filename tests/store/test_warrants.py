@@ -315,7 +315,11 @@ READS: list[AnyRead] = [
 
 @pytest.mark.parametrize("at", [None, 1])
 async def test_a_row_is_read_only_if_there_are_more_than_so_many(store: Store, at: int | None) -> None:
-    await put(store, *(f"document:{id}#viewer@team:eng#member" for id in "abc"), "document:a#editor@team:eng#member")
+    await put(
+        store,
+        *(f"document:{object_id}#viewer@team:eng#member" for object_id in "abc"),
+        "document:a#editor@team:eng#member",
+    )
     if at is not None:
         await delete(store, "document:c#viewer@team:eng#member")
     wanted = reverse("viewer editor", "team#member"), (ObjectId("eng"),)
@@ -352,9 +356,9 @@ def outline_of(*written: str) -> ReadsAhead:
 
 
 async def ahead_of(
-    store: Store, ahead: ReadsAhead, id: str = "a", at: int | None = None, most: int = MOST
+    store: Store, ahead: ReadsAhead, object_id: str = "a", at: int | None = None, most: int = MOST
 ) -> tuple[AheadResult, list[str]]:
-    reads = ahead.outline.begin_on((ObjectId(id),))
+    reads = ahead.outline.begin_on((ObjectId(object_id),))
     result = await store.read_ahead(reads, ahead, None if at is None else Revision(at), most)
     return result, sorted(warrant.render() for _, warrant in result.warrants)
 
@@ -398,7 +402,7 @@ async def test_reading_ahead_of_many_objects_and_with_wildcards(store: Store) ->
     to_all = ("folder:*#viewer@team:all#member", "team:all#member@user:*", "team:hr#member@user:ann")
     await put(store, *LED_TO, *to_all)
     ahead = outline_of(*LED_TO, *to_all)
-    some = tuple(ObjectId(id) for id in ("x", "a", "y", "z"))
+    some = tuple(ObjectId(object_id) for object_id in ("x", "a", "y", "z"))
 
     result = await store.read_ahead(ahead.outline.begin_on(some), ahead, None, MOST)
 
@@ -452,13 +456,13 @@ async def test_objects_are_found_as_they_were(store: Store) -> None:
 
 
 async def test_the_names_of_objects_are_listed_in_batches_as_they_were(store: Store) -> None:
-    await put(store, *[f"document:{id}#viewer@user:ann" for id in "bCaD"])
+    await put(store, *[f"document:{object_id}#viewer@user:ann" for object_id in "bCaD"])
     await store.delete_objects([object_ref("document", "a")], stamp())
 
     async def names(of_type: str | None, after: str | None, limit: int, at: int) -> str:
         only = None if of_type is None else TypeName(of_type)
         behind = None if after is None else (TypeName("document"), ObjectId(after))
-        return "".join(id for _, id in (await store.list_names(only, behind, limit, Revision(at))).value)
+        return "".join(object_id for _, object_id in (await store.list_names(only, behind, limit, Revision(at))).value)
 
     async def ids(after: str | None, limit: int, at: int) -> str:
         return await names("document", after, limit, at)
@@ -484,7 +488,10 @@ async def test_no_more_rows_are_read_than_requested(store: Store) -> None:
 async def test_a_read_of_many_objects_is_one_statement_however_many_rows_it_has(database_url: str) -> None:
     store, database = await counting_store(database_url)
     ids = tuple(ObjectId(f"d{number}") for number in range(MAX_SHORT_IDS + 1))
-    await put(store, *[f"document:{id}#viewer@team:{team}#member" for id in ids for team in ("eng", "ops", "hr")])
+    await put(
+        store,
+        *[f"document:{object_id}#viewer@team:{team}#member" for object_id in ids for team in ("eng", "ops", "hr")],
+    )
     database.reads = 0
 
     reading = await store.read_warrants([WarrantRead(request("viewer", None), ids)], None, 10 * MAX_SHORT_IDS)

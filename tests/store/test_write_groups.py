@@ -40,16 +40,18 @@ UPDATE head SET revision = 0, model_revision = 0, horizon = 1, changes_deleted =
 Write = Callable[[Store], Awaitable[object]]
 
 
-def put(id: str, meta: str | None = None, once: Once | None = None) -> Write:
-    return lambda store: store.put_objects([NewObject(TypeName("d"), ObjectId(id), meta)], Stamp("ann", 1, once))
+def put(object_id: str, meta: str | None = None, once: Once | None = None) -> Write:
+    return lambda store: store.put_objects([NewObject(TypeName("d"), ObjectId(object_id), meta)], Stamp("ann", 1, once))
 
 
 def delete(*ids: str) -> Write:
-    return lambda store: store.delete_objects([object_ref("d", id) for id in ids], STAMP)
+    return lambda store: store.delete_objects([object_ref("d", object_id) for object_id in ids], STAMP)
 
 
-def warrant(id: str, user: str, policy: str = "") -> NewWarrant:
-    return NewWarrant(object_ref("d", id), RelationName("viewer"), Subject(TypeName("user"), ObjectId(user)), policy)
+def warrant(object_id: str, user: str, policy: str = "") -> NewWarrant:
+    return NewWarrant(
+        object_ref("d", object_id), RelationName("viewer"), Subject(TypeName("user"), ObjectId(user)), policy
+    )
 
 
 def grant(*warrants: NewWarrant) -> Write:

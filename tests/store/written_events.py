@@ -16,16 +16,16 @@ def stamp(at: int) -> Stamp:
     return Stamp("key", at)
 
 
-def new(id: str, meta: str | None = None) -> NewObject:
-    return NewObject(TypeName("document"), ObjectId(id), meta)
+def new(object_id: str, meta: str | None = None) -> NewObject:
+    return NewObject(TypeName("document"), ObjectId(object_id), meta)
 
 
-def viewer(id: str, policy: str = "", subject: Subject = ANN) -> NewWarrant:
-    return NewWarrant(ObjectRef(TypeName("document"), ObjectId(id)), RelationName("viewer"), subject, policy)
+def viewer(object_id: str, policy: str = "", subject: Subject = ANN) -> NewWarrant:
+    return NewWarrant(ObjectRef(TypeName("document"), ObjectId(object_id)), RelationName("viewer"), subject, policy)
 
 
-def decided(at: int, is_authorized: bool = True, id: str = "a", context: str | None = None) -> DecisionRecord:
-    return DecisionRecord(at, is_authorized, ("document", id, "viewer", "user", "ann", ""), context, Revision(1))
+def decided(at: int, is_authorized: bool = True, object_id: str = "a", context: str | None = None) -> DecisionRecord:
+    return DecisionRecord(at, is_authorized, ("document", object_id, "viewer", "user", "ann", ""), context, Revision(1))
 
 
 def anything_goes(model: object) -> None:

@@ -87,7 +87,7 @@ def test_a_wildcard_warrant_names_no_user(client: Client) -> None:
 
 
 def test_a_wildcard_warrant_makes_no_page_shorter(client: Client) -> None:
-    client.grant("tenant:acme#member@user:*", *(f"tenant:acme#member@user:{id}" for id in "abc"))
+    client.grant("tenant:acme#member@user:*", *(f"tenant:acme#member@user:{object_id}" for object_id in "abc"))
 
     for parameters, page in (
         ({}, "abc"),
@@ -101,8 +101,8 @@ def test_a_wildcard_warrant_makes_no_page_shorter(client: Client) -> None:
 
 
 def test_pages(shared_client: Client) -> None:
-    for id in "dbeac":
-        shared_client.post(f"/v1/users/pat/roles/{id}").raise_for_status()
+    for object_id in "dbeac":
+        shared_client.post(f"/v1/users/pat/roles/{object_id}").raise_for_status()
 
     def roles(**parameters: Any) -> list[str]:
         return ids(shared_client, "users/pat/roles", "roles", **parameters)

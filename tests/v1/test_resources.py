@@ -14,9 +14,9 @@ NUMEROUS = ("users", "tenants")
 each_resource = pytest.mark.parametrize("path", RESOURCES)
 
 
-def body_of(path: str, id: str = "x", text: str = "some text") -> dict[str, Any]:
+def body_of(path: str, resource_id: str = "x", text: str = "some text") -> dict[str, Any]:
     _, id_member, members = RESOURCES[path]
-    return {id_member: id, **dict.fromkeys(members, text)}
+    return {id_member: resource_id, **dict.fromkeys(members, text)}
 
 
 def listed(client: Client, path: str, **parameters: Any) -> list[str]:
@@ -62,10 +62,10 @@ def test_one_is_created_read_replaced_and_deleted(client: Client, path: str) -> 
         client.put(f"/v1/{path}/x", json={}),
         client.get(f"/v1/{path}/a b"),
     ):
-        id = "a b" if "%20" in str(answer.url) else "x"
+        resource_id = "a b" if "%20" in str(answer.url) else "x"
         assert answer.status_code == 404
         assert answer.json() == {
-            "code": "not_found", "message": f"{of_type} {id} not found", "type": of_type, "key": id,
+            "code": "not_found", "message": f"{of_type} {resource_id} not found", "type": of_type, "key": resource_id,
         }  # fmt: skip
 
 
@@ -192,8 +192,8 @@ ASCENDING = ["f1", "f3", "f2", "f5", "f7", "f6", "f4"]
 def named(shared_client: Client) -> Client:
     """Features with the names above, created in the order of their ids."""
     shared_client.clear()
-    for id, name in NAMES.items():
-        shared_client.post("/v1/features", json={"featureId": id, "name": name}).raise_for_status()
+    for resource_id, name in NAMES.items():
+        shared_client.post("/v1/features", json={"featureId": resource_id, "name": name}).raise_for_status()
     shared_client.post("/v2/objects", json={"objectType": "role", "objectId": "f0", "meta": {"name": "a"}})
     return shared_client
 
@@ -310,8 +310,10 @@ def test_pages_by_legacy_cursors_are_the_whole_list(named: Client) -> None:
 
 def test_what_is_shown_serves_as_a_cursor_whatever_else_is_in_the_meta(client: Client) -> None:
     metas = {"a": {"name": "zoe", "other": "\0"}, "b": {"name": "a\0"}, "c": {"name": r"x\u0000"}, "d": {"name": "ann"}}
-    for id, meta in metas.items():
-        client.post("/v2/objects", json={"objectType": "feature", "objectId": id, "meta": meta}).raise_for_status()
+    for resource_id, meta in metas.items():
+        client.post(
+            "/v2/objects", json={"objectType": "feature", "objectId": resource_id, "meta": meta}
+        ).raise_for_status()
 
     rows = client.get("/v1/features?sortBy=name").json()
 

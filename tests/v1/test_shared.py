@@ -14,8 +14,8 @@ TYPES: dict[str, Any] = {"user": {}, "document": {"owner": {}, "viewer": {"inher
 def filled(shared_client: Client) -> Client:
     shared_client.clear()
     shared_client.define(TYPES)
-    for id in "cab":
-        shared_client.grant(f"document:{id}#owner@user:ann")
+    for object_id in "cab":
+        shared_client.grant(f"document:{object_id}#owner@user:ann")
     return shared_client
 
 
@@ -39,14 +39,14 @@ def test_lists_are_the_arrays_of_v2(filled: Client, path: str) -> None:
 
 def test_single_things_are_the_same_in_both(client: Client) -> None:
     definition = {"type": "report", "relations": {"reader": {}}}
-    object = {"objectType": "report", "objectId": "q3", "meta": {"a": 1}}
+    report = {"objectType": "report", "objectId": "q3", "meta": {"a": 1}}
     warrant = {
         "objectType": "report", "objectId": "q3", "relation": "reader",
         "subject": {"objectType": "user", "objectId": "ann"},
     }  # fmt: skip
     assert client.post("/v1/object-types", json=definition).json() == client.get("/v2/object-types/report").json()
     assert client.put("/v1/object-types/report", json=definition).json() == client.get("/v1/object-types/report").json()
-    assert client.post("/v1/objects", json=[object]).json() == [client.get("/v2/objects/report/q3").json()]
+    assert client.post("/v1/objects", json=[report]).json() == [client.get("/v2/objects/report/q3").json()]
     assert client.put("/v1/objects/report/q3", json={}).json() == client.get("/v1/objects/report/q3").json()
     assert client.post("/v1/warrants", json=warrant).json() == client.get("/v1/warrants").json()[0]
 

@@ -22,9 +22,9 @@ def _warrants(object_id: str, policies: list[str]) -> list[dict[str, object]]:
 
 
 def many_long(stage: Stage) -> Iterator[tuple[str, Act]]:
-    id = fresh("policies")
-    warrants = _warrants(id, [_long_policy(number) for number in range(100)])
-    asked = [claim("paper", id, "viewer", "ann")]
+    type_id = fresh("policies")
+    warrants = _warrants(type_id, [_long_policy(number) for number in range(100)])
+    asked = [claim("paper", type_id, "viewer", "ann")]
     context = {"n": -1, "x": 3, "y": [1, 2, 4], "a": {"b": {"c": 0}}}
     yield "100 distinct policies of 4 KB in one request", partial(stage.ask, "POST", "/v2/warrants", warrants)
     yield "their first check", partial(stage.check, asked, context=context)
@@ -33,25 +33,25 @@ def many_long(stage: Stage) -> Iterator[tuple[str, Act]]:
 
 
 def expensive(stage: Stage) -> Iterator[tuple[str, Act]]:
-    id = fresh("expensive")
+    type_id = fresh("expensive")
     policies = [f"none(list, {{# == {number}.5 || any(inner, {{# == 7}})}})" for number in range(50)]
-    asked = [claim("paper", id, "viewer", "ann")]
+    asked = [claim("paper", type_id, "viewer", "ann")]
     context = {"list": list(range(10_000)), "inner": list(range(10, 110))}
-    yield "50 policies with loops in loops", partial(stage.ask, "POST", "/v2/warrants", _warrants(id, policies))
+    yield "50 policies with loops in loops", partial(stage.ask, "POST", "/v2/warrants", _warrants(type_id, policies))
     yield "their check, with a list of 10,000", partial(stage.check, asked, context=context)
     yield "1,000 of these checks", partial(stage.check, asked * 1_000, context=context)
 
 
 def patterns(stage: Stage) -> Iterator[tuple[str, Act]]:
-    id = fresh("patterns")
+    type_id = fresh("patterns")
     repeats = ["(a?){300}b", "(.*a){20}", "([a-z]+)+$", "(x+x+)+y", r"\pL{200}"]
     policies = [f'text matches "{pattern}" || n == {number}' for number, pattern in enumerate(repeats)]
-    asked = [claim("paper", id, "viewer", "ann")]
+    asked = [claim("paper", type_id, "viewer", "ann")]
     context = {"text": "a" * 60_000}
 
     def write() -> list[Answer]:
         """One by one: some are refused."""
-        return [stage.caller.ask("POST", "/v2/warrants", one) for one in _warrants(id, policies)]
+        return [stage.caller.ask("POST", "/v2/warrants", one) for one in _warrants(type_id, policies)]
 
     yield "patterns with repeats in repeats", write
     yield "their check, with a text of 60 KB", partial(stage.check, asked, context=context)

@@ -80,59 +80,59 @@ def create_group(new: NewGroup, me: Me, storage: Stored) -> RelationResult:
 @router.get("/{kind}")
 def list_readable(kind: Kind, me: Me, storage: Stored) -> list[RelationResult]:
     """All that the user may read, wherever the permission comes from, by title."""
-    return [RelationResult(id=id, title=title) for id, title in storage.titles(kind, me.readable(kind))]
+    return [RelationResult(id=item_id, title=title) for item_id, title in storage.titles(kind, me.readable(kind))]
 
 
-@router.get("/folders/{id}/documents")
-def list_folder(id: Id, me: Me, storage: Stored) -> list[RelationResult]:
+@router.get("/folders/{item_id}/documents")
+def list_folder(item_id: Id, me: Me, storage: Stored) -> list[RelationResult]:
     """The documents of a folder that the user may read: being blocked from one hides it here too."""
-    folder = Item(Kind.folder, id)
+    folder = Item(Kind.folder, item_id)
     me.require(("can-read", folder))
     ids = set(me.documents_in(folder)) & set(me.readable(Kind.document))
-    return [RelationResult(id=id, title=title) for id, title in storage.titles(Kind.document, ids)]
+    return [RelationResult(id=item_id, title=title) for item_id, title in storage.titles(Kind.document, ids)]
 
 
-@router.get("/documents/{id}")
-def read_document(id: Id, anyone: Anyone, storage: Stored) -> Document:
+@router.get("/documents/{item_id}")
+def read_document(item_id: Id, anyone: Anyone, storage: Stored) -> Document:
     """Also without a login: the public link of a document is its URL."""
-    item = Item(Kind.document, id)
+    item = Item(Kind.document, item_id)
     anyone.require(("can-read", item))
     if (found := storage.get(item)) is None:
         raise HTTPException(404, "not found")
-    return Document(id=id, title=found[0], text=found[1])
+    return Document(id=item_id, title=found[0], text=found[1])
 
 
-@router.put("/documents/{id}")
-def edit_document(id: Id, new: Edited, me: Me, storage: Stored) -> Document:
-    item = Item(Kind.document, id)
+@router.put("/documents/{item_id}")
+def edit_document(item_id: Id, new: Edited, me: Me, storage: Stored) -> Document:
+    item = Item(Kind.document, item_id)
     me.require(("can-write", item))
     if not storage.replace(item, new.title, new.text):
         raise HTTPException(404, "not found")
-    return Document(id=id, title=new.title, text=new.text)
+    return Document(id=item_id, title=new.title, text=new.text)
 
 
-@router.delete("/{kind}/{id}", status_code=204)
-def delete_item(kind: Kind, id: Id, me: Me, storage: Stored) -> None:
+@router.delete("/{kind}/{item_id}", status_code=204)
+def delete_item(kind: Kind, item_id: Id, me: Me, storage: Stored) -> None:
     """What was in a folder stays with its owners. If it fails half-way, the owner can still send it again."""
-    item = Item(kind, id)
+    item = Item(kind, item_id)
     me.require(("can-manage", item))
     storage.remove(item)
     me.forget(item)
 
 
-@router.get("/{kind}/{id}/readers")
-def list_readers(kind: Kind, id: Id, me: Me) -> Readers:
-    item = Item(kind, id)
+@router.get("/{kind}/{item_id}/readers")
+def list_readers(kind: Kind, item_id: Id, me: Me) -> Readers:
+    item = Item(kind, item_id)
     me.require(("can-manage", item))
     found = me.readers(item)
     return Readers(users=[user for user in found if user != "*"], everyone="*" in found)
 
 
-@router.put("/documents/{id}/folder/{folder}", status_code=204)
-def move_document(id: Id, folder: Id, me: Me) -> None:
+@router.put("/documents/{item_id}/folder/{folder}", status_code=204)
+def move_document(item_id: Id, folder: Id, me: Me) -> None:
     """Out of the old folder and into the new one in one change: at each moment the document is in one of them. When
     two moves meet, the second begins again with what the first one made."""
-    document, target = Item(Kind.document, id), Item(Kind.folder, folder)
+    document, target = Item(Kind.document, item_id), Item(Kind.folder, folder)
     me.require(("can-manage", document), ("can-write", target))
     for _ in range(MOVES):
         left = [Subject("folder", other) for other in me.folders_of(document) if other != folder]
@@ -144,25 +144,25 @@ def move_document(id: Id, folder: Id, me: Me) -> None:
 
 def subject_named(name: str) -> Subject:
     """`everyone`, `user:NAME` or `group:ID`; of a group, its members."""
-    kind, _, id = name.partition(":")
+    kind, _, item_id = name.partition(":")
     if name == "everyone":
         return Subject("user", "*")
-    return Subject("group", id, "member") if kind == "group" else Subject("user", id)
+    return Subject("group", item_id, "member") if kind == "group" else Subject("user", item_id)
 
 
-def granted(kind: Kind, id: Id, relation: str, subject: SubjectName) -> tuple[Item, str, Subject]:
+def granted(kind: Kind, item_id: Id, relation: str, subject: SubjectName) -> tuple[Item, str, Subject]:
     """What a URL such as `/documents/7f3a/editor/group:51c0` says."""
     if relation not in RELATIONS[kind]:
         raise HTTPException(404, f"{kind} have {', '.join(sorted(RELATIONS[kind]))}")
     if subject == "everyone" and relation != "viewer":
         raise HTTPException(422, "everyone can be viewer only")
-    return Item(kind, id), relation, subject_named(subject)
+    return Item(kind, item_id), relation, subject_named(subject)
 
 
 Granted = Annotated[tuple[Item, str, Subject], Depends(granted)]
 
 
-@router.put("/{kind}/{id}/{relation}/{subject}", status_code=204)
+@router.put("/{kind}/{item_id}/{relation}/{subject}", status_code=204)
 def share(grant: Granted, me: Me, until: AwareDatetime | None = None) -> None:
     """Makes a user, a group or everyone owner, editor or viewer of something, or member of a group, or blocks them;
     until a time, if there is one, from which on they are not. Sharing again sets another end, or none.
@@ -177,7 +177,7 @@ def share(grant: Granted, me: Me, until: AwareDatetime | None = None) -> None:
     me.grant(warrant_on(item, relation, subject, until))
 
 
-@router.delete("/{kind}/{id}/{relation}/{subject}", status_code=204)
+@router.delete("/{kind}/{item_id}/{relation}/{subject}", status_code=204)
 def unshare(grant: Granted, me: Me) -> None:
     """Takes back what `share` gave. Nobody gives up being owner: another owner has to take it."""
     item, relation, subject = grant

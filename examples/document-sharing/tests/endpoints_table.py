@@ -24,18 +24,18 @@ class Asked:
         return person.request(self.method, self.path.format(**ids), json=body or None).status_code
 
 
-GIVEN = "/{kind}/{id}/{relation}/{subject}"
+GIVEN = "/{kind}/{item_id}/{relation}/{subject}"
 
 ABOUT_SOMETHING = (
-    Asked("GET", "/documents/{id}", "/documents/{document}", 200),
-    Asked("PUT", "/documents/{id}", "/documents/{document}", 403, {"title": "Taken", "text": "over"}),
-    Asked("PUT", "/documents/{id}/folder/{folder}", "/documents/{document}/folder/{folder}", 403),
-    Asked("GET", "/folders/{id}/documents", "/folders/{folder}/documents", 200),
+    Asked("GET", "/documents/{item_id}", "/documents/{document}", 200),
+    Asked("PUT", "/documents/{item_id}", "/documents/{document}", 403, {"title": "Taken", "text": "over"}),
+    Asked("PUT", "/documents/{item_id}/folder/{folder}", "/documents/{document}/folder/{folder}", 403),
+    Asked("GET", "/folders/{item_id}/documents", "/folders/{folder}/documents", 200),
     Asked("POST", "/documents", "/documents", 403, {"title": "Slipped in", "folder": "{folder}"}),
     Asked("POST", "/folders", "/folders", 403, {"title": "Slipped in", "folder": "{folder}"}),
-    Asked("GET", "/{kind}/{id}/readers", "/documents/{document}/readers", 403),
-    Asked("GET", "/{kind}/{id}/readers", "/folders/{folder}/readers", 403),
-    Asked("GET", "/{kind}/{id}/readers", "/groups/{group}/readers", 403),
+    Asked("GET", "/{kind}/{item_id}/readers", "/documents/{document}/readers", 403),
+    Asked("GET", "/{kind}/{item_id}/readers", "/folders/{folder}/readers", 403),
+    Asked("GET", "/{kind}/{item_id}/readers", "/groups/{group}/readers", 403),
     Asked("PUT", GIVEN, "/documents/{document}/owner/user:mallory", 403),
     Asked("PUT", GIVEN, "/documents/{document}/viewer/everyone", 403),
     Asked("PUT", GIVEN, "/documents/{document}/blocked/user:mallory", 403),
@@ -44,9 +44,9 @@ ABOUT_SOMETHING = (
     Asked("DELETE", GIVEN, "/documents/{document}/viewer/user:{reader}", 403),
     Asked("DELETE", GIVEN, "/folders/{folder}/viewer/user:{reader}", 403),
     Asked("DELETE", GIVEN, "/groups/{group}/member/user:{reader}", 403),
-    Asked("DELETE", "/{kind}/{id}", "/documents/{document}", 403),
-    Asked("DELETE", "/{kind}/{id}", "/folders/{folder}", 403),
-    Asked("DELETE", "/{kind}/{id}", "/groups/{group}", 403),
+    Asked("DELETE", "/{kind}/{item_id}", "/documents/{document}", 403),
+    Asked("DELETE", "/{kind}/{item_id}", "/folders/{folder}", 403),
+    Asked("DELETE", "/{kind}/{item_id}", "/groups/{group}", 403),
 )
 
 ABOUT_ONESELF = {

@@ -89,7 +89,7 @@ class PassingOn(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, template: str, *args: object) -> None:
         """Not wanted."""
 
 

@@ -47,7 +47,7 @@ def test_a_reader_is_told_that_it_takes_more_than_reading(asked: Asked, ids: dic
 
 @pytest.mark.parametrize("asked", ABOUT_SOMETHING, ids=str)
 def test_who_did_not_log_in_may_nothing(asked: Asked, ids: dict[str, str], visitor: Person) -> None:
-    public = (asked.method, asked.route) == ("GET", "/documents/{id}")
+    public = (asked.method, asked.route) == ("GET", "/documents/{item_id}")
 
     assert asked.sent_by(visitor, ids) == (404 if public else 401)
 

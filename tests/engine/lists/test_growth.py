@@ -127,4 +127,4 @@ def calls_a_turn(case: Case, is_time_up: Callable[[], bool] = never) -> list[int
 
 
 def rows_listed(listed: Sequence[RelationResult]) -> list[QueryRow]:
-    return [one.row(TypeName("any"), id) for one in listed for id in one.ids(())]
+    return [one.row(TypeName("any"), object_id) for one in listed for object_id in one.ids(())]

@@ -438,14 +438,17 @@ def lists(names: st.SearchStrategy[str]) -> st.SearchStrategy[list[str] | None]:
 BLANKS = st.text(" \t\r\n\f\u00a0", min_size=1, max_size=3)
 
 
-IDS = words(LETTERS + ".@|:+=/,~%$!(){}&;", 255).filter(lambda id: id not in (".", ".."))
+IDS = words(LETTERS + ".@|:+=/,~%$!(){}&;", 255).filter(lambda object_id: object_id not in (".", ".."))
 
 
 @st.composite
 def written_queries(draw: st.DrawFn) -> tuple[str, Query]:
     """A text, with letter case and white space as drawn, and the query it should read as."""
     one = draw(
-        st.tuples(words(LOWER), words(LETTERS + ".@|:+=/,~%$!(){}&;", 255).filter(lambda id: id not in (".", "..")))
+        st.tuples(
+            words(LOWER),
+            words(LETTERS + ".@|:+=/,~%$!(){}&;", 255).filter(lambda object_id: object_id not in (".", "..")),
+        )
     )
     types, relations = draw(lists(words(LOWER))), draw(lists(words(LETTERS)))
     is_explicit = draw(st.booleans())

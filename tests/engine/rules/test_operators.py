@@ -123,11 +123,14 @@ def test_it_combines_sets_as_it_combines_the_values_of_each_id(operator: type[Ru
     for size in SIZES:
         every = list(product(DECIDED, repeat=size))
         within = BitMap(range(len(every)))
-        sets = [BitMap(id for id, values in enumerate(every) if values[place] is TRUE) for place in range(size)]
+        sets = [
+            BitMap(object_id for object_id, values in enumerate(every) if values[place] is TRUE)
+            for place in range(size)
+        ]
 
         found = operator.combine_sets(sets, within)
 
-        assert [*found] == [id for id, values in enumerate(every) if operator.combine(values) is TRUE]
+        assert [*found] == [object_id for object_id, values in enumerate(every) if operator.combine(values) is TRUE]
 
 
 @operators
@@ -280,7 +283,10 @@ def circles(draw: st.DrawFn) -> list[Warrant]:
     to = st.sampled_from(("user:1", "document:1#a", "document:2#a", "document:1#b"))
     each = st.tuples(st.sampled_from(("1", "2")), st.sampled_from("bcd"), to)
     rows = draw(st.lists(each, min_size=2, max_size=8, unique=True))
-    return [stored_warrant(f"document:{id}#{name}@{one}", number, 0) for number, (id, name, one) in enumerate(rows, 1)]
+    return [
+        stored_warrant(f"document:{object_id}#{name}@{one}", number, 0)
+        for number, (object_id, name, one) in enumerate(rows, 1)
+    ]
 
 
 def test_it_has_the_same_meaning_in_cycles() -> None:
