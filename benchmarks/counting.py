@@ -81,7 +81,7 @@ async def counting_store(url: str) -> tuple[SqlStore, CountingDatabase]:
     opened = await wiring.open_store(settings)
     assert isinstance(opened, SqlStore)
     counting = CountingDatabase(opened.database)
-    return SqlStore(counting, opened.identity, opened.schema_version), counting
+    return SqlStore(counting, opened.identity), counting
 
 
 def count_executed(step: Callable[[], T]) -> tuple[T, int]:

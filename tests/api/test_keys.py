@@ -213,7 +213,7 @@ class Busy(SqlStore):
     """Notes the uses of keys only when it may, or not at all."""
 
     def __init__(self, store: SqlStore) -> None:
-        super().__init__(store.database, store.identity, store.schema_version)
+        super().__init__(store.database, store.identity)
         self.fails = False
         self.noted: list[str] = []
 

@@ -238,7 +238,7 @@ class Held(SqlStore):
     """Returns the warrants of some objects only when it may."""
 
     def __init__(self, store: SqlStore) -> None:
-        super().__init__(store.database, store.identity, store.schema_version)
+        super().__init__(store.database, store.identity)
         self._waiting: dict[str, tuple[asyncio.Event, asyncio.Event]] = {}
 
     def hold(self, object_id: str) -> tuple[asyncio.Event, asyncio.Event]:
@@ -366,7 +366,7 @@ class Interrupted(SqlStore):
     """While its reads are on their way, the next of these changes is made."""
 
     def __init__(self, store: SqlStore, changes: Sequence[AnyRead | object]) -> None:
-        super().__init__(store.database, store.identity, store.schema_version)
+        super().__init__(store.database, store.identity)
         self.changes = list(changes)
 
     async def read_warrants(
@@ -428,7 +428,7 @@ class Away(SqlStore):
     """Its change log cannot be read as often as `failures` says, nor before it may go on."""
 
     def __init__(self, store: SqlStore) -> None:
-        super().__init__(store.database, store.identity, store.schema_version)
+        super().__init__(store.database, store.identity)
         self.failures = 0
         self.may_go_on = asyncio.Event()
         self.may_go_on.set()
@@ -469,7 +469,7 @@ class Slow(SqlStore):
     """Returns its change log only after something else has happened."""
 
     def __init__(self, store: SqlStore, happening: Callable[[], Awaitable[None]]) -> None:
-        super().__init__(store.database, store.identity, store.schema_version)
+        super().__init__(store.database, store.identity)
         self.happening: Callable[[], Awaitable[None]] | None = happening
 
     async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
@@ -516,7 +516,7 @@ class Preempted(SqlStore):
     no other task run in between."""
 
     def __init__(self, store: SqlStore) -> None:
-        super().__init__(store.database, store.identity, store.schema_version)
+        super().__init__(store.database, store.identity)
         self.preemption: Callable[[], object] | None = None
         self._is_preempted = False
 

@@ -302,7 +302,7 @@ async def test_checks_that_come_at_once_leave_time_to_others(tmp_path: Path, mon
     store, counting = await counting_store(url)
     clock, iterations = Clock(), Iterations()
     database = SlowDatabase(counting, clock, iterations)
-    ctx = wiring.context_of(SqlStore(database, store.identity, store.schema_version), settings_for(url, cache_bytes=0))
+    ctx = wiring.context_of(SqlStore(database, store.identity), settings_for(url, cache_bytes=0))
     await define(ctx, MODEL)
     await grant(ctx, *WARRANTS)
     await decide(ctx, *EXPECTED)
@@ -322,7 +322,7 @@ async def test_walks_whose_rows_come_at_once_leave_time_to_others(
 ) -> None:
     url = f"sqlite:///{tmp_path}/m.db"
     store, counting = await counting_store(url)
-    late = SqlStore(LateDatabase(counting), store.identity, store.schema_version)
+    late = SqlStore(LateDatabase(counting), store.identity)
     ctx = wiring.context_of(late, settings_for(url, cache_bytes=0))
     await define(ctx, MODEL)
     await grant(ctx, *WARRANTS)

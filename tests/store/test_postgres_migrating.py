@@ -20,7 +20,7 @@ from tests.databases import PostgresServer, dump, run_sql, set_default
 from tests.processes.service_process import ServiceProcess
 from tests.running import settings_for
 
-BASELINE = migrate.migrations("postgres")
+BASELINE = migrate.migrations()
 NEXT = migrate.Migration(len(BASELINE) + 1, "next", "ALTER TABLE decision ADD COLUMN next BIGINT")
 """A migration of a table that others read."""
 

@@ -1,7 +1,8 @@
 """Applies numbered SQL files, once each and only forwards, and generates the one row of `head` when a store is
 created.
 
-A file is named NNNN_what_it_brings.sql and lives in store/migrations/<store>/. Both stores have the same numbers."""
+A file is named NNNN_what_it_brings.sql and lives in store/migrations/. It is written for SQLite; other databases
+translate it (`translate_schema` in store/sql/postgres.py)."""
 
 import re
 import secrets
@@ -42,10 +43,10 @@ class StoreReport:
 
 
 @cache
-def migrations(store: str) -> tuple[Migration, ...]:
-    """Returns all migrations for `sqlite` or `postgres` by their numbers, which count from 1 without a gap."""
+def migrations() -> tuple[Migration, ...]:
+    """Returns all migrations by their numbers, which count from 1 without a gap."""
     listed = []
-    for path in files("magistrate.store").joinpath("migrations", store).iterdir():
+    for path in files("magistrate.store").joinpath("migrations").iterdir():
         matched = _FILE_NAME.fullmatch(path.name)
         if matched:
             listed.append(Migration(int(matched[1]), matched[2], path.read_text(encoding="utf-8")))

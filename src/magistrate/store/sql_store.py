@@ -38,6 +38,7 @@ from magistrate.store.contract.stored_rows import (
     StoredPolicy,
 )
 from magistrate.store.database import Database, Row, Rows
+from magistrate.store.migration import migrations
 from magistrate.store.scripts import batches, events, keys, models, objects, retention, warrants
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.scripts.script_runs import TimedScript
@@ -131,15 +132,11 @@ long read. This many with 64 KB each take some ten milliseconds."""
 
 
 class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
-    """Implements store/contract/store.py over a Database. `schema_version` is the number of the newest migration of the
-    package."""
+    """Implements store/contract/store.py over a Database."""
 
-    def __init__(
-        self, database: Database, identity: Identity, schema_version: int, sealing: Sealing = UNSEALED
-    ) -> None:
+    def __init__(self, database: Database, identity: Identity, sealing: Sealing = UNSEALED) -> None:
         super().__init__(database, sealing)
         self._identity = identity
-        self.schema_version = schema_version
         # These are the methods of the database itself: every check calls some of them.
         self.now: Callable[[], int] = database.now
         self.mark: Callable[[], Mark] = database.mark
@@ -155,9 +152,9 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
 
     async def check(self) -> Revision:
         version = await self.database.schema_version()
-        if version != self.schema_version:
+        if version != len(migrations()):
             raise SchemaMismatch(
-                f"the store has schema {version}, this version of Magistrate needs {self.schema_version}"
+                f"the store has schema {version}, this version of Magistrate needs {len(migrations())}"
             )
         return await self._head()
 

@@ -15,7 +15,6 @@ from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stored_rows import Identity
 from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing
-from magistrate.store.migration import migrations
 from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
 from magistrate.store.postgres.pipeline import Connection
 from magistrate.store.postgres.writer import GroupWriter
@@ -82,7 +81,7 @@ async def open_postgres(
     except BaseException:
         await database.close()
         raise
-    return SqlStore(database, Identity(*row), len(migrations("postgres")), sealing)
+    return SqlStore(database, Identity(*row), sealing)
 
 
 class PostgresDatabase:

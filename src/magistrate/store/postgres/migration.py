@@ -25,6 +25,7 @@ from magistrate.store.sql.postgres import (
     LOCK_MIGRATIONS,
     READ_CLOCK,
     number_placeholders,
+    translate_schema,
 )
 from magistrate.store.sql.revisions import NEWEST_REVISION
 from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, LIST_MIGRATIONS
@@ -47,7 +48,7 @@ def migrate_postgres(conninfo: str, timeout_ms: int, available: Sequence[Migrati
     Waits for locks for up to `timeout_ms`, with pauses in which others can read the tables. Raises StoreUnavailable,
     SchemaMismatch if a newer version has migrated the database, or InvalidSetting for a URL that libpq refuses."""
     check_conninfo(conninfo)
-    available = available or migrations("postgres")
+    available = available or migrations()
     races = 0
     lock_timeout_ms = min(LOCK_TIMEOUT_MS, timeout_ms // 2)
     last_attempt_at = time.monotonic() + (timeout_ms - lock_timeout_ms) / 1_000
@@ -122,7 +123,7 @@ def _migrate(connection: psycopg.Connection[TupleRow], available: Sequence[Migra
     connection.execute(LOCK_MIGRATIONS)
     raw = psycopg.RawCursor(connection)
     for migration in _list_pending(connection, available):
-        connection.execute(migration.sql)
+        connection.execute(translate_schema(migration.sql))
         raw.execute(number_placeholders(INSERT_MIGRATION), (migration.number, migration.name))
     if not _has_head(connection):
         raw.execute(number_placeholders(MAKE_HEAD), new_identity())
@@ -149,7 +150,7 @@ def inspect_postgres(conninfo: str, timeout_ms: int) -> StoreReport:
     """Returns what a PostgreSQL database is at. Raises StoreUnavailable, or InvalidSetting for a URL that libpq
     refuses."""
     check_conninfo(conninfo)
-    available = migrations("postgres")
+    available = migrations()
     try:
         with psycopg.connect(conninfo, connect_timeout=whole_seconds(timeout_ms)) as connection:
             connection.read_only = True

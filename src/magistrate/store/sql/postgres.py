@@ -51,6 +51,15 @@ SELECT set_config('client_connection_check_interval', $1, false)
 WHERE current_setting('client_connection_check_interval', true) = '0'"""
 LIMIT_LOCK_WAIT = "SET LOCAL lock_timeout = {milliseconds}"
 
+_SCHEMA_WORDS = {"INTEGER": "BIGINT", "TEXT": 'TEXT COLLATE "C"', " STRICT, WITHOUT ROWID": "", " STRICT": ""}
+_SCHEMA_WORD = re.compile(r"\b(?:INTEGER|TEXT)\b| STRICT(?:, WITHOUT ROWID)?(?=;)")
+
+
+def translate_schema(statements: str) -> str:
+    """Returns the statements of a migration, which are written for SQLite, as PostgreSQL reads them. Texts are compared
+    bytewise, as the contract of stores demands and SQLite does."""
+    return _SCHEMA_WORD.sub(lambda matched: _SCHEMA_WORDS[matched[0]], statements)
+
 
 @lru_cache(maxsize=64)
 def find_each(statement: str) -> str:

@@ -24,7 +24,6 @@ from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stored_rows import Identity
 from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing
-from magistrate.store.migration import migrations
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
 from magistrate.store.sql.dialect import Parameter
@@ -111,7 +110,7 @@ async def open_sqlite(
     except MagistrateError:
         await database.close()
         raise
-    return SqlStore(database, Identity(*row), len(migrations("sqlite")), sealing)
+    return SqlStore(database, Identity(*row), sealing)
 
 
 class SqliteDatabase:

@@ -112,7 +112,7 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
 
 def inspect_sqlite(path: str, timeout_ms: int) -> StoreReport:
     """Returns what a SQLite file is at; one that does not exist is at 0. Raises StoreUnavailable."""
-    available = migrations("sqlite")
+    available = migrations()
     if not Path(path).exists():
         return StoreReport(0, len(available))
     try:
@@ -181,7 +181,7 @@ def _migrate(connection: apsw.Connection) -> None:
     connection.execute(BEGIN_WRITE)  # after any failure from here on, closing the connection rolls back
     connection.execute(CREATE_TABLE)
     applied = cast("Applied", connection.execute(LIST_MIGRATIONS).fetchall())
-    for migration in list_pending(migrations("sqlite"), applied):
+    for migration in list_pending(migrations(), applied):
         connection.execute(migration.sql)
         connection.execute(INSERT_MIGRATION, (migration.number, migration.name))
     if not connection.execute(READ_HEAD).fetchall():

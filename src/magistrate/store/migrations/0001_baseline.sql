@@ -107,6 +107,8 @@ CREATE TABLE object (
 CREATE INDEX object_by_id                ON object (deleted_revision, object_id, object_type);
 CREATE INDEX object_by_creation          ON object (deleted_revision, created_at, object_id, object_type);
 CREATE INDEX object_by_type_and_creation ON object (deleted_revision, object_type, created_at, object_id);
+-- Last, because on an empty table PostgreSQL takes the last of equally cheap indexes, and keeps to it until it has
+-- statistics.
 CREATE INDEX object_by_type              ON object (deleted_revision, object_type, object_id);
 
 -- The texts of the policies of warrants, each once: an index over warrants tells them apart by their digests.
