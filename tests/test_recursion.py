@@ -78,8 +78,8 @@ BOUNDED: dict[str, str] = {
     "magistrate.operations.difference.states.UnitedReader.read_warrants": ANOTHER,
     "magistrate.store.postgres.database.PostgresDatabase.": ANOTHER,
     "magistrate.store.postgres.connections.ConnectionPool.open": ANOTHER,
-    "magistrate.store.sql_store.SqlKeys.": ANOTHER,
     "magistrate.store.sql_store.SqlStore.": ANOTHER,
+    "magistrate.wiring.api_keys.ServiceKeys.end_expired": ANOTHER,
 }
 """By what the name of the first function of a circle, in alphabetical order, begins with."""
 

@@ -12,10 +12,9 @@ from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.warrants.warrant import warrant_pattern
 from magistrate.store.contract.new_rows import NewWarrant, Stamp
 from magistrate.store.contract.store import AtomicWrite
-from magistrate.store.contract.stored_rows import StoredObject
 from magistrate.store.database import Execute, FindTogether, Script
 from magistrate.store.scripts.batches import write_atomically
-from magistrate.store.scripts.versions import EFFECTS_AT_ONCE, Effect, Key, WriteOutcome, write
+from magistrate.store.scripts.versions import EFFECTS_AT_ONCE, Effect, Key, write_effects
 from magistrate.store.scripts.warrants import _plan_writes, objects_of, patterns_of, warrant_key
 from magistrate.store.sql.changes import INSERT_CHANGE
 
@@ -39,7 +38,7 @@ def test_writing_new_warrants_takes_few_instructions_for_each() -> None:
     wanted = AtomicWrite(warrants=build_warrants(1))
 
     def write_all() -> object:
-        script = write_atomically(wanted, lambda model: None, Stamp("ann", AT))(REVISION)
+        script = write_atomically(REVISION, wanted, lambda model: None, Stamp("ann", AT))
         step = next(script)
         try:
             while True:
@@ -54,11 +53,11 @@ def test_the_change_log_of_a_large_write_is_built_in_steps_and_numbered_througho
     count = 2 * EFFECTS_AT_ONCE + 1
     effects = [Effect("deleted", "object", ("d", str(number))) for number in range(count)]
 
-    def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
+    def work() -> Script[list[Effect]]:
         yield from ()
-        return WriteOutcome((), effects)
+        return effects
 
-    steps = [*write(Stamp("ann", AT), tuple[StoredObject, ...], work)(REVISION)]
+    steps = [*write_effects(REVISION, Stamp("ann", AT), work())]
 
     logged = [step.values for step in steps if isinstance(step, Execute) and step.sql == INSERT_CHANGE]
     assert [len(rows) for rows in logged] == [EFFECTS_AT_ONCE, EFFECTS_AT_ONCE, 1]

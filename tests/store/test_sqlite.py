@@ -144,7 +144,7 @@ async def write_as_one_group(
 
 
 def put_and_fail(head: Revision) -> Script[None]:
-    yield from put_objects([NewObject(TypeName("d"), ObjectId("bad"), None)], Stamp("ann", 1))(head)
+    yield from put_objects(head, [NewObject(TypeName("d"), ObjectId("bad"), None)], Stamp("ann", 1))
     raise LookupError
 
 

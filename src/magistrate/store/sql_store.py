@@ -1,33 +1,23 @@
 """Implements the store over any Database: reads are single statements, writes are scripts."""
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from magistrate.engine.cache.segments import CacheBytes
-from magistrate.engine.names import PolicyName, Revision, TypeName, warrant_names
+from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName, warrant_names
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 from magistrate.errors import SchemaMismatch
 from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventPosition, FollowedEvents
-from magistrate.store.contract.keys import KeptKeys, NewSecret, SessionKey, StoredKey, StoredKeys
+from magistrate.store.contract.keys import KeptKeys, SessionKey, StoredKeys
 from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, PageSlice, Slice, Snapshot, WarrantFilter
-from magistrate.store.contract.new_rows import (
-    DeletedChunk,
-    ImportBatch,
-    Imported,
-    ImportProgress,
-    NewModel,
-    NewObject,
-    NewObjectType,
-    NewWarrant,
-    Stamp,
-)
+from magistrate.store.contract.new_rows import DeletedChunk, ImportProgress, Stamp
 from magistrate.store.contract.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES, read_within_memory
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness, WarrantChanges
-from magistrate.store.contract.store import AtomicWrite, FindForbidden, ValidateTypes, WriteCounts
 from magistrate.store.contract.stored_rows import (
     ALIVE,
     Identity,
@@ -37,11 +27,10 @@ from magistrate.store.contract.stored_rows import (
     StoredObjectType,
     StoredPolicy,
 )
-from magistrate.store.database import Database, Row, Rows
+from magistrate.store.database import Database, Row, Rows, Script
 from magistrate.store.migration import migrations
 from magistrate.store.scripts import batches, events, keys, models, objects, retention, warrants
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
-from magistrate.store.scripts.script_runs import TimedScript
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
 from magistrate.store.sql.decisions import FIND_DECISION
 from magistrate.store.sql.dialect import Clause
@@ -68,6 +57,20 @@ from magistrate.store.sql.versions import VersionedStatements
 from magistrate.store.sql.warrants import NEXT_EXPIRY
 from magistrate.store.sql_reads import MAX_ROWS, SqlHistory, SqlRevisions, SqlWarrantReads, build_id
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def transact(
+    script: Callable[Concatenate[Revision, P], Script[T]], makes_revision: bool = True
+) -> Callable[Concatenate[SqlRevisions, P], Coroutine[Any, Any, T]]:
+    """Returns a method that runs a script of a write, whose first parameter is the newest revision."""
+
+    async def method(self: SqlRevisions, /, *args: P.args, **keywords: P.kwargs) -> T:
+        return await self.database.transact(lambda head: script(head, *args, **keywords), makes_revision)
+
+    return method
+
 
 class SqlKeys(SqlRevisions):
     """Implements store/contract/keys.py."""
@@ -87,26 +90,16 @@ class SqlKeys(SqlRevisions):
         self.note_newest(rows[0])
         return await keys.build_keys(rows)
 
-    async def create_key(self, new: StoredKey, most: int) -> Revision:
-        return await self.database.transact(keys.create_key(new, most), makes_revision=False)
-
-    async def rotate_key(self, key_id: str, new: NewSecret) -> Snapshot[StoredKey]:
-        return await self.database.transact(keys.rotate_key(key_id, new), makes_revision=False)
-
-    async def delete_key(self, key_id: str) -> Revision:
-        return await self.database.transact(keys.delete_key(key_id), makes_revision=False)
-
-    async def note_key_uses(self, uses: Mapping[str, int], pause: int) -> None:
-        await self.database.transact(keys.note_key_uses(uses, pause), makes_revision=False)
+    create_key = transact(keys.create_key, makes_revision=False)
+    rotate_key = transact(keys.rotate_key, makes_revision=False)
+    delete_key = transact(keys.delete_key, makes_revision=False)
+    note_key_uses = transact(keys.note_key_uses, makes_revision=False)
+    keep_key_digest = transact(keys.keep_key_digest, makes_revision=False)
+    replace_key_digests = transact(keys.replace_key_digests, makes_revision=False)
+    delete_session_keys = transact(keys.delete_session_keys, makes_revision=False)
 
     async def key_digests(self) -> Iterable[str]:
         return [digest for (digest,) in await self.database.read(LIST_KEY_DIGESTS, ())]
-
-    async def keep_key_digest(self, digest: str, at: int) -> bool:
-        return await self.database.transact(keys.keep_key_digest(digest, at), makes_revision=False)
-
-    async def replace_key_digests(self, digest: str, at: int) -> int:
-        return await self.database.transact(keys.replace_key_digests(digest, at), makes_revision=False)
 
     async def session_keys(self) -> KeptKeys:
         rows = await self.database.read(LIST_SESSION_KEYS, ())
@@ -114,17 +107,14 @@ class SqlKeys(SqlRevisions):
         return keys.open_kept_keys(rows, self._sealing)
 
     async def keep_session_key(self, new: SessionKey, unless_after: int, delete_by: int) -> KeptKeys:
-        script = keys.keep_session_key(new, unless_after, delete_by, self._sealing)
-        return await self.database.transact(script, makes_revision=False)
+        return await self._keep_session_key(self._sealing, new, unless_after, delete_by)
 
     async def seal_session_keys(self) -> int:
-        return await self.database.transact(keys.seal_session_keys(self._sealing), makes_revision=False)
+        return await self._seal_session_keys(self._sealing)
 
-    async def delete_session_keys(self) -> int:
-        return await self.database.transact(keys.delete_session_keys, makes_revision=False)
+    _keep_session_key = transact(keys.keep_session_key, makes_revision=False)
+    _seal_session_keys = transact(keys.seal_session_keys, makes_revision=False)
 
-
-T = TypeVar("T")
 
 MAX_LARGE_ROWS = 50
 """Limits the rows of an ordinary read if each may have a large text, such as the meta of an object; more are read as a
@@ -162,17 +152,14 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         [row] = await self.database.read(READ_HEAD, ())
         return self.check_revision(row, None)
 
-    async def seed(self, types: Sequence[NewObjectType], stamp: Stamp) -> bool:
-        return await self.database.transact(models.seed(types, stamp))
-
     async def get_object(self, ref: ObjectRef, at: Revision | None = None) -> Snapshot[StoredObject | None]:
-        return await self._get(OBJECT, (ref.type, ref.id), at, objects.build_object)
+        return await self._get(OBJECT, (ref.type, ref.id), at, StoredObject)
 
     async def list_objects(
         self, part: Slice, only: ObjectFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObject]]:
         equal = {} if only.of_type is None else {"object_type": only.of_type}
-        return await self._list(OBJECTS, part, ListFilter(equal, text=only.text), at, stored=objects.build_object)
+        return await self._list(OBJECTS, part, ListFilter(equal, text=only.text), at, stored=StoredObject)
 
     async def find_objects(self, refs: Sequence[ObjectRef], at: Revision) -> Snapshot[tuple[StoredObject, ...]]:
         stored: list[StoredObject] = []
@@ -180,7 +167,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
             statement = objects_statement(ids, at, self.database.dialect)
             rows = await self._read_page(statement, len(refs) > MAX_LARGE_ROWS, len(ids) * LARGE_ROW_BYTES)
             self.check_revision(rows[0], at)
-            stored += (objects.build_object(row[3:]) for row in rows if row[3] is not None)
+            stored += (StoredObject(*row[3:]) for row in rows if row[3] is not None)
         return Snapshot(at, tuple(stored))
 
     async def list_names(
@@ -188,46 +175,30 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     ) -> Snapshot[tuple[ObjectName, ...]]:
         part = Slice("objectType", limit, boundary=after)
         only = ListFilter({} if of_type is None else {"object_type": of_type})
-        listed = await self._list(OBJECT_NAMES, part, only, at, stored=_object_name)
+        listed = await self._list(OBJECT_NAMES, part, only, at, stored=_name_object)
         return Snapshot(listed.revision, listed.value.rows)
 
-    async def put_objects(self, new: Sequence[NewObject], stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
-        return await self.database.transact(objects.put_objects(new, stamp))
-
-    async def replace_meta(self, ref: ObjectRef, meta: str | None, stamp: Stamp) -> Snapshot[tuple[StoredObject, ...]]:
-        return await self.database.transact(objects.replace_meta(ref, meta, stamp))
-
-    async def delete_objects(self, refs: Sequence[ObjectRef], stamp: Stamp) -> Revision:
-        return (await self.database.transact(objects.delete_objects(refs, stamp))).revision
-
-    async def put_warrants(
-        self, new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp
-    ) -> Snapshot[tuple[Warrant, ...]]:
-        return await self.database.transact(warrants.put_warrants(new, validate, stamp))
-
-    async def write(self, batch: AtomicWrite, validate: ValidateTypes, stamp: Stamp) -> Snapshot[WriteCounts]:
-        written = await self.database.transact(batches.write_atomically(batch, validate, stamp))
-        return Snapshot(written.revision, written.value[0])
-
-    async def import_batch(
-        self,
-        batch: ImportBatch,
-        validate: ValidateTypes,
-        stamp: Stamp,
-        progress: ImportProgress | None = None,
-        forbidden: FindForbidden | None = None,
-    ) -> Snapshot[Imported]:
-        written = await self.database.transact(
-            batches.import_batch(batch, validate, stamp, progress, forbidden=forbidden)
-        )
-        return Snapshot(written.revision, written.value[0])
+    seed = transact(models.seed)
+    put_objects = transact(objects.put_objects)
+    replace_meta = transact(objects.replace_meta)
+    delete_objects = transact(objects.delete_objects)
+    put_warrants = transact(warrants.put_warrants)
+    delete_warrants = transact(warrants.delete_warrants)
+    end_expired = transact(warrants.end_expired)
+    write = transact(batches.write_atomically)
+    import_batch = transact(batches.import_batch)
+    put_policies = transact(models.put_policies)
+    delete_policy = transact(models.delete_policy)
+    put_object_types = transact(models.put_object_types)
+    delete_object_type = transact(models.delete_object_type)
+    put_model = transact(models.put_model)
+    collect = transact(retention.collect, makes_revision=False)
+    delete_events = transact(retention.delete_events, makes_revision=False)
+    keep_decisions = transact(events.keep_decisions, makes_revision=False)
 
     async def import_progress(self, source: str) -> ImportProgress | None:
         rows = await self.database.read(FIND_IMPORT, (source,))
         return ImportProgress(*rows[0]) if rows else None
-
-    async def delete_warrants(self, named: Sequence[NewWarrant], stamp: Stamp) -> Revision:
-        return (await self.database.transact(warrants.delete_warrants(named, stamp))).revision
 
     async def match_warrants(
         self, equal: Mapping[str, str], most: int, at: int, up_to: Revision | None = None
@@ -239,9 +210,15 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return Snapshot(Revision(rows[0][0]), tuple(matches))
 
     async def delete_matches(self, matches: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
-        timed = TimedScript(warrants.delete_matches(matches, stamp))
-        written = await self.database.transact(timed.begin)
-        return Snapshot(written.revision, DeletedChunk(written.value[0], timed.measure_seconds()))
+        began_at = 0.0
+
+        def begin(head: Revision) -> Script[Snapshot[int]]:
+            nonlocal began_at
+            began_at = time.monotonic()  # the last time counts, if it is begun more than once
+            return warrants.delete_matches(head, matches, stamp)
+
+        written = await self.database.transact(begin)
+        return Snapshot(written.revision, DeletedChunk(written.value, time.monotonic() - began_at))
 
     async def list_warrants(
         self, part: Slice, only: WarrantFilter, at: Revision | None = None
@@ -253,9 +230,6 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     async def next_expiry(self) -> int | None:
         rows = await self.database.read(NEXT_EXPIRY, ())
         return rows[0][0] if rows else None
-
-    async def end_expired(self, stamp: Stamp, most: int) -> int:
-        return await self.database.transact(warrants.end_expired(stamp, most))
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = READ_MODEL if at is None else READ_MODEL_AT
@@ -277,58 +251,19 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return Snapshot(revision, model)
 
     async def get_policy(self, name: PolicyName, at: Revision | None = None) -> Snapshot[StoredPolicy | None]:
-        return await self._get(NAMED_POLICY, (name,), at, models.build_policy)
+        return await self._get(NAMED_POLICY, (name,), at, StoredPolicy)
 
     async def list_policies(self, part: Slice, at: Revision | None = None) -> Snapshot[PageSlice[StoredPolicy]]:
-        return await self._list(POLICIES, part, ListFilter(), at, stored=models.build_policy)
-
-    async def put_policies(
-        self,
-        new: Sequence[tuple[PolicyName, str]],
-        stamp: Stamp,
-        must_exist: bool = False,
-        is_whole_set: bool = False,
-    ) -> Snapshot[tuple[StoredPolicy, ...]]:
-        return await self.database.transact(models.put_policies(new, stamp, must_exist, is_whole_set))
-
-    async def delete_policy(self, name: PolicyName, stamp: Stamp) -> Revision:
-        return (await self.database.transact(models.delete_policy(name, stamp))).revision
+        return await self._list(POLICIES, part, ListFilter(), at, stored=StoredPolicy)
 
     async def get_object_type(self, name: TypeName, at: Revision | None = None) -> Snapshot[StoredObjectType | None]:
-        return await self._get(OBJECT_TYPE, (name,), at, models.build_object_type)
+        return await self._get(OBJECT_TYPE, (name,), at, StoredObjectType)
 
     async def list_object_types(
         self, part: Slice, only: ObjectTypeFilter, at: Revision | None = None
     ) -> Snapshot[PageSlice[StoredObjectType]]:
         only_named = ListFilter(text=only.text)
-        return await self._list(OBJECT_TYPES, part, only_named, at, stored=models.build_object_type)
-
-    async def put_object_types(
-        self,
-        types: Sequence[NewObjectType],
-        validate: ValidateTypes,
-        stamp: Stamp,
-        must_exist: bool = False,
-        is_whole_model: bool = False,
-        forbidden: FindForbidden | None = None,
-    ) -> Snapshot[tuple[StoredObjectType, ...]]:
-        script = models.put_object_types(
-            types,
-            validate,
-            stamp,
-            must_exist=must_exist,
-            is_whole_model=is_whole_model,
-            forbidden=forbidden,
-        )
-        return await self.database.transact(script)
-
-    async def put_model(
-        self, new: NewModel, validate: ValidateTypes, stamp: Stamp, forbidden: FindForbidden | None = None
-    ) -> Revision:
-        return (await self.database.transact(models.put_model(new, validate, stamp, forbidden))).revision
-
-    async def delete_object_type(self, name: TypeName, stamp: Stamp) -> Revision:
-        return (await self.database.transact(models.delete_object_type(name, stamp))).revision
+        return await self._list(OBJECT_TYPES, part, only_named, at, stored=StoredObjectType)
 
     @property
     def statements(self) -> int:
@@ -348,9 +283,6 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         is_same = self.link(changes.newest, before, after)
         return changes if is_same else replace(changes, changes=None)
 
-    async def collect(self, before: int, most: int) -> int:
-        return await self.database.transact(retention.collect(before, most), makes_revision=False)
-
     async def list_events(self, part: Slice, only: EventFilter) -> Snapshot[PageSlice[Event]]:
         if not only.kinds:
             return Snapshot(await self._head(), PageSlice((), precedes=False, follows=False))
@@ -366,26 +298,20 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         rows = await self.database.read(statement.sql, statement.values, long=True)
         return Snapshot(self.check_revision(rows[0], None), events.build_followed(rows, after, limit, only))
 
-    async def keep_decisions(self, new: Sequence[DecisionRecord], most: int) -> None:
-        await self.database.transact(events.keep_decisions(new, most), makes_revision=False)
-
     async def find_decision(self, number: int, stored_at: int) -> Snapshot[DecisionRecord | None]:
         [row] = await self.database.read(FIND_DECISION, (number, stored_at))
         decision = None if row[3] is None else events.build_decision(row[3:])
         return Snapshot(self.check_revision(row, None), decision)
 
-    async def delete_events(self, before: int, most: int) -> int:
-        return await self.database.transact(retention.delete_events(before, most), makes_revision=False)
-
     async def _get(
-        self, statements: VersionedStatements, key: tuple[str, ...], at: Revision | None, stored: Callable[[Row], T]
+        self, statements: VersionedStatements, key: tuple[str, ...], at: Revision | None, stored: Callable[..., T]
     ) -> Snapshot[T | None]:
         """Returns what is stored of the row of a key."""
         if at is None:
             [row] = await self.database.read(statements.get, key)
         else:
             [row] = await self.database.read(statements.get_at, (*key, at, at))
-        return Snapshot(self.check_revision(row, at), None if row[3] is None else stored(row[3:]))
+        return Snapshot(self.check_revision(row, at), None if row[3] is None else stored(*row[3:]))
 
     async def _list(
         self,
@@ -393,7 +319,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         part: Slice,
         only: ListFilter,
         at: Revision | None,
-        stored: Callable[[Row], T],
+        stored: Callable[..., T],
     ) -> Snapshot[PageSlice[T]]:
         statement = list_statement(listing, part, only, at, dialect=self.database.dialect)
         # A read at a revision also reads all rows that ended since.
@@ -422,9 +348,9 @@ async def _build_warrants(rows: Iterable[Row]) -> list[Warrant]:
     return built
 
 
-def _build_slice(rows: Rows, part: Slice, revision: Revision, stored: Callable[[Row], T]) -> Snapshot[PageSlice[T]]:
+def _build_slice(rows: Rows, part: Slice, revision: Revision, stored: Callable[..., T]) -> Snapshot[PageSlice[T]]:
     """Builds the result from rows (*NEWEST, behind, *columns), nearest to the boundary first."""
-    built = [stored(row[4:]) for row in rows if row[4] is not None]
+    built = [stored(*row[4:]) for row in rows if row[4] is not None]
     behind, ahead = bool(rows[0][3]) and bool(built), len(built) > part.limit
     built = built[: part.limit]
     if part.backwards:
@@ -432,8 +358,7 @@ def _build_slice(rows: Rows, part: Slice, revision: Revision, stored: Callable[[
     return Snapshot(revision, PageSlice(tuple(built), precedes=behind, follows=ahead))
 
 
-def _object_name(row: Row) -> ObjectName:
-    of_type, object_id = row
+def _name_object(of_type: TypeName, object_id: ObjectId) -> ObjectName:
     return of_type, object_id
 
 

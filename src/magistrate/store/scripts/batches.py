@@ -36,7 +36,7 @@ from magistrate.store.scripts.versions import (
     find_called_revision,
     has_expired,
     put,
-    write,
+    write_one,
 )
 from magistrate.store.scripts.warrants import (
     WARRANTS,
@@ -55,10 +55,11 @@ from magistrate.store.sql.warrants import END_WARRANT_THAT_DIFFERS, NUMBERS_BETW
 
 
 def import_batch(
+    head: Revision,
     batch: ImportBatch,
     validate: ValidateTypes,
     stamp: Stamp,
-    progress: ImportProgress | None,
+    progress: ImportProgress | None = None,
     forbidden: FindForbidden | None = None,
 ) -> VersionedWrite[Imported]:
     def work(revision: Revision) -> Script[WriteOutcome[Imported]]:
@@ -76,7 +77,7 @@ def import_batch(
         imported = Imported(len(types.effects), len(objects), written, len(policies))
         return WriteOutcome((imported,), [*types.effects, *policies, *objects, *warrants])
 
-    return write(stamp, tuple[Imported, ...], work)
+    return write_one(head, stamp, tuple[Imported, ...], work(Revision(head + 1)))
 
 
 def _put_objects(metas: Mapping[Key, str | None], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
@@ -164,9 +165,11 @@ def _update(row: Row, warrant: NewWarrant) -> Effect:
     )
 
 
-def write_atomically(batch: AtomicWrite, validate: ValidateTypes, stamp: Stamp) -> VersionedWrite[WriteCounts]:
+def write_atomically(
+    head: Revision, batch: AtomicWrite, validate: ValidateTypes, stamp: Stamp
+) -> VersionedWrite[WriteCounts]:
     def work(revision: Revision) -> Script[WriteOutcome[WriteCounts]]:
-        yield from _check_preconditions(batch.preconditions, stamp.at, revision)
+        yield from _check_preconditions(batch.preconditions, stamp.at, head)
         effects = yield from end_named(batch.warrants_to_delete, stamp, revision)
         effects += yield from end_objects(batch.objects_to_delete, stamp.at, revision)
         _, objects = yield from put_all(batch.objects, stamp, revision)
@@ -174,7 +177,7 @@ def write_atomically(batch: AtomicWrite, validate: ValidateTypes, stamp: Stamp) 
         counts = _count(batch, objects, warrants)
         return WriteOutcome((counts,), [*effects, *objects, *warrants])
 
-    return write(stamp, tuple[WriteCounts, ...], work)
+    return write_one(head, stamp, tuple[WriteCounts, ...], work(Revision(head + 1)))
 
 
 def _count(batch: AtomicWrite, objects: Sequence[Effect], warrants: Sequence[Effect]) -> WriteCounts:
@@ -188,12 +191,12 @@ def _count(batch: AtomicWrite, objects: Sequence[Effect], warrants: Sequence[Eff
     )
 
 
-def _check_preconditions(preconditions: Sequence[Precondition], at: int, revision: Revision) -> Script[None]:
-    """Raises RevisionLost, then PreconditionFailed for the first that does not hold in the revision before this one, at
-    this time."""
+def _check_preconditions(preconditions: Sequence[Precondition], at: int, newest: Revision) -> Script[None]:
+    """Raises RevisionLost, then PreconditionFailed for the first that does not hold in the newest revision, at this
+    time."""
     required = [element.required for element in preconditions]
     expected = [element for element in required if isinstance(element, RevisionId)]
-    called = yield from find_called_revision(expected, Revision(revision - 1))
+    called = yield from find_called_revision(expected, newest)
     warrants = {warrant_key(element): None for element in required if isinstance(element, NewWarrant)}
     objects: dict[Key, None] = {
         (element.type, element.id): None for element in required if isinstance(element, ObjectRef)

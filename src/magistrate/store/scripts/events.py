@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import accumulate, chain, islice
+from typing import Any
 
 import msgspec
 
@@ -18,7 +19,7 @@ from magistrate.store.contract.events import (
     FollowedEvents,
     Place,
 )
-from magistrate.store.database import Execute, Row, Rows, Script, ScriptStart, Select
+from magistrate.store.database import Execute, Row, Rows, Script, Select
 from magistrate.store.sql.decisions import (
     DELETE_DECISIONS,
     INSERT_DECISION,
@@ -39,26 +40,23 @@ MAX_ROWS = 256
 wait for the interpreter."""
 
 
-def keep_decisions(decisions: Sequence[DecisionRecord], most: int) -> ScriptStart[None]:
-    def script(head: Revision) -> Script[None]:
-        [[(last, reached_at)]] = yield Select(LAST_DECISION, [()])
-        times = islice(accumulate((decision.at for decision in decisions), max, initial=reached_at), 1, None)
-        rows = [
-            (number, head, at, *_row(decision))
-            for number, (at, decision) in enumerate(zip(times, decisions, strict=True), last + 1)
-        ]
-        while rows:
-            batch = rows[: 1 << (min(len(rows), MAX_ROWS).bit_length() - 1)]
-            statement = insert_rows(INSERT_DECISION, len(batch))
-            assert statement is not None
-            yield Execute(statement, [tuple(chain.from_iterable(batch))])
-            del rows[: len(batch)]
-        surplus = last + len(decisions) - most
-        if surplus > 0:
-            [last_surplus] = yield Select(LAST_SURPLUS_DECISION, [(surplus, DELETED_AT_ONCE)])
-            yield from delete_decisions(last_surplus)
-
-    return script
+def keep_decisions(head: Revision, decisions: Sequence[DecisionRecord], most: int) -> Script[None]:
+    [[(last, reached_at)]] = yield Select(LAST_DECISION, [()])
+    times = islice(accumulate((decision.at for decision in decisions), max, initial=reached_at), 1, None)
+    rows = [
+        (number, head, at, *_row(decision))
+        for number, (at, decision) in enumerate(zip(times, decisions, strict=True), last + 1)
+    ]
+    while rows:
+        batch = rows[: 1 << (min(len(rows), MAX_ROWS).bit_length() - 1)]
+        statement = insert_rows(INSERT_DECISION, len(batch))
+        assert statement is not None
+        yield Execute(statement, [tuple(chain.from_iterable(batch))])
+        del rows[: len(batch)]
+    surplus = last + len(decisions) - most
+    if surplus > 0:
+        [last_surplus] = yield Select(LAST_SURPLUS_DECISION, [(surplus, DELETED_AT_ONCE)])
+        yield from delete_decisions(last_surplus)
 
 
 def delete_decisions(last: Sequence[Row]) -> Script[None]:
@@ -84,7 +82,7 @@ def build_decision(row: Row) -> DecisionRecord:
     return DecisionRecord(*columns)
 
 
-def build_event(row: Row) -> Event:
+def build_event(*row: Any) -> Event:
     """Builds an event from the columns (*place, at, made_at, action, kind, key, content, starts_at, expires_at, actor,
     request_id, bits)."""
     revision, source, number, at, made_at, action, kind, key, content, *others = row
@@ -99,7 +97,7 @@ def build_followed(rows: Rows, after: EventPosition | None, limit: int, only: Ev
     if after is None:
         after = EventPosition((-1, CHANGES, -1), changes, decisions)
     _require_kept(after, only, (changes, CHANGES, END_OF_PLACES), (decisions_at, DECISIONS, decisions))
-    followed = tuple(build_event(row[7:]) for row in rows if row[7] is not None)
+    followed = tuple(build_event(*row[7:]) for row in rows if row[7] is not None)
     place = followed[limit - 1].place if len(followed) > limit else (newest, DECISIONS, last_decision)
     return FollowedEvents(followed[:limit], after._replace(place=place))
 

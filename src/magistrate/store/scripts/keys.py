@@ -9,7 +9,7 @@ from magistrate.engine.names import Revision
 from magistrate.errors import Conflict, NotFound
 from magistrate.store.contract.keys import KeptKeys, NewSecret, SessionKey, StoredKey, StoredKeys
 from magistrate.store.contract.lists import Snapshot
-from magistrate.store.database import Execute, Row, Rows, Script, ScriptStart, Select
+from magistrate.store.database import Execute, Row, Rows, Script, Select
 from magistrate.store.scripts.key_encryption import Sealing
 from magistrate.store.sql.keys import (
     DELETE_KEY,
@@ -44,47 +44,35 @@ async def build_keys(rows: Rows) -> StoredKeys:
     return StoredKeys(Revision(revision), version, tuple(keys))
 
 
-def create_key(new: StoredKey, most: int) -> ScriptStart[Revision]:
-    def script(head: Revision) -> Script[Revision]:
-        [stored] = yield Select(LIST_KEY_NAMES, [()])
-        if (new.name,) in stored:
-            raise Conflict(f"there is a key with the name {new.name} already: choose another, or rotate that one")
-        if len(stored) >= most:
-            raise Conflict(f"there are {len(stored)} keys, which is the most: delete one that nobody uses")
-        object_types = None if new.object_types is None else _encode(new.object_types)
-        row = (new.id, new.name, new.prefix, new.digest, _encode(new.scopes), object_types)
-        yield Execute(INSERT_KEY, [(*row, new.created_at, new.created_by, new.expires_at)])
-        yield Execute(MOVE_KEYS_VERSION, [()])
-        return head
-
-    return script
+def create_key(head: Revision, new: StoredKey, most: int) -> Script[Revision]:
+    [stored] = yield Select(LIST_KEY_NAMES, [()])
+    if (new.name,) in stored:
+        raise Conflict(f"there is a key with the name {new.name} already: choose another, or rotate that one")
+    if len(stored) >= most:
+        raise Conflict(f"there are {len(stored)} keys, which is the most: delete one that nobody uses")
+    object_types = None if new.object_types is None else _encode(new.object_types)
+    row = (new.id, new.name, new.prefix, new.digest, _encode(new.scopes), object_types)
+    yield Execute(INSERT_KEY, [(*row, new.created_at, new.created_by, new.expires_at)])
+    yield Execute(MOVE_KEYS_VERSION, [()])
+    return head
 
 
-def rotate_key(key_id: str, new: NewSecret) -> ScriptStart[Snapshot[StoredKey]]:
-    def script(head: Revision) -> Script[Snapshot[StoredKey]]:
-        yield from _find(key_id)
-        yield Execute(ROTATE_KEY, [(new.previous_until, new.prefix, new.digest, key_id)])
-        yield Execute(MOVE_KEYS_VERSION, [()])
-        return Snapshot(head, (yield from _find(key_id)))
-
-    return script
+def rotate_key(head: Revision, key_id: str, new: NewSecret) -> Script[Snapshot[StoredKey]]:
+    yield from _find(key_id)
+    yield Execute(ROTATE_KEY, [(new.previous_until, new.prefix, new.digest, key_id)])
+    yield Execute(MOVE_KEYS_VERSION, [()])
+    return Snapshot(head, (yield from _find(key_id)))
 
 
-def delete_key(key_id: str) -> ScriptStart[Revision]:
-    def script(head: Revision) -> Script[Revision]:
-        yield from _find(key_id)
-        yield Execute(DELETE_KEY, [(key_id,)])
-        yield Execute(MOVE_KEYS_VERSION, [()])
-        return head
-
-    return script
+def delete_key(head: Revision, key_id: str) -> Script[Revision]:
+    yield from _find(key_id)
+    yield Execute(DELETE_KEY, [(key_id,)])
+    yield Execute(MOVE_KEYS_VERSION, [()])
+    return head
 
 
-def note_key_uses(uses: Mapping[str, int], pause: int) -> ScriptStart[None]:
-    def script(head: Revision) -> Script[None]:
-        yield Execute(NOTE_KEY_USE, [(at, key_id, at - pause) for key_id, at in uses.items()])
-
-    return script
+def note_key_uses(head: Revision, uses: Mapping[str, int], pause: int) -> Script[None]:
+    yield Execute(NOTE_KEY_USE, [(at, key_id, at - pause) for key_id, at in uses.items()])
 
 
 def _find(key_id: str) -> Script[StoredKey]:
@@ -108,56 +96,46 @@ def _decode(text: str) -> tuple[str, ...]:
     return msgspec.json.decode(text, type=tuple[str, ...])
 
 
-def keep_key_digest(digest: str, at: int) -> ScriptStart[bool]:
-    def script(head: Revision) -> Script[bool]:
-        [kept] = yield Select(LIST_KEY_DIGESTS, [()])
-        if not kept:
-            yield Execute(KEEP_KEY_DIGEST, [(digest, at)])
-            yield Execute(MOVE_KEYS_VERSION, [()])
-        return not kept
-
-    return script
-
-
-def replace_key_digests(digest: str, at: int) -> ScriptStart[int]:
-    def script(head: Revision) -> Script[int]:
-        [replaced] = yield Select(LIST_KEY_DIGESTS, [()])
-        yield Execute(DELETE_KEY_DIGESTS, [()])
+def keep_key_digest(head: Revision, digest: str, at: int) -> Script[bool]:
+    [kept] = yield Select(LIST_KEY_DIGESTS, [()])
+    if not kept:
         yield Execute(KEEP_KEY_DIGEST, [(digest, at)])
         yield Execute(MOVE_KEYS_VERSION, [()])
-        return len(replaced)
-
-    return script
+    return not kept
 
 
-def keep_session_key(new: SessionKey, unless_after: int, delete_by: int, sealing: Sealing) -> ScriptStart[KeptKeys]:
-    def script(head: Revision) -> Script[KeptKeys]:
-        [rows] = yield Select(LIST_SESSION_KEYS, [()])
-        kept = open_kept_keys(rows, sealing)
-        if any(key.created_at > unless_after for key in kept.keys):
-            return kept
-        yield Execute(DELETE_SESSION_KEYS, [(delete_by,)])
-        sealed = sealing.seal(new.secret, _binding(new.id, new.created_at))
-        yield Execute(KEEP_SESSION_KEY, [(new.id, sealed, new.created_at)])
-        [rows] = yield Select(LIST_SESSION_KEYS, [()])
-        return open_kept_keys(rows, sealing)
-
-    return script
+def replace_key_digests(head: Revision, digest: str, at: int) -> Script[int]:
+    [replaced] = yield Select(LIST_KEY_DIGESTS, [()])
+    yield Execute(DELETE_KEY_DIGESTS, [()])
+    yield Execute(KEEP_KEY_DIGEST, [(digest, at)])
+    yield Execute(MOVE_KEYS_VERSION, [()])
+    return len(replaced)
 
 
-def seal_session_keys(sealing: Sealing) -> ScriptStart[int]:
-    def script(head: Revision) -> Script[int]:
-        [rows] = yield Select(LIST_SESSION_KEYS, [()])
-        changed = []
-        for key_id, kept, created_at in _keys_in(rows):
-            binding = _binding(key_id, created_at)
-            secret = sealing.unseal(kept, binding)
-            if not sealing.is_current(kept, binding):
-                changed.append((sealing.seal(secret, binding), key_id))
-        yield Execute(REPLACE_SESSION_SECRET, changed)
-        return len(changed)
+def keep_session_key(
+    head: Revision, sealing: Sealing, new: SessionKey, unless_after: int, delete_by: int
+) -> Script[KeptKeys]:
+    [rows] = yield Select(LIST_SESSION_KEYS, [()])
+    kept = open_kept_keys(rows, sealing)
+    if any(key.created_at > unless_after for key in kept.keys):
+        return kept
+    yield Execute(DELETE_SESSION_KEYS, [(delete_by,)])
+    sealed = sealing.seal(new.secret, _binding(new.id, new.created_at))
+    yield Execute(KEEP_SESSION_KEY, [(new.id, sealed, new.created_at)])
+    [rows] = yield Select(LIST_SESSION_KEYS, [()])
+    return open_kept_keys(rows, sealing)
 
-    return script
+
+def seal_session_keys(head: Revision, sealing: Sealing) -> Script[int]:
+    [rows] = yield Select(LIST_SESSION_KEYS, [()])
+    changed = []
+    for key_id, kept, created_at in _keys_in(rows):
+        binding = _binding(key_id, created_at)
+        secret = sealing.unseal(kept, binding)
+        if not sealing.is_current(kept, binding):
+            changed.append((sealing.seal(secret, binding), key_id))
+    yield Execute(REPLACE_SESSION_SECRET, changed)
+    return len(changed)
 
 
 def delete_session_keys(head: Revision) -> Script[int]:

@@ -1,7 +1,8 @@
 """Writes object types, as scripts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from magistrate.engine.names import WILDCARD, PolicyName, Revision, TypeName, warrant_names
 from magistrate.engine.warrants.warrant import WarrantPattern
@@ -10,8 +11,9 @@ from magistrate.store.contract.new_rows import NewModel, NewObjectType, Stamp
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.store import FindForbidden, ValidateTypes
 from magistrate.store.contract.stored_rows import StoredObjectType, StoredPolicy
-from magistrate.store.database import NOTHING, Compute, Execute, Row, Script, ScriptStart, Select
+from magistrate.store.database import NOTHING, Compute, Execute, Script, Select
 from magistrate.store.scripts.versions import (
+    Effect,
     Key,
     Versioned,
     VersionedWrite,
@@ -20,6 +22,7 @@ from magistrate.store.scripts.versions import (
     find_called_revision,
     put,
     write,
+    write_effects,
 )
 from magistrate.store.sql.head import MOVE_MODEL
 from magistrate.store.sql.models import (
@@ -31,6 +34,9 @@ from magistrate.store.sql.models import (
     OBJECT_TYPE,
 )
 from magistrate.store.sql.warrants import WARRANTS_OF_PATTERN, WARRANTS_OF_WILDCARD_PATTERN
+
+T = TypeVar("T")
+N = TypeVar("N", bound=str)
 
 MAX_NAMED = 10
 """Limits the warrants that the error names."""
@@ -70,39 +76,41 @@ def _find_warrants(pattern: WarrantPattern, at: int) -> Script[Sequence[str]]:
     return [warrant_names(*row).render() for row in rows]
 
 
-def build_object_type(row: Row) -> StoredObjectType:
-    return StoredObjectType(*row)
-
-
 OBJECT_TYPES: Versioned[StoredObjectType] = Versioned(
     kind="object-type",
     key_length=1,
     statements=OBJECT_TYPE,
-    stored=build_object_type,
+    stored=StoredObjectType,
     missing=lambda key: NotFound("ObjectType", *key),
+)
+NAMED_POLICIES: Versioned[StoredPolicy] = Versioned(
+    kind="policy",
+    key_length=1,
+    statements=NAMED_POLICY,
+    stored=StoredPolicy,
+    missing=lambda key: NotFound("Policy", *key),
 )
 
 
 def put_object_types(
+    head: Revision,
     types: Sequence[NewObjectType],
     validate: ValidateTypes,
     stamp: Stamp,
     must_exist: bool = False,
     is_whole_model: bool = False,
     forbidden: FindForbidden | None = None,
-) -> VersionedWrite[StoredObjectType]:
-    def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
-        return put_all_types(
-            types,
-            validate,
-            stamp,
-            revision,
-            must_exist=must_exist,
-            is_whole_model=is_whole_model,
-            forbidden=forbidden,
-        )
-
-    return write(stamp, tuple[StoredObjectType, ...], work)
+) -> VersionedWrite[tuple[StoredObjectType, ...]]:
+    work = put_all_types(
+        types,
+        validate,
+        stamp,
+        Revision(head + 1),
+        must_exist=must_exist,
+        is_whole_model=is_whole_model,
+        forbidden=forbidden,
+    )
+    return write(head, stamp, tuple[StoredObjectType, ...], work)
 
 
 def put_all_types(
@@ -117,61 +125,27 @@ def put_all_types(
     """Writes object types as a part of this revision; see Store.put_object_types."""
     [defined] = yield Select(LIST_DEFINITIONS, [()])
     before: dict[TypeName, str] = dict(defined)
-    unknown = next((new.name for new in types if new.name not in before), None)
-    if must_exist and unknown is not None:
-        raise OBJECT_TYPES.missing((unknown,))
-    named: dict[Key, str | None] = {(new.name,): new.definition for new in types}
-    surplus = [(name,) for name in before if (name,) not in named] if is_whole_model else []
-    after = {name: text for name, text in before.items() if (name,) not in surplus}
-    after |= {new.name: new.definition for new in types}
+    named = {new.name: new.definition for new in types}
+    if must_exist:
+        _require_stored(OBJECT_TYPES, named, before)
+    surplus = [name for name in before if name not in named] if is_whole_model else []
+    after = {name: text for name, text in before.items() if name not in surplus} | named
     yield Compute(partial(validate, after))
     if forbidden is not None and after != before:
         yield from refuse_orphans(before, after, forbidden, stamp.at)
-    stored, effects = yield from put(OBJECT_TYPES, named, stamp, revision)
-    if surplus:
-        effects += yield from end(OBJECT_TYPES, surplus, revision)
-    yield Execute(MOVE_MODEL, [(revision,)] if effects else [], NOTHING)
+    stored, effects = yield from _define(OBJECT_TYPES, named, surplus, stamp, revision)
     return WriteOutcome(tuple(stored[(new.name,)] for new in types), effects)
 
 
-def seed(types: Sequence[NewObjectType], stamp: Stamp) -> ScriptStart[bool]:
-    def script(head: Revision) -> Script[bool]:
-        if head == 0:
-            yield from put_object_types(types, lambda model: None, stamp)(head)
-        return head == 0
-
-    return script
-
-
-def delete_object_type(name: TypeName, stamp: Stamp) -> VersionedWrite[StoredObjectType]:
-    def work(revision: Revision) -> Script[WriteOutcome[StoredObjectType]]:
-        effects = yield from end(OBJECT_TYPES, [(name,)], revision)
-        yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
-        return WriteOutcome((), effects)
-
-    return write(stamp, tuple[StoredObjectType, ...], work)
-
-
-def build_policy(row: Row) -> StoredPolicy:
-    return StoredPolicy(*row)
-
-
-NAMED_POLICIES: Versioned[StoredPolicy] = Versioned(
-    kind="policy",
-    key_length=1,
-    statements=NAMED_POLICY,
-    stored=build_policy,
-    missing=lambda key: NotFound("Policy", *key),
-)
-
-
 def put_policies(
-    new: Sequence[tuple[PolicyName, str]], stamp: Stamp, must_exist: bool, is_whole_set: bool
-) -> VersionedWrite[StoredPolicy]:
-    def work(revision: Revision) -> Script[WriteOutcome[StoredPolicy]]:
-        return put_all_policies(new, stamp, revision, must_exist=must_exist, is_whole_set=is_whole_set)
-
-    return write(stamp, tuple[StoredPolicy, ...], work)
+    head: Revision,
+    new: Sequence[tuple[PolicyName, str]],
+    stamp: Stamp,
+    must_exist: bool = False,
+    is_whole_set: bool = False,
+) -> VersionedWrite[tuple[StoredPolicy, ...]]:
+    work = put_all_policies(new, stamp, Revision(head + 1), must_exist=must_exist, is_whole_set=is_whole_set)
+    return write(head, stamp, tuple[StoredPolicy, ...], work)
 
 
 def put_all_policies(
@@ -183,39 +157,64 @@ def put_all_policies(
 ) -> Script[WriteOutcome[StoredPolicy]]:
     """Writes named policies as a part of this revision; see PolicyStore.put_policies."""
     [rows] = yield Select(LIST_POLICY_NAMES, [()])
-    stored_keys: set[Key] = set(rows)
-    named: dict[Key, str | None] = {(name,): definition for name, definition in new}
-    unknown = next((key for key in named if key not in stored_keys), None)
-    if must_exist and unknown is not None:
-        raise NAMED_POLICIES.missing(unknown)
-    stored, effects = yield from put(NAMED_POLICIES, named, stamp, revision)
-    surplus = sorted(stored_keys - named.keys()) if is_whole_set else []
-    if surplus:
-        effects += yield from end(NAMED_POLICIES, surplus, revision)
-    yield Execute(MOVE_MODEL, [(revision,)] if effects else [], NOTHING)
+    before: list[PolicyName] = [name for (name,) in rows]
+    named = dict(new)
+    if must_exist:
+        _require_stored(NAMED_POLICIES, named, before)
+    surplus = [name for name in before if name not in named] if is_whole_set else []
+    stored, effects = yield from _define(NAMED_POLICIES, named, surplus, stamp, revision)
     return WriteOutcome(tuple(stored[(name,)] for name, _ in new), effects)
 
 
-def delete_policy(name: PolicyName, stamp: Stamp) -> VersionedWrite[StoredPolicy]:
-    def work(revision: Revision) -> Script[WriteOutcome[StoredPolicy]]:
-        effects = yield from end(NAMED_POLICIES, [(name,)], revision)
-        yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
-        return WriteOutcome((), effects)
+def _require_stored(table: Versioned[T], named: Iterable[str], stored: Container[str]) -> None:
+    """Raises NotFound for the first name that is not stored."""
+    unknown = next((name for name in named if name not in stored), None)
+    if unknown is not None:
+        raise table.missing((unknown,))
 
-    return write(stamp, tuple[StoredPolicy, ...], work)
+
+def _define(
+    table: Versioned[T], definitions: Mapping[N, str], surplus: Sequence[N], stamp: Stamp, revision: Revision
+) -> Script[tuple[dict[Key, T], list[Effect]]]:
+    """Writes parts of the model, and ends others. Returns each that was written, and what was changed."""
+    stored, effects = yield from put(table, {(name,): text for name, text in definitions.items()}, stamp, revision)
+    if surplus:
+        effects += yield from end(table, [(name,) for name in surplus], revision)
+    yield Execute(MOVE_MODEL, [(revision,)] if effects else [], NOTHING)
+    return stored, effects
+
+
+def seed(head: Revision, types: Sequence[NewObjectType], stamp: Stamp) -> Script[bool]:
+    if head == 0:
+        yield from put_object_types(head, types, lambda model: None, stamp)
+    return head == 0
+
+
+def delete_object_type(head: Revision, name: TypeName, stamp: Stamp) -> Script[Revision]:
+    return write_effects(head, stamp, _undefine(OBJECT_TYPES, name, Revision(head + 1)))
+
+
+def delete_policy(head: Revision, name: PolicyName, stamp: Stamp) -> Script[Revision]:
+    return write_effects(head, stamp, _undefine(NAMED_POLICIES, name, Revision(head + 1)))
+
+
+def _undefine(table: Versioned[T], name: str, revision: Revision) -> Script[list[Effect]]:
+    effects = yield from end(table, [(name,)], revision)
+    yield Execute(MOVE_MODEL, [(revision,)], NOTHING)
+    return effects
 
 
 def put_model(
-    new: NewModel, validate: ValidateTypes, stamp: Stamp, forbidden: FindForbidden | None
-) -> VersionedWrite[None]:
-    def work(revision: Revision) -> Script[WriteOutcome[None]]:
+    head: Revision, new: NewModel, validate: ValidateTypes, stamp: Stamp, forbidden: FindForbidden | None = None
+) -> Script[Revision]:
+    def work(revision: Revision) -> Script[list[Effect]]:
         if new.expected is not None:
-            yield from _require_unchanged(new.expected, Revision(revision - 1))
+            yield from _require_unchanged(new.expected, head)
         types = yield from put_all_types(new.types, validate, stamp, revision, is_whole_model=True, forbidden=forbidden)
         policies = yield from put_all_policies(new.policies, stamp, revision, is_whole_set=True)
-        return WriteOutcome((), [*types.effects, *policies.effects])
+        return [*types.effects, *policies.effects]
 
-    return write(stamp, tuple[None, ...], work)
+    return write_effects(head, stamp, work(Revision(head + 1)))
 
 
 def _require_unchanged(expected: RevisionId, newest: Revision) -> Script[None]:

@@ -23,6 +23,7 @@ from magistrate.store.scripts.versions import (
     has_expired,
     put,
     write,
+    write_effects,
 )
 from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.warrants import (
@@ -35,26 +36,21 @@ from magistrate.store.sql.warrants import (
     WARRANTS_OF_SUBJECT,
 )
 
-
-def build_object(row: Row) -> StoredObject:
-    return StoredObject(*row)
-
-
 OBJECTS: Versioned[StoredObject] = Versioned(
     kind="object",
     key_length=2,
     statements=OBJECT,
-    stored=build_object,
+    stored=StoredObject,
     missing=lambda key: NotFound(*key),
 )
 
 
-def put_objects(objects: Sequence[NewObject], stamp: Stamp) -> VersionedWrite[StoredObject]:
+def put_objects(head: Revision, objects: Sequence[NewObject], stamp: Stamp) -> VersionedWrite[tuple[StoredObject, ...]]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
         stored, effects = yield from put_all(objects, stamp, revision)
         return WriteOutcome(tuple(stored[new.type, new.id] for new in objects), effects)
 
-    return write(stamp, tuple[StoredObject, ...], work)
+    return write(head, stamp, tuple[StoredObject, ...], work(Revision(head + 1)))
 
 
 def put_all(
@@ -66,13 +62,14 @@ def put_all(
     return (yield from put(OBJECTS, metas, stamp, revision, fresh=fresh))
 
 
-def replace_meta(ref: ObjectRef, meta: str | None, stamp: Stamp) -> VersionedWrite[StoredObject]:
+def replace_meta(
+    head: Revision, ref: ObjectRef, meta: str | None, stamp: Stamp
+) -> VersionedWrite[tuple[StoredObject, ...]]:
     def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
-        key = (ref.type, ref.id)
-        stored, effects = yield from put(OBJECTS, {key: meta}, stamp, revision, must_exist=True)
-        return WriteOutcome((stored[key],), effects)
+        stored, effects = yield from put(OBJECTS, {(ref.type, ref.id): meta}, stamp, revision, must_exist=True)
+        return WriteOutcome(tuple(stored.values()), effects)
 
-    return write(stamp, tuple[StoredObject, ...], work)
+    return write(head, stamp, tuple[StoredObject, ...], work(Revision(head + 1)))
 
 
 # Ends deleted objects, and with each the warrants in which it is the object or the subject.
@@ -99,12 +96,8 @@ _CASCADES = (
 _NUMBER = itemgetter(7)
 
 
-def delete_objects(refs: Sequence[ObjectRef], stamp: Stamp) -> VersionedWrite[StoredObject]:
-    def work(revision: Revision) -> Script[WriteOutcome[StoredObject]]:
-        effects = yield from end_objects(refs, stamp.at, revision)
-        return WriteOutcome((), effects)
-
-    return write(stamp, tuple[StoredObject, ...], work)
+def delete_objects(head: Revision, refs: Sequence[ObjectRef], stamp: Stamp) -> Script[Revision]:
+    return write_effects(head, stamp, end_objects(refs, stamp.at, Revision(head + 1)))
 
 
 def end_objects(refs: Sequence[ObjectRef], at: int, revision: Revision) -> Script[list[Effect]]:

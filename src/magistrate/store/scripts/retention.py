@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from magistrate.engine.names import Revision
 from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS
-from magistrate.store.database import Execute, Row, Script, ScriptStart, Select
+from magistrate.store.database import Execute, Row, Script, Select
 from magistrate.store.scripts.events import delete_decisions
 from magistrate.store.scripts.versions import MICROSECONDS_PER_HOUR
 from magistrate.store.sql.changes import DELETE_CHANGES, OLDEST_CHANGES
@@ -29,49 +29,43 @@ ENDED = (
 """Holds the statements that list rows that ended by a revision, with those that delete such rows."""
 
 
-def collect(before: int, most: int) -> ScriptStart[int]:
-    def script(head: Revision) -> Script[int]:
-        [[(_, horizon, _)]] = yield Select(READ_HEAD, [()])
-        [revisions] = yield Select(REVISIONS_FROM, [(horizon, most + 1)])
-        past = _past(revisions, before)
-        ended_by = past[-1] if past else 0
-        ended: list[Row] = []
-        for list_ended, delete_ended in ENDED:
-            [rows] = yield Select(list_ended, [(ended_by, most)])
-            yield Execute(delete_ended, rows)
-            ended += rows
-        [keys] = yield Select(EXPIRED_ONCE, [(before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR, most)])
-        yield Execute(DELETE_ONCE, keys)
-        if ended:
-            # A revision is readable while all rows that ended after it are there.
-            horizon = max(row[-1] for row in ended)
-            yield Execute(MOVE_HORIZON, [(horizon, horizon)])
-        elif len(past) > most:
-            # No row ended in these revisions; only moving the horizon reaches the ones behind them.
-            yield Execute(MOVE_HORIZON, [(ended_by, ended_by)])
-            return len(past)
-        return len(ended) + len(keys)
-
-    return script
+def collect(head: Revision, before: int, most: int) -> Script[int]:
+    [[(_, horizon, _)]] = yield Select(READ_HEAD, [()])
+    [revisions] = yield Select(REVISIONS_FROM, [(horizon, most + 1)])
+    past = _past(revisions, before)
+    ended_by = past[-1] if past else 0
+    ended: list[Row] = []
+    for list_ended, delete_ended in ENDED:
+        [rows] = yield Select(list_ended, [(ended_by, most)])
+        yield Execute(delete_ended, rows)
+        ended += rows
+    [keys] = yield Select(EXPIRED_ONCE, [(before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR, most)])
+    yield Execute(DELETE_ONCE, keys)
+    if ended:
+        # A revision is readable while all rows that ended after it are there.
+        horizon = max(row[-1] for row in ended)
+        yield Execute(MOVE_HORIZON, [(horizon, horizon)])
+    elif len(past) > most:
+        # No row ended in these revisions; only moving the horizon reaches the ones behind them.
+        yield Execute(MOVE_HORIZON, [(ended_by, ended_by)])
+        return len(past)
+    return len(ended) + len(keys)
 
 
-def delete_events(before: int, most: int) -> ScriptStart[int]:
-    def script(head: Revision) -> Script[int]:
-        [oldest] = yield Select(REVISIONS_FROM, [(0, most + 1)])
-        past = _past(oldest, before)
-        newest = past[-1] if past else 0
-        [changes] = yield Select(OLDEST_CHANGES, [(newest, most)])
-        # Revisions of changes that are still there stay.
-        stays = changes[-1][0] if len(changes) == most else newest
-        revisions = [(revision,) for revision in past if revision < stays]
-        [decisions] = yield Select(OLDEST_DECISIONS, [(before, most)])
-        yield Execute(DELETE_CHANGES, changes[-1:])
-        yield Execute(MOVE_DELETED_CHANGES, [(revision, revision) for revision, _ in changes[-1:]])
-        yield Execute(DELETE_REVISIONS, revisions[-1:])
-        yield from delete_decisions(decisions[-1:])
-        return len(changes) + len(revisions) + len(decisions)
-
-    return script
+def delete_events(head: Revision, before: int, most: int) -> Script[int]:
+    [oldest] = yield Select(REVISIONS_FROM, [(0, most + 1)])
+    past = _past(oldest, before)
+    newest = past[-1] if past else 0
+    [changes] = yield Select(OLDEST_CHANGES, [(newest, most)])
+    # Revisions of changes that are still there stay.
+    stays = changes[-1][0] if len(changes) == most else newest
+    revisions = [(revision,) for revision in past if revision < stays]
+    [decisions] = yield Select(OLDEST_DECISIONS, [(before, most)])
+    yield Execute(DELETE_CHANGES, changes[-1:])
+    yield Execute(MOVE_DELETED_CHANGES, [(revision, revision) for revision, _ in changes[-1:]])
+    yield Execute(DELETE_REVISIONS, revisions[-1:])
+    yield from delete_decisions(decisions[-1:])
+    return len(changes) + len(revisions) + len(decisions)
 
 
 def _past(revisions: Iterable[Row], before: int) -> list[int]:

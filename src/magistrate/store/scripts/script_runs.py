@@ -7,7 +7,6 @@ docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
 
 import asyncio
 import math
-import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -22,7 +21,6 @@ from magistrate.store.database import (
     Observer,
     Row,
     Rows,
-    Script,
     ScriptStart,
     Select,
     Step,
@@ -236,19 +234,3 @@ def read_moved_head(step: Execute) -> RevisionId:
 
 def finds_of(step: Find | FindTogether) -> Iterable[Find]:
     return (step,) if isinstance(step, Find) else step.finds
-
-
-class TimedScript(Generic[T]):
-    """Wraps a script of a write, and notes when it begins; the last time counts if it is begun more than once."""
-
-    def __init__(self, begin: ScriptStart[T]) -> None:
-        self._begin = begin
-        self._began_at = time.monotonic()
-
-    def begin(self, head: Revision) -> Script[T]:
-        self._began_at = time.monotonic()
-        return self._begin(head)
-
-    def measure_seconds(self) -> float:
-        """Returns the seconds since the script began."""
-        return time.monotonic() - self._began_at

@@ -7,7 +7,6 @@ revision, its rows in the change log and its idempotency."""
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Generic, Literal, TypeVar
 
 import msgspec
@@ -17,7 +16,7 @@ from magistrate.errors import KeyReused, NotFound, RevisionLost
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS, Once, Stamp
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.database import NOTHING, Execute, Find, Row, Script, ScriptStart, Select
+from magistrate.store.database import NOTHING, Execute, Find, Row, Script, Select
 from magistrate.store.sql.changes import INSERT_CHANGE, INSERT_LIMITED_CHANGE
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql.head import MOVE_HEAD
@@ -47,7 +46,8 @@ class Versioned(Generic[T]):
     kind: Kind
     key_length: int
     statements: RowStatements
-    stored: Callable[[Row], T]
+    stored: Callable[..., T]
+    """Builds what is stored from the columns of a row."""
     missing: Callable[[Key], NotFound]
 
 
@@ -72,34 +72,21 @@ class WriteOutcome(Generic[T]):
     effects: list[Effect]
 
 
-VersionedWrite = ScriptStart[Snapshot[tuple[T, ...]]]
+VersionedWrite = Script[Snapshot[T]]
 
 
 def write(
-    stamp: Stamp,
-    answer: type[tuple[T, ...]],
-    work: ScriptStart[WriteOutcome[T]],
-    is_called: bool = True,
-) -> VersionedWrite[T]:
-    """Returns a script that does the work as the next revision, which the work is given, or returns the earlier result
-    if the stamp has an idempotency key that was used before. `answer` is the type of the rows, for decoding them.
-    Unless it `is_called`, no caller requested it: only time has passed."""
-    return partial(_write, stamp, answer, work, is_called=is_called)
-
-
-def _write(
-    stamp: Stamp,
-    answer: type[tuple[T, ...]],
-    work: ScriptStart[WriteOutcome[T]],
-    head: Revision,
-    is_called: bool,
-) -> Script[Snapshot[tuple[T, ...]]]:
+    head: Revision, stamp: Stamp, answer: type[tuple[T, ...]], work: Script[WriteOutcome[T]], is_called: bool = True
+) -> VersionedWrite[tuple[T, ...]]:
+    """Does the work as the revision after `head`, or returns the earlier result if the stamp has an idempotency key
+    that was used before. `answer` is the type of the rows, for decoding them. Unless it `is_called`, no caller
+    requested it: only time has passed."""
     if stamp.once is not None:
         earlier = yield from _find_earlier(stamp, stamp.once)
         if earlier is not None:
             return Snapshot(Revision(earlier[3]), msgspec.json.decode(earlier[4], type=answer))
     revision = Revision(head + 1)
-    outcome = yield from work(revision)
+    outcome = yield from work
     bits = secrets.randbits(BITS)
     yield Execute(MOVE_HEAD, [(revision, bits)], NOTHING)
     yield Execute(INSERT_REVISION, [(int(is_called), revision, bits, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
@@ -116,6 +103,23 @@ def _write(
         kept = (*key, stamp.once.fingerprint, revision, rows, stamp.at)
         yield Execute(KEEP_ONCE, [kept], {FIND_ONCE: [key]})
     return Snapshot(revision, outcome.rows)
+
+
+def write_one(
+    head: Revision, stamp: Stamp, answer: type[tuple[T, ...]], work: Script[WriteOutcome[T]]
+) -> VersionedWrite[T]:
+    """Writes like `write`, and returns the only row."""
+    written = yield from write(head, stamp, answer, work)
+    return Snapshot(written.revision, written.value[0])
+
+
+def write_effects(head: Revision, stamp: Stamp, work: Script[list[Effect]], is_called: bool = True) -> Script[Revision]:
+    """Writes like `write`, without rows, and returns the revision."""
+    return (yield from write(head, stamp, tuple[None, ...], _without_rows(work), is_called=is_called)).revision
+
+
+def _without_rows(work: Script[list[Effect]]) -> Script[WriteOutcome[None]]:
+    return WriteOutcome((), (yield from work))
 
 
 def _find_earlier(stamp: Stamp, once: Once) -> Script[Row | None]:
@@ -198,7 +202,7 @@ def put(
         if row is None and must_exist:
             raise table.missing(key)
         created_at = row[-1] if row else stamp.at
-        stored[key] = table.stored((*key, content, created_at))
+        stored[key] = table.stored(*key, content, created_at)
         if row and row[-2] == content:
             continue
         if row:

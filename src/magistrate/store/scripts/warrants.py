@@ -5,9 +5,9 @@ time limits is ended, and written again."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import chain, filterfalse, repeat
 from operator import add, attrgetter, itemgetter
+from typing import Any
 
 import msgspec
 
@@ -19,7 +19,7 @@ from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE, NewWarrant, Stamp
 from magistrate.store.contract.revisions import RevisionId, WarrantChanges
 from magistrate.store.contract.store import ValidateTypes
-from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, ScriptStart, Select
+from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Rows, Script, Select
 from magistrate.store.scripts.objects import OBJECTS
 from magistrate.store.scripts.versions import (
     Action,
@@ -34,6 +34,8 @@ from magistrate.store.scripts.versions import (
     index_rows,
     put,
     write,
+    write_effects,
+    write_one,
 )
 from magistrate.store.sql.head import MOVE_MODEL
 from magistrate.store.sql.models import FIND_PATTERN, FIND_PATTERNS, INSERT_PATTERN, OBJECT_TYPE
@@ -52,14 +54,14 @@ from magistrate.store.sql.warrants import (
 )
 
 
-def build_warrant(row: Row) -> Warrant:
+def build_warrant(*row: Any) -> Warrant:
     """Builds a warrant from the columns (*key, number, starts_at, expires_at, text, created_at)."""
     number, starts_at, expires_at, text, created_at = row[7:]
     columns: Row = (*row[:6], text or "", created_at, number, starts_at, expires_at)
     return Warrant(*columns)
 
 
-def build_warrant_of_page(row: Row) -> Warrant:
+def build_warrant_of_page(*row: Any) -> Warrant:
     """Builds a warrant from the columns (*first six of the key, text, created_at, number, starts_at, expires_at)."""
     columns: Row = (*row[:6], row[6] or "", *row[7:])
     return Warrant(*columns)
@@ -95,18 +97,15 @@ WARRANTS: Versioned[Warrant] = Versioned(
     missing=lambda key: NotFound("Warrant", render_key(key)),
 )
 
-_ROWS = tuple[Warrant, ...]
 
+def put_warrants(
+    head: Revision, new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp
+) -> VersionedWrite[tuple[Warrant, ...]]:
+    def work(revision: Revision) -> Script[WriteOutcome[Warrant]]:
+        stored, effects = yield from insert_all(new, validate, stamp, revision)
+        return WriteOutcome(tuple([build_warrant(*stored[warrant_key(warrant)]) for warrant in new]), effects)
 
-def put_warrants(new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp) -> VersionedWrite[Warrant]:
-    return write(stamp, _ROWS, partial(_put, new, validate, stamp))
-
-
-def _put(
-    new: Sequence[NewWarrant], validate: ValidateTypes, stamp: Stamp, revision: Revision
-) -> Script[WriteOutcome[Warrant]]:
-    stored, effects = yield from insert_all(new, validate, stamp, revision)
-    return WriteOutcome(tuple([build_warrant(stored[warrant_key(warrant)]) for warrant in new]), effects)
+    return write(head, stamp, tuple[Warrant, ...], work(Revision(head + 1)))
 
 
 def insert_all(
@@ -238,27 +237,20 @@ def _insert_rows(ordinary: Sequence[Row], limited: Sequence[Row], only_missing: 
             yield Execute(missing if only_missing else statement, rows, changes)
 
 
-def end_expired(stamp: Stamp, most: int) -> ScriptStart[int]:
-    def script(head: Revision) -> Script[int]:
-        [expired] = yield Select(EXPIRED_WARRANTS, [(stamp.at, most)])
-        if expired:
-            yield from write(stamp, _ROWS, partial(_end_expired, expired), is_called=False)(head)
-        return len(expired)
-
-    return script
+def end_expired(head: Revision, stamp: Stamp, most: int) -> Script[int]:
+    [expired] = yield Select(EXPIRED_WARRANTS, [(stamp.at, most)])
+    if expired:
+        yield from write_effects(head, stamp, _end_expired(expired, Revision(head + 1)), is_called=False)
+    return len(expired)
 
 
-def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[WriteOutcome[Warrant]]:
+def _end_expired(expired: Sequence[Row], revision: Revision) -> Script[list[Effect]]:
     yield _end_rows(END_EXPIRED_WARRANT, (revision, revision), expired)
-    return WriteOutcome((), [describe_expiry(row) for row in expired])
+    return list(map(describe_expiry, expired))
 
 
-def delete_warrants(named: Sequence[NewWarrant], stamp: Stamp) -> VersionedWrite[Warrant]:
-    return write(stamp, _ROWS, partial(_delete, named, stamp))
-
-
-def _delete(named: Sequence[NewWarrant], stamp: Stamp, revision: Revision) -> Script[WriteOutcome[Warrant]]:
-    return WriteOutcome((), (yield from end_named(named, stamp, revision)))
+def delete_warrants(head: Revision, named: Sequence[NewWarrant], stamp: Stamp) -> Script[Revision]:
+    return write_effects(head, stamp, end_named(named, stamp, Revision(head + 1)))
 
 
 def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
@@ -267,19 +259,16 @@ def end_named(named: Iterable[NewWarrant], stamp: Stamp, revision: Revision) -> 
     return (yield from end(WARRANTS, keys, revision, lambda row: not has_expired(row, stamp.at)))
 
 
-def delete_matches(matches: Sequence[Warrant], stamp: Stamp) -> VersionedWrite[int]:
-    def script(head: Revision) -> Script[Snapshot[tuple[int, ...]]]:
-        effects = yield from _end_matches(matches, stamp, Revision(head + 1))
-        if not effects:
-            return Snapshot(head, (0,))
+def delete_matches(head: Revision, matches: Sequence[Warrant], stamp: Stamp) -> VersionedWrite[int]:
+    effects = yield from _end_matches(matches, stamp, Revision(head + 1))
+    if not effects:
+        return Snapshot(head, 0)
 
-        def work(revision: Revision) -> Script[WriteOutcome[int]]:
-            yield from ()
-            return WriteOutcome((len(effects),), effects)
+    def work() -> Script[WriteOutcome[int]]:
+        yield from ()
+        return WriteOutcome((len(effects),), effects)
 
-        return (yield from write(stamp, tuple[int, ...], work)(head))
-
-    return script
+    return (yield from write_one(head, stamp, tuple[int, ...], work()))
 
 
 def _end_matches(matches: Sequence[Warrant], stamp: Stamp, revision: Revision) -> Script[list[Effect]]:
