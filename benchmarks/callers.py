@@ -35,7 +35,7 @@ from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.keys.caller_keys import KeyDraft, create_key
 from magistrate.operations.keys.callers import ALL_SCOPES, Caller, Scope
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.new_rows import NewWarrant
 
@@ -123,7 +123,7 @@ async def open_service(database_url: str) -> AsyncIterator[Service]:
     await wiring.prepare_store(settings)
     async with wiring.open_service(settings) as service:
         document = read_object_type(DOCUMENT, None, {VIEWER: RuleDefinition()})
-        await create_object_types(service.context, [document], service.context.stamp("bench"))
+        await put_object_types(service.context, [document], service.context.stamp("bench"))
         yield service
 
 

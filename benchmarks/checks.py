@@ -31,7 +31,7 @@ from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 
 SIZES = (10_000, 1_000_000)
 SEED = 1
@@ -101,7 +101,7 @@ async def _ask_in_process(cases: Sequence[Case]) -> None:
     contexts = [wiring.context_of(store, without_graph) for store, _ in opened]
     pasts = [AsOf(revision=await context.store.check()) for context in contexts]
     for context in contexts:
-        await create_object_types(context, [ObjectType(TypeName("printer"), {})], context.stamp("bench"))
+        await put_object_types(context, [ObjectType(TypeName("printer"), {})], context.stamp("bench"))
     for _ in range(ROUNDS + 1):
         for case, context, past, (_, database) in zip(cases, contexts, pasts, opened, strict=True):
             case.milliseconds.append([])

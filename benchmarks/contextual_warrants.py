@@ -30,7 +30,7 @@ from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.new_rows import NewWarrant
 
@@ -128,7 +128,7 @@ async def count_instructions(database_url: str) -> Mapping[int, int]:
     async with open_service(database_url) as service:
         context = service.context
         team = read_object_type(TypeName("group"), None, {RelationName("member"): RuleDefinition()})
-        await create_object_types(context, [team], context.stamp("bench"))
+        await put_object_types(context, [team], context.stamp("bench"))
         checked = Check("document", "plan", "viewer", "user", "ann")
         document, ann = ObjectRef(DOCUMENT, ObjectId("plan")), Subject(USER, ObjectId("ann"))
         staff = Subject(TypeName("group"), ObjectId("staff"), RelationName("member"))

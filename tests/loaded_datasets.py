@@ -7,7 +7,7 @@ import msgspec
 
 from benchmarks.datasets.dataset import Dataset
 from magistrate import wiring
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from tests.memory_source import model_of
 from tests.running import settings_for
 
@@ -18,5 +18,5 @@ async def load_with_types(folder: Path, dataset: Dataset, load: Callable[[str, D
     load(url, dataset)
     types = [*model_of(msgspec.to_builtins(dataset.types)).types.values()]
     async with wiring.open_context(settings_for(url)) as ctx:
-        await create_object_types(ctx, types, ctx.stamp("ann"))
+        await put_object_types(ctx, types, ctx.stamp("ann"))
     return url

@@ -19,7 +19,7 @@ from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
-from magistrate.operations.models.object_types import create_object_types, delete_object_type
+from magistrate.operations.models.object_types import delete_object_type, put_object_types
 from magistrate.operations.models.policies import put_policies
 from magistrate.operations.writes.objects import delete_objects
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
@@ -79,7 +79,7 @@ async def carry_out(ctx: Context, scenario: Scenario) -> dict[Step, Revision]:
     after: dict[Step, Revision] = {}
     if scenario.policies:
         await put_policies(ctx, [*scenario.named_policies().values()], ctx.stamp("ann"))
-    await create_object_types(ctx, list(model_of(scenario.first_types()).types.values()), ctx.stamp("ann"))
+    await put_object_types(ctx, list(model_of(scenario.first_types()).types.values()), ctx.stamp("ann"))
     if scenario.warrants:
         warrants = [msgspec.structs.replace(new(text), **scenario.limits_of(text)) for text in scenario.warrants]
         await create_warrants(ctx, warrants, ctx.stamp("ann"), str)
@@ -89,12 +89,12 @@ async def carry_out(ctx: Context, scenario: Scenario) -> dict[Step, Revision]:
     after["drop_types"] = await ctx.store.check()
     if scenario.then.define_types:
         changed = {name: scenario.final_types()[name] for name in scenario.then.define_types}
-        await create_object_types(ctx, list(model_of(changed).types.values()), ctx.stamp("ann"))
+        await put_object_types(ctx, list(model_of(changed).types.values()), ctx.stamp("ann"))
     after["define_types"] = await ctx.store.check()
     if scenario.then.allow:
         changed = {name: scenario.final_types()[name] for name in scenario.then.allow}
         limited = model_of(changed, allowed=scenario.then.allow).types.values()
-        await create_object_types(ctx, list(limited), ctx.stamp("ann"), keeps_orphaned=True)
+        await put_object_types(ctx, list(limited), ctx.stamp("ann"), keeps_orphaned=True)
     after["allow"] = await ctx.store.check()
     if scenario.then.delete_warrants:
         await delete_warrants(ctx, [new(text) for text in scenario.then.delete_warrants], ctx.stamp("ann"))

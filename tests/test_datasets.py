@@ -43,7 +43,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.paging import PageRequest
 from magistrate.store.contract.lists import Slice
 from magistrate.wiring import context_of, import_file
@@ -149,7 +149,7 @@ async def loaded(dataset: Dataset, url: str) -> AsyncIterator[Context]:
     load_for_queries(url, dataset)
     store, _ = await counting_store(url)
     context = context_of(store, read_settings({}, {}))
-    await create_object_types(context, list(types_by_name(dataset).values()), context.stamp("ann"))
+    await put_object_types(context, list(types_by_name(dataset).values()), context.stamp("ann"))
     yield context
     await store.close()
 

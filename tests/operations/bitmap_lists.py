@@ -10,7 +10,7 @@ from benchmarks.counting import CountingDatabase, counting_store
 from magistrate import wiring
 from magistrate.operations.context import Context
 from magistrate.operations.lists.listings import Listings
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from tests.memory_source import model_of
 from tests.operations.stored_groups import DRIVE, grant, page_of
 from tests.running import settings_for
@@ -24,7 +24,7 @@ OFF, TINY = 0, 5
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     store, database = await counting_store(database_url)
     ctx = wiring.context_of(store, settings_for(database_url))
-    await create_object_types(ctx, list(model_of(TYPES).types.values()), ctx.stamp("ann"))
+    await put_object_types(ctx, list(model_of(TYPES).types.values()), ctx.stamp("ann"))
     yield ctx, database
     await store.close()
 

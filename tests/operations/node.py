@@ -4,7 +4,7 @@ from benchmarks.counting import CountingDatabase
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from tests.memory_source import model_of
 from tests.operations.stored_warrants import Types, new, question
@@ -16,7 +16,7 @@ class Node:
         self.database = database
 
     async def define(self, types: Types) -> None:
-        await create_object_types(self.ctx, list(model_of(types).types.values()), self.ctx.stamp("ann"))
+        await put_object_types(self.ctx, list(model_of(types).types.values()), self.ctx.stamp("ann"))
 
     async def grant(self, *written: str) -> Freshness:
         for start in range(0, len(written), 1_000):

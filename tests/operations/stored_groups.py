@@ -14,7 +14,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import StoredRow
 from magistrate.operations.lists.query import QUERY_LIST, list_page
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.paging import Page, read_page_request
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from magistrate.store.contract.lists import Snapshot
@@ -45,7 +45,7 @@ VIEWERS = "select viewer of type user for document:d00"
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     store, database = await counting_store(database_url)
     ctx = wiring.context_of(store, settings_for(database_url))
-    await create_object_types(ctx, list(model_of(DRIVE).types.values()), ctx.stamp("ann"))
+    await put_object_types(ctx, list(model_of(DRIVE).types.values()), ctx.stamp("ann"))
     yield ctx, database
     await store.close()
 

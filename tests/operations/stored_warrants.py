@@ -10,7 +10,7 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.lists import Slice, WarrantFilter
 from magistrate.store.contract.new_rows import NewWarrant
@@ -36,7 +36,7 @@ def new(written: str) -> NewWarrant:
 
 
 async def define(ctx: Context, types: Types) -> None:
-    await create_object_types(ctx, list(model_of(types).types.values()), ctx.stamp("ann"))
+    await put_object_types(ctx, list(model_of(types).types.values()), ctx.stamp("ann"))
 
 
 async def grant(ctx: Context, *written: str) -> None:

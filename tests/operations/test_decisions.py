@@ -20,7 +20,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.history.decisions import Replay, find_decision, replay_decision
 from magistrate.operations.history.events import event_id
 from magistrate.operations.live_graph import LiveGraph
-from magistrate.operations.models.object_types import create_object_types, delete_object_type
+from magistrate.operations.models.object_types import delete_object_type, put_object_types
 from magistrate.operations.writes.retention import end_expired
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from magistrate.store.contract.events import DecisionRecord, EventFilter, EventsOfKind
@@ -279,7 +279,7 @@ class History:
     async def _define(self) -> None:
         rule = self._choices.choice(({}, LIFELIKE["document"]["reader"]))
         types = {**LIFELIKE, "document": {**LIFELIKE["document"], "reader": rule}}
-        await create_object_types(self.ctx, list(model_of(types).types.values()), self.ctx.stamp("ann"))
+        await put_object_types(self.ctx, list(model_of(types).types.values()), self.ctx.stamp("ann"))
 
     async def _check(self) -> None:
         context: Mapping[str, Any] = self._choices.choice(({}, {"x": 1}, {"x": 2}))

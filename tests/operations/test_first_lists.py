@@ -10,7 +10,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import BitmapListing
 from magistrate.operations.lists.recorded_reads import MAX_FEW_WARRANTS
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from tests.memory_source import model_of
 from tests.operations.bitmap_lists import OFF, counted, ctx, fill_group, warm, with_capacity, without_listings
 from tests.operations.stored_groups import SEES, VIEWERS, fill, grant, page_of
@@ -79,7 +79,7 @@ async def test_further_pages_are_counted_as_kept(ctx: Context) -> None:
 
 async def test_a_list_of_which_each_candidate_is_checked_is_counted(ctx: Context) -> None:
     rules: dict[str, Any] = {"open": {"inheritIf": "noneOf", "rules": [{"inheritIf": "closed"}]}, "closed": {}}
-    await create_object_types(ctx, [model_of({"door": rules}).types[TypeName("door")]], ctx.stamp("ann"))
+    await put_object_types(ctx, [model_of({"door": rules}).types[TypeName("door")]], ctx.stamp("ann"))
     await grant(ctx, "door:a#closed@door:b#open", "door:b#closed@user:ann")
 
     await page_of(ctx, "select door where user:ann is open")

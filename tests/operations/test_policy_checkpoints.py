@@ -19,7 +19,7 @@ from magistrate.errors import InvalidParameter
 from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import Chunk, line_refused
 from magistrate.operations.keys.callers import ALL_SCOPES, Caller
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from magistrate.store.contract.store import Store
 from tests.event_loop_turns import counted_turns
 from tests.memory_source import model_of
@@ -36,7 +36,7 @@ FRESH = count()
 async def context(store: Store, database_url: str) -> Context:
     ctx = wiring.context_of(store, settings_for(database_url))
     types = model_of({"user": {}, "document": {"viewer": {}}}).types
-    await create_object_types(ctx, list(types.values()), ctx.stamp("ann"))
+    await put_object_types(ctx, list(types.values()), ctx.stamp("ann"))
     return ctx
 
 

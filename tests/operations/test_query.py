@@ -37,7 +37,7 @@ from magistrate.operations.lists.listings import (
 )
 from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.operations.live_graph import LiveGraph
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.paging import PageRequest, read_page_request
 from magistrate.operations.writes.objects import ObjectDraft, create_objects, delete_objects
 from magistrate.operations.writes.warrants import create_warrants
@@ -87,7 +87,7 @@ async def test_by_creation_the_warrant_of_the_row_counts_and_rows_without_one_co
     ctx = replace(ctx, now=lambda: next(clock))
     rules = {"viewer": {"inheritIf": "anyOf", "rules": [{"inheritIf": "noneOf", "rules": [{"inheritIf": "listed"}]}]}}
     types: dict[str, dict[str, Any]] = {"page": {"listed": {}, **rules}, "user": {}}
-    await create_object_types(ctx, list(model_of(types).types.values()), ctx.stamp("ann"))
+    await put_object_types(ctx, list(model_of(types).types.values()), ctx.stamp("ann"))
     await grant(ctx, "page:z#viewer@user:ann")
     await grant(ctx, "page:a#viewer@user:ann")
     await grant(ctx, "page:m#listed@user:bob")
@@ -104,7 +104,7 @@ async def test_a_listing_shows_what_there_was_at_its_first_page_however_others_w
     await revoke(ctx, "document:d05#parent@folder:f", "document:d02#blocked@user:ann")
     await grant(ctx, "document:d031#parent@folder:f", "document:d06#blocked@user:ann", "folder:g#viewer@user:*")
     await delete_objects(ctx, [ObjectRef(TypeName("document"), ObjectId("d07"))], ctx.stamp("ann"))
-    await create_object_types(
+    await put_object_types(
         ctx, list(model_of({"document": {**DRIVE["document"], "viewer": {}}}).types.values()), ctx.stamp("ann")
     )
 

@@ -27,8 +27,7 @@ from magistrate.engine.text.rendering import format_model, render_model
 from magistrate.engine.text.reports import ModelReport, find_meaningless, report_text, report_value
 from magistrate.errors import InvalidModel, InvalidRequest, MissingParameter
 from magistrate.operations.consistency import read_revision
-from magistrate.operations.models.plans import plan_model
-from magistrate.operations.models.whole_models import put_whole_model, read_whole_model
+from magistrate.operations.models.whole_models import plan_model, put_whole_model, read_whole_model
 from magistrate.operations.scheduling import offload
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import StoredModel

@@ -3,7 +3,7 @@ docs/compatibility.md#lists-and-cursors and docs/compatibility.md#rules)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -53,19 +53,12 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
 
 async def create(call: Call[ObjectTypeBody]) -> Answer:
     new = await _offload(call.body, _read)
-    created = await object_types.create_object_types(
-        call.context, [new], call.stamp(), keeps_orphaned(call), visible=call.visible_types
-    )
-    return _answer_one(created)
+    return _answer_one(await _put(call, [new]))
 
 
 async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
     types = await _offload(call.body, lambda bodies: read_batch(bodies, _read))
-    is_whole_model = read_boolean(call.parameters, "replace")
-    stamp, keeps = call.stamp(), keeps_orphaned(call)
-    applied = await object_types.apply_object_types(
-        call.context, types, stamp, is_whole_model, keeps_orphaned=keeps, visible=call.visible_types
-    )
+    applied = await _put(call, types, is_whole_model=read_boolean(call.parameters, "replace"))
     rows = [_render_object_type(row) for row in applied.value.rows]
     return Answer(rows, applied.revision, render_warnings(applied.value.warnings))
 
@@ -79,10 +72,22 @@ async def get(call: Call[None]) -> Answer:
 async def update(call: Call[ObjectTypeBody]) -> Answer:
     name = _read_type_name(call.path["type"])
     new = await _offload(call.body, lambda body: read_object_type(name, body.source, body.relations, body))
-    updated = await object_types.update_object_types(
-        call.context, [new], call.stamp(), keeps_orphaned(call), visible=call.visible_types
+    return _answer_one(await _put(call, [new], must_exist=True))
+
+
+async def _put(
+    call: Call[Any], types: Sequence[ObjectType], must_exist: bool = False, is_whole_model: bool = False
+) -> Snapshot[WrittenTypes]:
+    stamp, keeps = call.stamp(), keeps_orphaned(call)
+    return await object_types.put_object_types(
+        call.context,
+        types,
+        stamp,
+        keeps_orphaned=keeps,
+        visible=call.visible_types,
+        must_exist=must_exist,
+        is_whole_model=is_whole_model,
     )
-    return _answer_one(updated)
 
 
 async def delete(call: Call[None]) -> Answer:

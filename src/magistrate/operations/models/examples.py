@@ -9,7 +9,7 @@ from magistrate.engine.terms import object_id, type_name
 from magistrate.engine.testing.suites import ModelSuite
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.context import Context
-from magistrate.operations.models.object_types import create_object_types
+from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.models.policies import put_policies
 from magistrate.operations.models.whole_models import put_whole_model
 from magistrate.operations.writes.objects import ObjectDraft, create_objects, render_meta
@@ -54,7 +54,7 @@ async def load_example(ctx: Context, example: Example) -> None:
     and policies that are defined otherwise are changed, and warrants that they do not allow have no effect."""
     if example.policies:
         await put_policies(ctx, example.policies, ctx.stamp(ACTOR))
-    await create_object_types(ctx, example.types, ctx.stamp(ACTOR), keeps_orphaned=True)
+    await put_object_types(ctx, example.types, ctx.stamp(ACTOR), keeps_orphaned=True)
     drafts = [_read_object(ctx, row) for row in example.objects]
     if drafts:
         await create_objects(ctx, drafts, ctx.stamp(ACTOR))

@@ -59,42 +59,32 @@ class WrittenTypes(NamedTuple):
     warnings: tuple[str, ...]
 
 
-async def create_object_types(
+async def put_object_types(
     ctx: Context,
     types: Sequence[ObjectType],
     stamp: Stamp,
+    *,
     keeps_orphaned: bool = False,
     visible: frozenset[str] | None = None,
+    must_exist: bool = False,
+    is_whole_model: bool = False,
 ) -> Snapshot[WrittenTypes]:
-    """Creates each type, or replaces its definition. All or nothing.
+    """Creates each type, or replaces its definition. All or nothing. If they are the whole model, deletes all others.
 
     Raises InvalidParameter for a definition above the limit, or if a relation of the model would then depend on its own
-    negation; and OrphanedWarrants if stored warrants would not count any more, unless they are to be kept without
-    effect. Errors and warnings name only object types that are `visible`, if that is given."""
-    return await _put_object_types(ctx, types, stamp, keeps_orphaned, visible=visible)
-
-
-async def update_object_types(
-    ctx: Context,
-    types: Sequence[ObjectType],
-    stamp: Stamp,
-    keeps_orphaned: bool = False,
-    visible: frozenset[str] | None = None,
-) -> Snapshot[WrittenTypes]:
-    """Updates each type like `create_object_types`, and raises NotFound for the first that does not exist."""
-    return await _put_object_types(ctx, types, stamp, keeps_orphaned, visible=visible, must_exist=True)
-
-
-async def apply_object_types(
-    ctx: Context,
-    types: Sequence[ObjectType],
-    stamp: Stamp,
-    is_whole_model: bool,
-    keeps_orphaned: bool = False,
-    visible: frozenset[str] | None = None,
-) -> Snapshot[WrittenTypes]:
-    """Creates or replaces each type like `create_object_types`. If they are the whole model, deletes all others."""
-    return await _put_object_types(ctx, types, stamp, keeps_orphaned, visible=visible, is_whole_model=is_whole_model)
+    negation; OrphanedWarrants if stored warrants would not count any more, unless they are to be kept without effect;
+    and with `must_exist`, NotFound for the first type that does not exist. Errors and warnings name only object types
+    that are `visible`, if that is given."""
+    warnings: list[str] = []
+    is_looked_up = visible is None and _names_policies(types)
+    policies = (await ctx.store.read_model()).value.policies if is_looked_up else {}
+    validate = validate_and_warn(types, policies, warnings, visible)
+    forbidden = None if keeps_orphaned else find_forbidden
+    new = await render_types(ctx, types)
+    written = await ctx.store.put_object_types(
+        new, validate, stamp, must_exist=must_exist, is_whole_model=is_whole_model, forbidden=forbidden
+    )
+    return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
 
 
 def find_forbidden(
@@ -112,24 +102,6 @@ def find_forbidden(
         is_new = find_allowed(former, pattern.relation, subject_type) is None
         if is_new and find_allowed(new, pattern.relation, subject_type) is not None:
             yield pattern
-
-
-async def _put_object_types(
-    ctx: Context,
-    types: Sequence[ObjectType],
-    stamp: Stamp,
-    keeps_orphaned: bool,
-    visible: frozenset[str] | None,
-    **options: bool,
-) -> Snapshot[WrittenTypes]:
-    warnings: list[str] = []
-    is_looked_up = visible is None and _names_policies(types)
-    policies = (await ctx.store.read_model()).value.policies if is_looked_up else {}
-    validate = validate_and_warn(types, policies, warnings, visible)
-    forbidden = None if keeps_orphaned else find_forbidden
-    new = await render_types(ctx, types)
-    written = await ctx.store.put_object_types(new, validate, stamp, **options, forbidden=forbidden)
-    return Snapshot(written.revision, WrittenTypes(written.value, tuple(warnings)))
 
 
 def validate_and_warn(
