@@ -187,7 +187,7 @@ class AffectedSearch:
 
     def __init__(self, comparison: StateComparison, narrowing: Narrowing, work: Work) -> None:
         self._comparison = comparison
-        self._narrowing = narrowing
+        self.narrowing = narrowing
         self._work = work
         self._models = (comparison.before.model, comparison.after.model)
         self._besides = frozenset[ObjectRef](() if narrowing.besides is None else (narrowing.besides,))
@@ -228,7 +228,7 @@ class AffectedSearch:
     async def _find_concerned(self, origins: Sequence[ChangeOrigin]) -> Sequence[Concerned]:
         """Returns the subjects of each origin, in the one state or the other."""
         nodes = dict.fromkeys(origin.subjects for origin in origins if isinstance(origin.subjects, ObjectRelation))
-        only = self._narrowing.find_subject()
+        only = self.narrowing.find_subject()
         members = await (self._find_members(nodes) if only is None else self._check_member(nodes, only))
 
         def find_one(origin: ChangeOrigin) -> Concerned:
@@ -271,7 +271,7 @@ class AffectedSearch:
             by_type.setdefault(ref.type, []).append(ref)
         for of_type, objects in by_type.items():
             await self._add_given(affected, of_type, objects, search)
-            only = self._narrowing.find_subject()
+            only = self.narrowing.find_subject()
             subjects = [ref for ref in objects if only in (None, ref) and ref not in self._besides]
             if subjects:
                 await self._add_had(affected, of_type, subjects, search)
@@ -281,7 +281,7 @@ class AffectedSearch:
     ) -> None:
         unnamed = ObjectRef(of_type, UNNAMED)
         roots = [(unnamed, relation) for name, relation in self._targets if name == of_type]
-        only = self._narrowing.find_subject()
+        only = self.narrowing.find_subject()
         for (_, relation), sets in (await search.find_sets(roots)).items():
             if sets is None or sets.may_concern_any():
                 subjects: Concerned = None if only is None else frozenset([only])
@@ -298,7 +298,7 @@ class AffectedSearch:
 
     def _add_itself(self, affected: Affected, objects: Sequence[ObjectRef], relation: RelationName) -> None:
         """Adds what each of these objects gives to itself (the rule `self`)."""
-        only = self._narrowing.find_subject()
+        only = self.narrowing.find_subject()
         for ref in objects:
             self._work.spend(1)
             if only in (None, ref):

@@ -27,8 +27,7 @@ from magistrate.engine.steps import Checkpoints, take_pieces
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.truth import FALSE, Truth
 from magistrate.engine.work import sort_in_steps
-from magistrate.operations.difference.affected_access import StateSearch
-from magistrate.operations.difference.filters import Narrowing
+from magistrate.operations.difference.affected_access import AffectedSearch, StateSearch
 from magistrate.operations.difference.states import ExistingObjects, StateComparison
 from magistrate.operations.runs import complete_checkpoints, free_in_steps
 from magistrate.operations.scheduling import checkpoint, is_time_up
@@ -145,20 +144,14 @@ class Comparer:
     """Compares the values of relations on objects in two states."""
 
     def __init__(
-        self,
-        before: StateSearch,
-        after: StateSearch,
-        affected: Affected,
-        existing: ExistingObjects,
-        narrowing: Narrowing,
-        bitmaps: BitmapComparer,
+        self, search: AffectedSearch, affected: Affected, existing: ExistingObjects, bitmaps: BitmapComparer
     ) -> None:
-        self._before = before
-        self._after = after
-        self._affected = affected
-        self._existing = existing
-        self._narrowing = narrowing
-        self._work = before.work
+        self.affected = affected
+        self.existing = existing
+        self.narrowing = search.narrowing
+        self._before = search.before
+        self._after = search.after
+        self._work = search.before.work
         self._bitmaps = bitmaps
 
     async def compare(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
@@ -166,7 +159,7 @@ class Comparer:
         few: list[tuple[ObjectRelation, ObjectRef]] = []
         many: list[ObjectRelation] = []
         for node in nodes:
-            subjects = self._affected.find_subjects(node, self._work)
+            subjects = self.affected.find_subjects(node, self._work)
             if subjects is None or len(subjects) > MAX_CHECKED:
                 many.append(node)
             else:
@@ -176,20 +169,20 @@ class Comparer:
         for number, change in enumerate(changes):
             if not number % CHANGES_BETWEEN_LOOKS and is_time_up():
                 await checkpoint()
-            if self._narrowing.covers(change) and not await self._is_about_nothing(change):
+            if self.narrowing.covers(change) and not await self._is_about_nothing(change):
                 selected.append(change)
         return await complete_checkpoints(take_pieces(sort_in_steps(selected, tuple), self._work), self._work)
 
     async def _is_about_nothing(self, change: AccessChange) -> bool:
         """Returns whether this is what an object has on itself (the rule `self`) that exists in neither state, and that
         the request names in one role alone: it counts as existing in that role."""
-        ref, roles = change.subject, (self._narrowing.find_object(), self._narrowing.find_subject())
+        ref, roles = change.subject, (self.narrowing.find_object(), self.narrowing.find_subject())
         if ref != ObjectRef(change.type, change.id) or roles.count(ref) != 1:
             return False
-        return not await self._existing.contains(ref)
+        return not await self.existing.contains(ref)
 
     async def _compare_few(self, pairs: Sequence[tuple[ObjectRelation, ObjectRef]]) -> list[AccessChange]:
-        existence = self._existing.existence
+        existence = self.existing.existence
         before, after = await self._check_each(self._before, pairs), await self._check_each(self._after, pairs)
         changes: list[AccessChange] = []
         for (node, subject), *values in zip(pairs, before, after, strict=True):
@@ -215,14 +208,14 @@ class Comparer:
 
     async def _compare_evaluated(self, nodes: Sequence[ObjectRelation]) -> list[AccessChange]:
         """Compares all subjects of these relations on objects by evaluating both states."""
-        existence = self._existing.existence
+        existence = self.existing.existence
         roots = [(ObjectRef(node.type, node.id), node.relation) for node in nodes]
         before = await self._find_sets(self._before, [root for root in roots if root[0] not in existence.created])
         after = await self._find_sets(self._after, [root for root in roots if root[0] not in existence.deleted])
         changes: list[AccessChange] = []
         for node, root in zip(nodes, roots, strict=True):
             had, has = before.get(root, NO_SUBJECTS), after.get(root, NO_SUBJECTS)
-            existing = await self._existing.list_types(types_to_list(had, has))
+            existing = await self.existing.list_types(types_to_list(had, has))
             steps = compare_sets(node, had, has, existence=existence, existing=existing, work=self._work)
             changes += await self._after.run(steps)
         return changes
@@ -233,7 +226,7 @@ class Comparer:
         return {root: sets or await self._check_all(search, root) for root, sets in sets_by_root.items()}
 
     async def _check_all(self, search: StateSearch, root: Root) -> SubjectSets:
-        subjects: Mapping[TypeName, Sequence[ObjectId]] = await self._existing.list_types({None})
+        subjects: Mapping[TypeName, Sequence[ObjectId]] = await self.existing.list_types({None})
         subjects = {of_type: () for of_type in search.types} | dict(subjects)
         by_warrants_alone = Evaluation(search.state.model.without_rules(), search.state.now, self._work)
         return await search.run(check_subjects(search.evaluation, by_warrants_alone, root, subjects))

@@ -4,7 +4,7 @@ Every page finds anew what the changes affect, and compares only as much of it, 
 full."""
 
 import hashlib
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -14,17 +14,19 @@ import msgspec
 from magistrate.engine.difference.comparison import AccessChange, Affected
 from magistrate.engine.difference.origins import Change
 from magistrate.engine.difference.reverse_expansion import ObjectRelation
-from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded, InvalidParameter
+from magistrate.operations.consistency import Freshness
+from magistrate.operations.context import Context
 from magistrate.operations.difference.affected_access import AffectedSearch
 from magistrate.operations.difference.comparison import BitmapComparer, Comparer
 from magistrate.operations.difference.filters import OBJECT, OF, SUBJECT, Narrowing, Q
 from magistrate.operations.difference.states import ExistingNames, ExistingObjects, StateComparison
-from magistrate.operations.paging import ListKind, Sort
-from magistrate.operations.scheduling import checkpoint
-from magistrate.store.contract.lists import PageSlice, Slice
+from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, read_page
+from magistrate.operations.scheduling import checkpoint, limit_work
+from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 
 FIRST_BATCH = 16
 MAX_BATCH = 256
@@ -52,17 +54,31 @@ def row_values(row: DifferenceRow) -> tuple[str | int, ...]:
     return (*row.change[:5], int(row.change.is_conditional))
 
 
-@dataclass(frozen=True, slots=True)
-class _Compared:
-    """Holds what the changes affect, and what compares it."""
+async def list_page(
+    ctx: Context,
+    kind: ListKind[DifferenceRow],
+    narrowing: Narrowing,
+    page_request: PageRequest,
+    freshness: Freshness,
+    *,
+    compare: Callable[[Work], Awaitable[StateComparison]],
+) -> Snapshot[Page[DifferenceRow]]:
+    """Returns a page of the difference between the states that `compare` returns; the request has their revision.
 
-    affected: Affected
-    comparer: Comparer
-    existing: ExistingObjects
-    narrowing: Narrowing
+    Raises InvalidParameter if the budget does not suffice, and what `compare` and `read_page` raise."""
+
+    async def read(bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
+        assert at is not None
+        work = limit_work(ctx.max_query_work)
+        return Snapshot(at, await _list_slice(ctx.store, await compare(work), narrowing, bounds, work=work))
+
+    try:
+        return await read_page(kind, page_request, freshness, ctx.store, read=read)
+    except BudgetExceeded as error:
+        raise _name_narrower(narrowing, error) from error
 
 
-async def list_slice(
+async def _list_slice(
     store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, bounds: Slice, work: Work
 ) -> PageSlice[DifferenceRow]:
     """Returns a part of the difference. Raises InvalidParameter for a name that neither state defines, BudgetExceeded.
@@ -73,8 +89,9 @@ async def list_slice(
         comparison = comparison.without_rules()
     async with _find_affected(store, comparison, narrowing, work) as compared:
         changes = await _collect(compared, bounds)
-        affected = compared.affected
-    rows = [DifferenceRow(change, _find_cause(affected, comparison, change)) for change in changes[: bounds.limit]]
+    rows = [
+        DifferenceRow(change, _find_cause(compared.affected, comparison, change)) for change in changes[: bounds.limit]
+    ]
     has_more, has_boundary = len(changes) > bounds.limit, bounds.boundary is not None and bool(rows)
     if bounds.backwards:
         return PageSlice(tuple(reversed(rows)), precedes=has_more, follows=has_boundary)
@@ -84,22 +101,14 @@ async def list_slice(
 @asynccontextmanager
 async def _find_affected(
     store: ExistingNames, comparison: StateComparison, narrowing: Narrowing, work: Work
-) -> AsyncIterator[_Compared]:
+) -> AsyncIterator[Comparer]:
     search = AffectedSearch(comparison, narrowing, work)
     try:
         affected = await search.find()
         existing = ExistingObjects(store, comparison.after.at, comparison.existence, work)
         bitmaps = BitmapComparer(search.before, search.after, comparison)
-        comparer = Comparer(
-            before=search.before,
-            after=search.after,
-            affected=affected,
-            existing=existing,
-            narrowing=narrowing,
-            bitmaps=bitmaps,
-        )
         try:
-            yield _Compared(affected, comparer, existing, narrowing)
+            yield Comparer(search, affected, existing, bitmaps)
         finally:
             bitmaps.discard_entries()
     finally:
@@ -129,13 +138,13 @@ async def count_rows(
     return count
 
 
-async def _count_changes(compared: _Compared, count: RowCount, most: int) -> bool:
+async def _count_changes(compared: Comparer, count: RowCount, most: int) -> bool:
     """Counts the changes, and returns whether these are all."""
     size = FIRST_BATCH
     async for nodes in _iterate_nodes(compared, None, upwards=True):
         waiting = [*nodes]
         while waiting:
-            for change in await compared.comparer.compare(waiting[:size]):
+            for change in await compared.compare(waiting[:size]):
                 if count.gained + count.lost == most:
                     return False
                 count.gained += change.is_gained
@@ -144,7 +153,7 @@ async def _count_changes(compared: _Compared, count: RowCount, most: int) -> boo
     return True
 
 
-async def _collect(compared: _Compared, bounds: Slice) -> list[AccessChange]:
+async def _collect(compared: Comparer, bounds: Slice) -> list[AccessChange]:
     """Returns the changes next to the boundary, one more than wanted if there are."""
     upwards = bounds.descending == bounds.backwards
     boundary = bounds.boundary
@@ -154,11 +163,11 @@ async def _collect(compared: _Compared, bounds: Slice) -> list[AccessChange]:
     async for nodes in _iterate_nodes(compared, boundary, upwards):
         waiting += nodes
         while len(waiting) >= size:
-            changes += _beyond(await compared.comparer.compare(waiting[:size]), boundary, upwards)
+            changes += _beyond(await compared.compare(waiting[:size]), boundary, upwards)
             waiting, size = waiting[size:], min(2 * size, MAX_BATCH)
             if len(changes) > bounds.limit:
                 return changes[: bounds.limit + 1]
-    changes += _beyond(await compared.comparer.compare(waiting), boundary, upwards)
+    changes += _beyond(await compared.compare(waiting), boundary, upwards)
     return changes[: bounds.limit + 1]
 
 
@@ -173,7 +182,7 @@ def _beyond(
 
 
 async def _iterate_nodes(
-    compared: _Compared, boundary: tuple[str | int, ...] | None, upwards: bool
+    compared: Comparer, boundary: tuple[str | int, ...] | None, upwards: bool
 ) -> AsyncIterator[Sequence[ObjectRelation]]:
     """Yields the affected relations on objects in order, from that of the boundary on."""
     only = compared.narrowing.find_object()
@@ -206,7 +215,7 @@ async def _iterate_nodes(
 
 
 async def _iterate_type(
-    compared: _Compared,
+    compared: Comparer,
     of_type: TypeName,
     single: Sequence[ObjectRelation],
     everywhere: Sequence[RelationName],
@@ -254,25 +263,22 @@ def _find_cause(affected: Affected, comparison: StateComparison, change: AccessC
 DIFFERENCE_LIST: ListKind[DifferenceRow] = ListKind("difference", {"id": Sort("id", row_values)}, is_snapshot=True)
 
 
-def difference_kind(*content: Any) -> ListKind[DifferenceRow]:
+def difference_kind(narrowing: Narrowing, *content: Any) -> ListKind[DifferenceRow]:
     """Returns the list of the difference that this content requests. Its cursors have a digest of the content."""
-    encoded = msgspec.json.encode(content, order="deterministic")
+    narrowed = narrowing.patterns, narrowing.subject, narrowing.object, repr(narrowing.query)
+    encoded = msgspec.json.encode((*content, *narrowed), order="deterministic")
     digest = hashlib.blake2b(encoded, digest_size=16).hexdigest()
     return ListKind(f"{DIFFERENCE_LIST.name}+{digest}", DIFFERENCE_LIST.sorts, is_snapshot=True)
 
 
-@asynccontextmanager
-async def refuse_above_budget(narrowing: Narrowing) -> AsyncIterator[None]:
-    """Converts BudgetExceeded to an InvalidParameter that names what to narrow."""
-    try:
-        yield
-    except BudgetExceeded as error:
-        is_missing_by_name = {
-            OF: narrowing.patterns is None,
-            SUBJECT: narrowing.find_subject() is None,
-            OBJECT: narrowing.find_object() is None,
-        }
-        names = [name for name, is_missing in is_missing_by_name.items() if is_missing]
-        narrower = f"narrow it with {', '.join(names)} or {Q}" if names else "compare states that differ less"
-        message = f"the difference needs to look at more than {error.limit} nodes and warrants; {narrower}"
-        raise InvalidParameter(names[0] if names else OF, message) from error
+def _name_narrower(narrowing: Narrowing, error: BudgetExceeded) -> InvalidParameter:
+    """Returns the error that names what to narrow."""
+    is_missing_by_name = {
+        OF: narrowing.patterns is None,
+        SUBJECT: narrowing.find_subject() is None,
+        OBJECT: narrowing.find_object() is None,
+    }
+    names = [name for name, is_missing in is_missing_by_name.items() if is_missing]
+    narrower = f"narrow it with {', '.join(names)} or {Q}" if names else "compare states that differ less"
+    message = f"the difference needs to look at more than {error.limit} nodes and warrants; {narrower}"
+    return InvalidParameter(names[0] if names else OF, message)

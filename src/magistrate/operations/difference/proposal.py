@@ -5,6 +5,7 @@ same writes would be."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import chain
 
 import msgspec
@@ -26,16 +27,16 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.difference.filters import Narrowing
-from magistrate.operations.difference.pages import DifferenceRow, difference_kind, list_slice, refuse_above_budget
+from magistrate.operations.difference.pages import DifferenceRow, difference_kind, list_page
 from magistrate.operations.difference.states import ComparedState, ExistingNames, StateComparison
 from magistrate.operations.history.points_in_time import AsOf, find_point
 from magistrate.operations.models.object_types import BYTES_OF_A_RULE, loop_fault, new_object_types
-from magistrate.operations.paging import ListKind, Page, PageRequest, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest
 from magistrate.operations.readers.contextual_warrants import build_warrant
 from magistrate.operations.readers.store_readers import OverlaidReader
-from magistrate.operations.scheduling import limit_work, offload
+from magistrate.operations.scheduling import offload
 from magistrate.operations.writes.warrants import find_warrant_fault
-from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
+from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewWarrant
 
 PROPOSAL = "proposal"
@@ -68,8 +69,7 @@ def proposal_kind(proposal: Proposal, narrowing: Narrowing) -> ListKind[Differen
         for object_type in proposal.object_types
     ]
     proposed = (proposal.create, proposal.delete, types, proposal.is_whole_model, proposal.policies)
-    narrowed = (narrowing.patterns, narrowing.subject, narrowing.object, repr(narrowing.query))
-    return difference_kind(*proposed, *narrowed)
+    return difference_kind(narrowing, *proposed)
 
 
 async def list_proposed_difference(
@@ -87,14 +87,9 @@ async def list_proposed_difference(
         await find_point(ctx, AsOf(page_request.at, bits=page_request.bits), freshness)
     before = ComparedState(await ctx.caches.models.at(at, newest.model_revision), ctx.store, at, now)
 
-    async def read(bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
-        work = limit_work(ctx.max_query_work)
-        comparison = await _lay_over(ctx, before, proposal, work)
-        return Snapshot(before.at, await list_slice(ctx.store, comparison, narrowing, bounds, work=work))
-
     pinned = replace(page_request, at=at, now=now, is_snapshot=True)
-    async with refuse_above_budget(narrowing):
-        return await read_page(proposal_kind(proposal, narrowing), pinned, freshness, ctx.store, read=read)
+    kind, compare = proposal_kind(proposal, narrowing), partial(_lay_over, ctx, before, proposal)
+    return await list_page(ctx, kind, narrowing, pinned, freshness, compare=compare)
 
 
 async def _lay_over(ctx: Context, before: ComparedState, proposal: Proposal, work: Work) -> StateComparison:

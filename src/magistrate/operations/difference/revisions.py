@@ -1,11 +1,12 @@
 """Lists the difference of access between two revisions, each at a point in time (docs/difference.md)."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from magistrate.engine.difference.comparison import Existence
 from magistrate.engine.difference.origins import WarrantChange, find_timed_changes
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT, PolicyEvaluator
-from magistrate.engine.names import ObjectId, Revision, TypeName, warrant_names
+from magistrate.engine.names import ObjectId, TypeName, warrant_names
 from magistrate.engine.steps import Run
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
@@ -14,13 +15,13 @@ from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.difference.filters import Narrowing
-from magistrate.operations.difference.pages import DifferenceRow, difference_kind, list_slice, refuse_above_budget
+from magistrate.operations.difference.pages import DifferenceRow, difference_kind, list_page
 from magistrate.operations.difference.states import ComparedState, StateComparison, UnitedReader
 from magistrate.operations.history.points_in_time import AsOf, PointInTime, find_point, read_as_of
-from magistrate.operations.paging import ListKind, Page, PageRequest, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest
 from magistrate.operations.runs import complete_run
-from magistrate.operations.scheduling import checkpoint, is_time_up, limit_work
-from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
+from magistrate.operations.scheduling import checkpoint, is_time_up
+from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.revisions import LoggedChange, LogPlace, Span
 
 FROM, TO = "from", "to"
@@ -41,9 +42,7 @@ class RevisionsRequest:
 
 
 def revisions_kind(request: RevisionsRequest) -> ListKind[DifferenceRow]:
-    narrowing = request.narrowing
-    patterns, query = narrowing.patterns, repr(narrowing.query)
-    return difference_kind(request.since, request.until, patterns, narrowing.subject, narrowing.object, query)
+    return difference_kind(request.narrowing, request.since, request.until)
 
 
 async def list_difference(
@@ -63,15 +62,9 @@ async def list_difference(
     if last.revision < first.revision:
         raise InvalidParameter(FROM, f"must not be later than {TO}")
 
-    async def read(bounds: Slice, *, at: Revision | None) -> Snapshot[PageSlice[DifferenceRow]]:
-        work = limit_work(ctx.max_query_work)
-        comparison = await _compare(ctx, first, last, work)
-        rows = await list_slice(ctx.store, comparison, request.narrowing, bounds, work=work)
-        return Snapshot(last.revision, rows)
-
     pinned = replace(page_request, at=last.revision, now=last.now, is_snapshot=True)
-    async with refuse_above_budget(request.narrowing):
-        return await read_page(revisions_kind(request), pinned, freshness, ctx.store, read=read)
+    kind, compare = revisions_kind(request), partial(_compare, ctx, first, last)
+    return await list_page(ctx, kind, request.narrowing, pinned, freshness, compare=compare)
 
 
 async def _find(ctx: Context, parameter: str, text: str, freshness: Freshness) -> PointInTime:
