@@ -11,7 +11,7 @@ from benchmarks.counting import CountingDatabase
 from magistrate.cli.commands import main
 from magistrate.engine.lists.language import read_query
 from magistrate.errors import NotFound
-from magistrate.operations.checks.check import check_as_of
+from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.explain import explain_check
 from magistrate.operations.consistency import NO_DEMAND
@@ -71,7 +71,7 @@ async def test_as_of_a_step_over_a_store(scenario: Scenario, counted: tuple[Cont
 async def answer_as_of(ctx: Context, question: Check, as_of: AsOf) -> tuple[bool | str, str | None]:
     """The answer, and the type that is not defined."""
     try:
-        decisions = await check_as_of(ctx, [asked(question)], ALL_NEEDED, as_of, NO_DEMAND)
+        decisions = await PendingChecks(ctx, [asked(question)], ALL_NEEDED, NO_DEMAND).decide_as_of(as_of)
     except NotFound as missing:
         return "missing", missing.key
     assert decisions.revision == as_of.revision

@@ -10,7 +10,7 @@ from magistrate import wiring
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision, TypeName
 from magistrate.errors import NotFound, NotRetained
-from magistrate.operations.checks.check import check_as_of
+from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.history.points_in_time import AsOf
@@ -38,7 +38,11 @@ async def node(database_url: str) -> AsyncIterator[Node]:
 
 async def allowed_at(node: Node, revision: int, asked: str = CHECK) -> bool:
     as_of = AsOf(revision=Revision(revision))
-    return (await check_as_of(node.ctx, [question(asked)], ALL_NEEDED, as_of, NO_DEMAND)).value[0].is_authorized
+    return (
+        (await PendingChecks(node.ctx, [question(asked)], ALL_NEEDED, NO_DEMAND).decide_as_of(as_of))
+        .value[0]
+        .is_authorized
+    )
 
 
 async def model_at(node: Node, revision: int) -> Model:

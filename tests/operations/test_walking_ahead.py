@@ -17,7 +17,7 @@ from magistrate.engine.names import Revision
 from magistrate.engine.walk import walk
 from magistrate.engine.warrants.read_ahead import MAX_BRANCHES
 from magistrate.errors import NotFound, RevisionLost
-from magistrate.operations.checks.check import check_all, check_as_of
+from magistrate.operations.checks.check import PendingChecks, check_all
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch
 from magistrate.operations.checks.evaluators import decide_ahead, predict_reads, read_for_walk
 from magistrate.operations.consistency import NO_DEMAND, Freshness
@@ -123,7 +123,7 @@ async def test_plain_checks_take_a_statement_each_and_no_evaluation(
 
     await grant(ctx, "folder:x#viewer@user:ann")
     for asked, expected in EXPECTED.items():
-        found = await check_as_of(ctx, [question(asked)], ALL_NEEDED, past, NO_DEMAND)
+        found = await PendingChecks(ctx, [question(asked)], ALL_NEEDED, NO_DEMAND).decide_as_of(past)
         assert (found.revision, found.value) == (past.revision, [expected])
     assert not evaluations
 

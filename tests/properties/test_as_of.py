@@ -22,7 +22,7 @@ from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
-from magistrate.operations.checks.check import check_as_of
+from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
@@ -146,7 +146,7 @@ async def expect_check(ctx: Context, asked: Check, as_of: AsOf, state: State, no
         )
     )
     try:
-        decisions = await check_as_of(ctx, [asked], ALL_NEEDED, as_of, NO_DEMAND)
+        decisions = await PendingChecks(ctx, [asked], ALL_NEEDED, NO_DEMAND).decide_as_of(as_of)
     except NotFound:
         assert value == UNDEFINED, (as_of, state)
         return

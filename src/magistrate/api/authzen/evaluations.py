@@ -245,15 +245,10 @@ def _decide(call: Call[Any], request: ReadRequest) -> Answer | Deferred:
     if not checks:
         return Deferred(partial(_answer_without_checks, call, request))
     with_path = not call.is_limited and any(item.is_explained for item in request.items)
-    pending = PendingEvaluations(
-        call.context,
-        checks,
-        request.reads,
-        request.stop_at,
-        freshness=call.freshness,
-        with_path=with_path,
-        origin=_find_origin(call),
+    checks_pending = PendingChecks(
+        call.context, checks, request.stop_at, call.freshness, with_path, origin=_find_origin(call)
     )
+    pending = PendingEvaluations(checks_pending, request.reads)
     decided = pending.attempt()
     if decided is None:
         return Deferred(partial(_answer_later, call, request, checks, pending=pending))

@@ -26,10 +26,15 @@ from magistrate.api.authzen.requests import (
 from magistrate.api.calls import Answer, Call, Deferred
 from magistrate.engine.terms import Subject
 from magistrate.errors import InvalidParameter
-from magistrate.operations.authzen import actions, searches
-from magistrate.operations.authzen.actions import ActionSearch, action_kind
 from magistrate.operations.authzen.properties import RESOURCE, SUBJECT
-from magistrate.operations.authzen.searches import EntitySearch
+from magistrate.operations.authzen.searches import (
+    ActionSearch,
+    EntitySearch,
+    action_kind,
+    list_actions,
+    list_at_once,
+    list_entities,
+)
 from magistrate.operations.lists.query import QUERY_LIST
 from magistrate.operations.paging import MAX_LIMIT, ListKind, PageRequest, read_page_request
 
@@ -140,7 +145,7 @@ def search_actions(call: Call[ActionSearchBody]) -> Answer | Deferred:
     except UnknownName:
         return Deferred(partial(_answer_nothing, call, ActionSearchAnswer(PageAnswer("", 0), [])))
     if body.page is None or not body.page.token:
-        names = actions.list_at_once(call.context, search, call.freshness)
+        names = list_at_once(call.context, search, call.freshness)
         if names is not None and len(names.value) <= limit:
             return Answer(_render_actions(names.value, ""), names.revision)
     return Deferred(partial(_search_actions_later, call, search))
@@ -150,7 +155,7 @@ async def _search_actions_later(call: Call[ActionSearchBody], search: ActionSear
     kind = action_kind(f"actions+{_digest(search.object, search.subject, search.context)}")
     bounds = _read_page_request(call, kind)
     with _naming_token():
-        page = await actions.list_page(call.context, search, bounds, call.freshness, kind=kind)
+        page = await list_actions(call.context, search, bounds, call.freshness, kind=kind)
     return Answer(_render_actions(page.value.rows, page.value.next_cursor or ""), page.revision)
 
 
@@ -176,7 +181,7 @@ async def _search_entities(
     kind = replace(QUERY_LIST, name=f"search+{_digest(wanted_member, of_type, relation, ref, context)}")
     page_request = _read_page_request(call, kind)
     with _naming_token():
-        page_rows = await searches.list_page(call.context, search, page_request, call.freshness, kind=kind)
+        page_rows = await list_entities(call.context, search, page_request, call.freshness, kind=kind)
     results = [EntityResult(of_type, entity_id) for entity_id in page_rows.value.rows]
     page = PageAnswer(page_rows.value.next_cursor or "", len(results))
     return Answer(EntitySearchAnswer(page, results), page_rows.revision)

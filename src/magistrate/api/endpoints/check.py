@@ -38,7 +38,7 @@ from magistrate.engine.terms import ObjectRef, Subject, are_object_ids, relation
 from magistrate.engine.warrants.overlay import NO_CHANGES
 from magistrate.engine.warrants.plain_warrants import PlainRuns, PlainWarrants
 from magistrate.errors import Forbidden, InvalidParameter, MagistrateError, NotFound
-from magistrate.operations.checks.check import PendingChecks, check_as_of
+from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.history.points_in_time import AS_OF, read_as_of
@@ -202,8 +202,6 @@ async def _answer_after_policies(call: Call[CheckBody]) -> Answer:
 def _decide(call: Call[CheckBody], contextual: ContextualWarrants | None) -> Answer | Deferred:
     started = call.context.now() if call.body.debug else 0
     op, checks = read_checks(call.body, call.context.max_context_bytes, call.holder)
-    if call.body.as_of is not None:
-        return Deferred(_CheckRequest(call, op, checks, contextual, started=started).answer_as_of)
     pending = PendingChecks(
         call.context,
         checks,
@@ -214,6 +212,8 @@ def _decide(call: Call[CheckBody], contextual: ContextualWarrants | None) -> Ans
         origin=UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id),
         visible_types=call.visible_types,
     )
+    if call.body.as_of is not None:
+        return Deferred(partial(_CheckRequest(call, op, checks, contextual, started=started).answer_as_of, pending))
     decisions = pending.decide_at_once()
     is_strict = call.is_strict if call.body.strict is None else call.body.strict
     if decisions is None or (is_strict and not all(map(_IS_AUTHORIZED, decisions.value))):
@@ -245,7 +245,7 @@ class _CheckRequest(msgspec.Struct, frozen=True):
             raise await self._describe(missing) from None
         return await self._build_answer(decisions)
 
-    async def answer_as_of(self) -> Answer:
+    async def answer_as_of(self, pending: PendingChecks) -> Answer:
         """Returns the answer at a past point in time. Raises Forbidden for a bearer token."""
         call = self.call
         if call.holder is not None:
@@ -253,16 +253,7 @@ class _CheckRequest(msgspec.Struct, frozen=True):
         as_of = read_as_of(call.context.store.identity, call.body.as_of or "")
         _ = self._is_strict  # what is wrong with the request is said before it is answered
         try:
-            decisions = await check_as_of(
-                call.context,
-                self.checks,
-                STOP_AT[self.op],
-                as_of,
-                freshness=call.freshness,
-                with_path=bool(call.body.debug),
-                contextual=self.contextual,
-                visible_types=call.visible_types,
-            )
+            decisions = await pending.decide_as_of(as_of)
         except NotFound as missing:
             raise await self._describe(missing) from None
         return await self._build_answer(decisions)

@@ -5,13 +5,14 @@ from itertools import compress
 from operator import attrgetter, not_
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import RelationName, Revision, TypeName
 from magistrate.operations.authzen.properties import add_meta
 from magistrate.operations.checks.check import PendingChecks
-from magistrate.operations.checks.check_batch import NO_TYPES, CheckBatch, CheckRun, Decisions, StopAt
-from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
+from magistrate.operations.checks.check_batch import NO_TYPES, CheckRun, Decisions
 from magistrate.operations.consistency import Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.models.undefined_names import UsedName, find_undefined_name
@@ -38,29 +39,13 @@ async def read_state(ctx: Context, at: Revision | None, freshness: Freshness) ->
 
 class PendingEvaluations:
     """Represents evaluations that wait for their decisions, in the manner of PendingChecks: `attempt` is called
-    first, and `complete` if it returned None. The context of each
-    check is an ObservedContext, and `reads` is what they note. An undefined object type denies, it is no error."""
+    first, and `complete` if it returned None. The context of each check in `pending` is an ObservedContext, and `reads`
+    is what they note. An undefined object type denies, it is no error."""
 
-    def __init__(
-        self,
-        ctx: Context,
-        checks: Sequence[Check],
-        reads: set[str],
-        stop_at: StopAt,
-        freshness: Freshness,
-        with_path: bool = False,
-        is_logged: bool = True,
-        origin: RequestOrigin = UNKNOWN,
-    ) -> None:
-        self._ctx = ctx
-        self._checks = checks
+    def __init__(self, pending: PendingChecks, reads: set[str]) -> None:
+        self._pending = replace(pending, is_logged=False, visible_types=NO_TYPES)
+        self._is_logged = pending.is_logged
         self._reads = reads
-        self._stop_at = stop_at
-        self._freshness = freshness
-        self._with_path = with_path
-        self._is_logged = is_logged
-        self._origin = origin
-        self._pending = self._begin(checks, freshness)
 
     def attempt(self) -> Decisions | None:
         """Returns the decisions if memory has all they need, otherwise None. Raises StoreUnavailable."""
@@ -74,7 +59,7 @@ class PendingEvaluations:
             decided = await self._pending.decide()
             if not self._reads:
                 return self._log(self._pending, decided)
-        return await self._decide_with_meta(await read_state(self._ctx, None, self._freshness))
+        return await self._decide_with_meta(await read_state(self._pending.ctx, None, self._pending.freshness))
 
     async def complete_at(self, state: ModelState) -> Decisions:
         """Returns the decisions at the revision of this state, which need not be the newest. Raises BudgetExceeded,
@@ -83,43 +68,23 @@ class PendingEvaluations:
         if self._reads:
             return await self._decide_with_meta(state)
         if decided is None or decided.revision != state.revision:
-            decided = await self._run(self._checks, state)
+            decided = await self._run(self._pending, state)
             if self._reads:
                 return await self._decide_with_meta(state)
         return self._log(self._pending, decided)
 
     async def _decide_with_meta(self, state: ModelState) -> Decisions:
-        checks = await add_meta(self._ctx, self._checks, state.revision)
-        pending = self._begin(checks, Freshness("", state.revision))
+        checks = await add_meta(self._pending.ctx, self._pending.checks, state.revision)
+        pending = self._pending.begin_again(checks, Freshness("", state.revision))
         decided = pending.decide_at_once() or await pending.decide()
         if decided.revision != state.revision:
             # Decisions and meta are of one revision, even if something is written between the reads.
-            decided = await self._run(checks, state)
+            decided = await self._run(pending, state)
         return self._log(pending, decided)
 
-    def _begin(self, checks: Sequence[Check], freshness: Freshness) -> PendingChecks:
-        return PendingChecks(
-            ctx=self._ctx,
-            checks=checks,
-            stop_at=self._stop_at,
-            freshness=freshness,
-            with_path=self._with_path,
-            is_logged=False,
-            origin=self._origin,
-            visible_types=NO_TYPES,
-        )
-
-    async def _run(self, checks: Sequence[Check], state: ModelState) -> Decisions:
-        ctx = self._ctx
-        batch = CheckBatch(
-            checks=checks,
-            stop_at=self._stop_at,
-            now=ctx.now(),
-            max_work=ctx.max_check_work,
-            with_path=self._with_path,
-            visible_types=NO_TYPES,
-        )
-        run = CheckRun(state.model, batch)
+    async def _run(self, pending: PendingChecks, state: ModelState) -> Decisions:
+        ctx = pending.ctx
+        run = CheckRun(state.model, pending.build_batch(ctx.now()))
         return Snapshot(state.revision, await complete_run(ctx.store, run, state.revision))
 
     def _log(self, pending: PendingChecks, decided: Decisions) -> Decisions:

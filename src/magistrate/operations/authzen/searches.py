@@ -1,7 +1,10 @@
-"""Searches for subjects and resources (docs/authzen.md#searches): the two queries, unless a policy reads properties,
-which differ from one object to the next. Then each object of the type is checked."""
+"""Searches for subjects, resources and actions (docs/authzen.md#searches).
 
-from collections.abc import Iterator, Mapping, Sequence
+For subjects and resources it runs the two queries, unless a policy reads properties, which differ from one object to
+the next: then each object of the type is checked. The actions that a subject may take on a resource are the relations
+of its type that the subject has on it, all decided together."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -11,17 +14,19 @@ from msgspec.structs import replace
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.lists.results import QueryRow
+from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.errors import NotFound
-from magistrate.operations.authzen.evaluations import ModelState, read_state
+from magistrate.operations.authzen.evaluations import ModelState, PendingEvaluations, read_state
 from magistrate.operations.authzen.properties import build_context, get_subject, read_properties
-from magistrate.operations.checks.check_batch import ALL_NEEDED, NO_TYPES, CheckBatch, CheckRun
+from magistrate.operations.checks.check import PendingChecks
+from magistrate.operations.checks.check_batch import ALL_NEEDED, NO_TYPES, CheckBatch, CheckRun, Decisions
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import read_slice
-from magistrate.operations.paging import ListKind, Page, PageRequest, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, read_page
 from magistrate.operations.runs import complete_run
 from magistrate.operations.scheduling import checkpoint
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
@@ -55,20 +60,20 @@ class EntitySearch:
         return Check(checked, self.relation, Subject(subject.type, subject.id), self.context)
 
 
-async def list_page(
+async def list_entities(
     ctx: Context, search: EntitySearch, page_request: PageRequest, freshness: Freshness, kind: ListKind[QueryRow]
 ) -> Snapshot[Page[ObjectId]]:
     """Returns a page of ids, sorted. There are none if a type is not defined.
 
     Raises BudgetExceeded, and what `read_page` raises."""
-    read = partial(_read_slice, ctx, search)
+    read = partial(_read_entities, ctx, search)
     listed = await read_page(kind, page_request, freshness, ctx.store, read=read)
     page = listed.value
     ids = [row.id for row in page.rows if row.id != WILDCARD]
     return Snapshot(listed.revision, Page(ids, page.prev_cursor, page.next_cursor))
 
 
-async def _read_slice(
+async def _read_entities(
     ctx: Context, search: EntitySearch, bounds: Slice, at: Revision | None
 ) -> Snapshot[PageSlice[QueryRow]]:
     request = QueryRequest(search.as_query(), search.context, reads=search.reads)
@@ -130,3 +135,68 @@ def _build_rows(search: EntitySearch, ids: Sequence[ObjectId]) -> Iterator[Query
         QueryRow(type=search.wanted, id=object_id, relation=search.relation, warrant=None, is_implicit=True)
         for object_id in ids
     )
+
+
+ACTION_SORT = "name"
+
+
+def action_kind(name: str) -> ListKind[RelationName]:
+    """Returns the kind of the listing; its cursors are valid only for a listing of this name."""
+    return ListKind(name, {ACTION_SORT: Sort(ACTION_SORT, lambda relation: (relation,))}, is_snapshot=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionSearch:
+    """Holds whose actions on which resource are searched for. `context` is an ObservedContext, `reads` is its set."""
+
+    object: ObjectRef
+    subject: Subject
+    context: Mapping[str, Any]
+    reads: set[str]
+
+    def begin(
+        self, ctx: Context, model: Model, freshness: Freshness, is_behind: Callable[[RelationName], bool]
+    ) -> tuple[list[Check], PendingEvaluations]:
+        """Returns the checks of the relations of the type, sorted, and their evaluations."""
+        defined = model.types.get(self.object.type)
+        names = sorted(filter(is_behind, defined.relations)) if defined is not None else []
+        checks = [Check(self.object, name, self.subject, self.context) for name in names]
+        pending = PendingChecks(ctx, checks, ALL_NEEDED, freshness, is_logged=False)
+        return checks, PendingEvaluations(pending, self.reads)
+
+
+def list_at_once(ctx: Context, search: ActionSearch, freshness: Freshness) -> Snapshot[list[RelationName]] | None:
+    """Returns all actions if memory has what they need, otherwise None. Raises StoreUnavailable."""
+    graph = ctx.caches.graph.current_graph(freshness)
+    if graph is None or search.object.type not in graph.model.types:
+        return None
+    checks, pending = search.begin(ctx, graph.model, freshness, lambda name: True)
+    decided = pending.attempt() if checks else None
+    return None if decided is None else Snapshot(decided.revision, _list_allowed(checks, decided))
+
+
+async def list_actions(
+    ctx: Context, search: ActionSearch, page_request: PageRequest, freshness: Freshness, kind: ListKind[RelationName]
+) -> Snapshot[Page[RelationName]]:
+    """Returns a page of actions, sorted; there are none if the type is not defined.
+
+    Raises BudgetExceeded, and what `read_page` raises."""
+    return await read_page(kind, page_request, freshness, ctx.store, read=partial(_read_actions, ctx, search))
+
+
+async def _read_actions(
+    ctx: Context, search: ActionSearch, bounds: Slice, at: Revision | None
+) -> Snapshot[PageSlice[RelationName]]:
+    state = await read_state(ctx, at, NO_DEMAND)
+    after = "" if bounds.boundary is None else str(bounds.boundary[0])
+    checks, pending = search.begin(ctx, state.model, NO_DEMAND, lambda name: name > after)
+    allowed = _list_allowed(checks, await pending.complete_at(state)) if checks else []
+    rows = tuple(allowed[: bounds.limit])
+    is_later = bounds.boundary is not None
+    follows = len(allowed) > len(rows)
+    return Snapshot(state.revision, PageSlice(rows, precedes=is_later and bool(rows), follows=follows))
+
+
+def _list_allowed(checks: Sequence[Check], decided: Decisions) -> list[RelationName]:
+    pairs = zip(checks, decided.value, strict=True)
+    return [check.relation for check, decision in pairs if decision.is_authorized]

@@ -4,6 +4,7 @@ evaluators, in their order (evaluators.py)."""
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
@@ -70,10 +71,24 @@ class PendingChecks(msgspec.Struct):
         if self._known_batch is None:
             ctx, contextual = self.ctx, self.contextual
             now = ctx.now() if contextual is None else contextual.now
-            self._known_batch = CheckBatch(
-                self.checks, self.stop_at, now, ctx.max_check_work, self.with_path, contextual, self.visible_types
-            )
+            self._known_batch = self.build_batch(now)
         return self._known_batch
+
+    def build_batch(self, now: int, contextual: ContextualWarrants | None = None) -> CheckBatch:
+        """Returns the checks as of this time, with these contextual warrants in place of those of the request."""
+        return CheckBatch(
+            checks=self.checks,
+            stop_at=self.stop_at,
+            now=now,
+            max_work=self.ctx.max_check_work,
+            with_path=self.with_path,
+            contextual=contextual or self.contextual,
+            visible_types=self.visible_types,
+        )
+
+    def begin_again(self, checks: Sequence[Check], freshness: Freshness) -> "PendingChecks":
+        """Returns these checks in place of those of the request."""
+        return replace(self, checks=checks, freshness=freshness, _known_batch=None, _walks=None)
 
     def decide_at_once(self, may_walk: bool = True) -> Decisions | None:
         """Returns the decisions if the graph cache has all they need, otherwise None; unless it `may_walk`, only if the
@@ -122,22 +137,10 @@ class PendingChecks(msgspec.Struct):
             contextual = () if self.contextual is None else self.contextual.warrants
             log.note(self.checks, decided, self._batch.now, contextual, self.origin)
 
-
-async def check_as_of(
-    ctx: Context,
-    checks: Sequence[Check],
-    stop_at: StopAt,
-    as_of: AsOf,
-    freshness: Freshness,
-    with_path: bool = False,
-    contextual: ContextualWarrants | None = None,
-    visible_types: frozenset[str] | None = None,
-) -> Decisions:
-    """Returns the decisions that these checks had at that point in time, like `check`. They are not logged: nobody was
-    given or refused access. `visible_types` are those of a CheckBatch.
-
-    Raises what `check` and `find_point` raise."""
-    point = await find_point(ctx, as_of, freshness)
-    added = None if contextual is None else contextual.date(point.now)
-    batch = CheckBatch(checks, stop_at, point.now, ctx.max_check_work, with_path, added, visible_types)
-    return await decide_in_order(list_evaluators(Moment(ctx, freshness, point), None), batch)
+    async def decide_as_of(self, as_of: AsOf) -> Decisions:
+        """Returns the decisions that these checks had at that point in time. They are not logged: nobody was given or
+        refused access. Raises what `check` and `find_point` raise."""
+        ctx, freshness, contextual = self.ctx, self.freshness, self.contextual
+        point = await find_point(ctx, as_of, freshness)
+        batch = self.build_batch(point.now, None if contextual is None else contextual.date(point.now))
+        return await decide_in_order(list_evaluators(Moment(ctx, freshness, point), None), batch)
