@@ -31,7 +31,7 @@ from magistrate.engine.lists.subjects import Root
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import TypeName
-from magistrate.engine.rules.rule import Leaf
+from magistrate.engine.rules.rule import LeafRule
 from magistrate.engine.steps import Checkpoints, Steps, discard
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import UNKNOWN, Truth
@@ -134,7 +134,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
         return numbers
 
     def _find_leaf_set(
-        self, leaf: Leaf, obj: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
+        self, leaf: LeafRule, obj: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
     ) -> SubjectSet:
         default, _ = leaf.list_subjects(obj.type, obj.id, of_type, self._conditions)
         if default is UNKNOWN:

@@ -41,7 +41,7 @@ from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.rules.rule import Leaf
+from magistrate.engine.rules.rule import LeafRule
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.steps import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans, take_pieces
 from magistrate.engine.terms import ObjectRef
@@ -199,13 +199,13 @@ class SubjectSetSearch:
             ]
         return self._operations[operation, number, unknown_as]
 
-    def _leaf(self, operation: Operation, leaf: Leaf, number: int, unknown_as: UnknownAs) -> Checkpoints[LeafNode]:
+    def _leaf(self, operation: Operation, leaf: LeafRule, number: int, unknown_as: UnknownAs) -> Checkpoints[LeafNode]:
         yield from self._conditions.evaluate_each(self._conditions.list_placeholders(leaf.policy))
         obj = ObjectRef(operation.type, self._fetch.adjacency.table(operation.type).find_id(number))
         return LeafNode(partial(self._find_leaf_set, leaf, obj, partial(self._includes, unknown_as)))
 
     def _find_leaf_set(
-        self, leaf: Leaf, obj: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
+        self, leaf: LeafRule, obj: ObjectRef, includes: Callable[[Truth], bool], of_type: TypeName | None
     ) -> SubjectSet:
         """Returns the subjects of a type for which the leaf has a value that the set includes."""
         default, exceptions = leaf.list_subjects(obj.type, obj.id, of_type, self._conditions)

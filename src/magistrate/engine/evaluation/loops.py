@@ -18,7 +18,8 @@ from typing import TypeVar
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.nesting import fold
-from magistrate.engine.rules.rule import Bounds, OperandCounter
+from magistrate.engine.rules.operand_counts import OperandCounts
+from magistrate.engine.rules.rule import Bounds
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 
 EDGES_FOR_A_NODE = 4
@@ -102,7 +103,7 @@ class _LeastFixpoint:
     def __init__(self, nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]) -> None:
         self.values: dict[CheckNode, Truth] = dict.fromkeys(nodes, FALSE)
         self._barriers = barriers
-        self._operands: dict[CheckNode, OperandCounter] = {}
+        self._operands: dict[CheckNode, OperandCounts] = {}
         self._raised: deque[CheckNode] = deque()
         self._passed: dict[CheckNode, Truth] = {}
         """Has the values that the parents of a node know of; FALSE for the others."""
@@ -146,7 +147,7 @@ class _LeastFixpoint:
             self._raised.append(node)
 
 
-def _count_operands(node: CheckNode, plan: Operation) -> Resolving[OperandCounter]:
+def _count_operands(node: CheckNode, plan: Operation) -> Resolving[OperandCounts]:
     """Returns the operands of a combination while all of its undecided children are FALSE."""
     operands = plan.rule.count_operands(node.floor)
     for number, edge in enumerate(node.edges, 1):

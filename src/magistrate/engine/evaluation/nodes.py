@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName
-from magistrate.engine.rules.rule import OperandCounter
+from magistrate.engine.rules.operand_counts import OperandCounts
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import Container, Linked
@@ -63,7 +63,7 @@ class CheckNode(Linked):
         self.edges: list[CheckEdge] = []
         self.parents: list[CheckEdge] = []
         self.open_children = 0
-        self.operands: OperandCounter | None = None
+        self.operands: OperandCounts | None = None
         self.reason: tuple[Warrant | None, CheckEdge | None] = (None, None)
         self.length = 0
         self.is_needed = False
@@ -128,7 +128,7 @@ class CheckNode(Linked):
                 self.value = self.floor
         return self.value is not None
 
-    def _begin_operands(self, plan: Operation) -> OperandCounter:
+    def _begin_operands(self, plan: Operation) -> OperandCounts:
         operands = self.operands = plan.rule.count_operands(self.floor)
         for edge in self.edges:
             operands.add(edge.limit, UNKNOWN)

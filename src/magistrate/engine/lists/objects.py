@@ -42,7 +42,7 @@ from magistrate.engine.lists.reverse_graph import (
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import ArrowExpansion, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.rules.rule import Leaf
+from magistrate.engine.rules.rule import LeafRule
 from magistrate.engine.steps import Checkpoints, Steps, fetch_warrants, take_pieces
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
@@ -209,7 +209,7 @@ class _ObjectSearch:
                 yield from self._conditions.evaluate_each(self._conditions.list_placeholders(leaf.policy))
                 yield from self._gain_leaf(node, node.plan.type, leaf)
 
-    def _gain_leaf(self, node: ReverseNode, of_type: TypeName, leaf: Leaf) -> Checkpoints[None]:
+    def _gain_leaf(self, node: ReverseNode, of_type: TypeName, leaf: LeafRule) -> Checkpoints[None]:
         default, exceptions = leaf.list_objects(of_type, self._subject.type, self._subject.id, self._conditions)
         yield from self._gain_default(node, default)
         self._self_objects |= {self._subject} if self._subject.id in exceptions else set()

@@ -6,20 +6,14 @@ The relation L is read from stored warrants only, never from relations that L it
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from magistrate.engine.names import RelationName, TypeName
-from magistrate.engine.rules.rule import BranchCollector, Dependency, Rule, RuleDefinition
+from magistrate.engine.rules.rule import BranchCollector, Dependency, RuleDefinition, SingleRule
 
 
 @dataclass(frozen=True, slots=True)
-class Arrow:
+class Arrow(SingleRule):
     """Represents an arrow. The three names need not exist; the rule then never holds."""
-
-    rules: ClassVar[tuple[Rule, ...]] = ()
-    is_monotone: ClassVar[bool] = True
-    is_antitone: ClassVar[bool] = False
-    size: ClassVar[int] = 1
 
     relation: RelationName
     of_type: TypeName

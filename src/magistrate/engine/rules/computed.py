@@ -2,20 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from magistrate.engine.names import RelationName
-from magistrate.engine.rules.rule import BranchCollector, Dependency, Rule, RuleDefinition
+from magistrate.engine.rules.rule import BranchCollector, Dependency, RuleDefinition, SingleRule
 
 
 @dataclass(frozen=True, slots=True)
-class Computed:
+class Computed(SingleRule):
     """Represents a computed relation. `relation` need not exist on the type; the rule then never holds."""
-
-    rules: ClassVar[tuple[Rule, ...]] = ()
-    is_monotone: ClassVar[bool] = True
-    is_antitone: ClassVar[bool] = False
-    size: ClassVar[int] = 1
 
     relation: RelationName
 

@@ -2,28 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from magistrate.engine.rules.rule import BranchCollector, Rule, RuleDefinition
+from magistrate.engine.rules.rule import BranchCollector, RuleDefinition, SingleRule
 
 
 @dataclass(frozen=True, slots=True)
-class Direct:
+class Direct(SingleRule):
     """Represents the empty rule. Inside `rules` it counts as false, hence inside noneOf as true."""
 
-    rules: ClassVar[tuple[Rule, ...]] = ()
-    is_monotone: ClassVar[bool] = True
-    is_antitone: ClassVar[bool] = False
-    size: ClassVar[int] = 0
+    @property
+    def size(self) -> int:
+        return 0
 
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
         return RuleDefinition()
 
     def describe(self) -> str:
         return "no rule"
-
-    def dependency(self) -> None:
-        return None
 
     def join(self, branches: BranchCollector) -> None:
         """Adds nothing, because the rule never holds."""

@@ -13,28 +13,16 @@ from typing import ClassVar
 
 from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.rules.operand_counts import DistinctOperands
-from magistrate.engine.rules.rule import (
-    Bounds,
-    BranchCollector,
-    Dependency,
-    LinkNames,
-    Requirement,
-    Rule,
-    RuleDefinition,
-)
+from magistrate.engine.rules.rule import Combined, Dependency, LinkNames, RuleDefinition, SingleRule
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth, negate
 
 
 @dataclass(frozen=True, slots=True)
-class ForAll:
-    """Represents the rule. The three names need not exist; the rule then never holds."""
+class ForAll(SingleRule, Combined):
+    """Represents the rule. The three names need not exist; the rule then never holds.
 
-    rules: ClassVar[tuple[Rule, ...]] = ()
-    is_monotone: ClassVar[bool] = True
-    """It is: a linked object on which more is granted never takes anything away. A further link may."""
-    is_antitone: ClassVar[bool] = False
-    size: ClassVar[int] = 1
-    leaf: ClassVar[None] = None
+    It is monotone: a linked object on which more is granted never takes anything away. A further link may."""
+
     decisive: ClassVar[Truth] = FALSE
     of_wildcard: ClassVar[Truth] = UNKNOWN
     """Holds the value of the relation on the object `*`, when a warrant links it."""
@@ -73,19 +61,9 @@ class ForAll:
     def list_operands(self, floor: Truth, limits: Sequence[Truth], values: Sequence[Truth]) -> Sequence[Truth]:
         return [floor, *map(self.weigh, limits, values)]
 
-    def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
-        return self.combine(lows), self.combine(highs)
-
-    def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]:
-        return [place for place, value in enumerate(values) if value is TRUE]
-
     def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
         """Returns the objects on which the relation does not hold; every place if it holds on all."""
         return [place for place, value in enumerate(values) if value is not TRUE] or range(len(values))
-
-    def require(self, holds: bool, count: int) -> Sequence[Requirement]:
-        """Returns nothing: its operands are links, which change, too (engine/explanation/repairs.py)."""
-        return ()
 
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
         return RuleDefinition(for_all=self.relation, of_type=self.of_type, with_relation=self.with_relation)
@@ -95,9 +73,6 @@ class ForAll:
 
     def dependency(self) -> Dependency:
         return Dependency(self.of_type, self.relation)
-
-    def join(self, branches: BranchCollector) -> None:
-        branches.add_operation(self)
 
 
 class _LinkCounts(DistinctOperands):

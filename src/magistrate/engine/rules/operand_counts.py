@@ -9,7 +9,7 @@ _VALUES = tuple(Truth)
 
 
 class OperandCounts:
-    """Implements OperandCounter for operators whose value depends on how many operands have which value."""
+    """Counts the operands of operators whose value depends on how many operands have which value."""
 
     __slots__ = ("_combine", "_counts")
 
@@ -29,7 +29,7 @@ class OperandCounts:
 
 
 class DistinctOperands(OperandCounts):
-    """Implements OperandCounter for operators whose value depends only on which values there are, not on how many
+    """Counts the operands of operators whose value depends only on which values there are, not on how many
     operands have them; it is computed in constant time."""
 
     __slots__ = ()

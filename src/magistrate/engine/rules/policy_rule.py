@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from magistrate.engine.names import ObjectId, PolicyName, TypeName
-from magistrate.engine.rules.leaf_rule import LeafRule
-from magistrate.engine.rules.rule import CheckedNames, LeafValues, NamedConditions, RuleDefinition
+from magistrate.engine.rules.rule import CheckedNames, LeafRule, LeafValues, NamedConditions, RuleDefinition
 from magistrate.engine.truth import Truth
 
 

@@ -1,13 +1,15 @@
 """Defines the interface of rule operators, and the JSON form they are written in (docs/compatibility.md#rules)."""
 
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import msgspec
 
 from magistrate.engine.names import ObjectId, PolicyName, RelationName, TypeName
-from magistrate.engine.truth import Truth
+from magistrate.engine.rules.operand_counts import OperandCounts
+from magistrate.engine.truth import FALSE, TRUE, Truth
 
 
 class RuleDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -84,24 +86,6 @@ class NamedConditions(Protocol):
     def evaluate_named(self, name: PolicyName) -> Truth: ...
 
 
-class Leaf(Protocol):
-    """Represents a rule that is decided from the check alone, without warrants and other rules (see leaf_rule.py).
-    `policy` is the named policy that it evaluates, if it does."""
-
-    @property
-    def policy(self) -> PolicyName | None: ...
-
-    def decide(self, checked: CheckedNames, conditions: NamedConditions) -> Truth: ...
-
-    def list_objects(
-        self, of_type: TypeName, subject_type: TypeName, subject_id: ObjectId, conditions: NamedConditions
-    ) -> LeafValues: ...
-
-    def list_subjects(
-        self, object_type: TypeName, object_id: ObjectId, subject_type: TypeName | None, conditions: NamedConditions
-    ) -> LeafValues: ...
-
-
 class Quantifier(Protocol):
     """Represents a rule that requires something of linked objects, and not only whether any of them has it (see
     for_all.py)."""
@@ -115,77 +99,6 @@ class Quantifier(Protocol):
     def begin(self, limits: Iterable[Truth]) -> Truth: ...
 
     def weigh(self, limit: Truth, value: Truth) -> Truth: ...
-
-
-class OperandCounter(Protocol):
-    """Counts the operands of one combination while their values become known (see operand_counts.py).
-
-    Each operand comes with `limit`, the value of the conditions of the warrant that links it; it is TRUE within one
-    object.
-    """
-
-    def add(self, limit: Truth, value: Truth) -> None:
-        """Adds an operand with this value."""
-        ...
-
-    def replace(self, limit: Truth, before: Truth, value: Truth) -> None:
-        """Replaces the value that an operand had before."""
-        ...
-
-    def compute_value(self) -> Truth:
-        """Returns the value of the combination of all operands."""
-        ...
-
-
-class Combined(Protocol):
-    """Represents a rule that is no mere alternative: one over rules, decided from their values (see rule_operator.py),
-    a quantifier, or a leaf."""
-
-    @property
-    def quantifier(self) -> Quantifier | None:
-        """Returns the rule itself if it is a quantifier: it is then decided from the value of `begin` and those of
-        `weigh` for each link, in this order."""
-        ...
-
-    @property
-    def leaf(self) -> Leaf | None:
-        """Returns the rule itself if it is a leaf."""
-        ...
-
-    @property
-    def rules(self) -> "tuple[Rule, ...]": ...
-
-    @property
-    def decisive(self) -> Truth: ...
-
-    @property
-    def is_monotone(self) -> bool: ...
-
-    @property
-    def is_antitone(self) -> bool: ...
-
-    def combine(self, values: Iterable[Truth]) -> Truth:
-        """Returns the value of the combination. It depends on how many operands have which value, not on their
-        order."""
-        ...
-
-    def count_operands(self, floor: Truth) -> OperandCounter:
-        """Returns a counter without operands; `floor` is the value with which a quantifier begins."""
-        ...
-
-    def list_operands(self, floor: Truth, limits: Sequence[Truth], values: Sequence[Truth]) -> Sequence[Truth]:
-        """Returns what `combine` and `bounds` take, given the limit and the value of each operand."""
-        ...
-
-    def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds: ...
-
-    def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]: ...
-
-    def explain(self, values: Sequence[Truth | None]) -> Sequence[int]: ...
-
-    def require(self, holds: bool, count: int) -> Sequence[Requirement]: ...
-
-    def describe(self) -> str: ...
 
 
 class BranchCollector(Protocol):
@@ -209,7 +122,7 @@ class BranchCollector(Protocol):
         ...
 
 
-class Rule(Protocol):
+class Rule:
     """Represents one operator with all its operations; rules are values, compared by content.
 
     Each covers itself alone: callers continue with `rules`, the rules within it, without recursion (see
@@ -218,30 +131,148 @@ class Rule(Protocol):
     rule counts as none.
     """
 
-    @property
-    def rules(self) -> "tuple[Rule, ...]": ...
+    __slots__ = ()
+    is_monotone: ClassVar[bool]
+    is_antitone: ClassVar[bool]
 
     @property
-    def is_monotone(self) -> bool: ...
+    def rules(self) -> "tuple[Rule, ...]":
+        return ()
 
     @property
-    def is_antitone(self) -> bool: ...
+    def size(self) -> int:
+        return 1
 
-    @property
-    def size(self) -> int: ...
-
+    @abstractmethod
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
         """Returns the rule as JSON, given that of the rules within it; members that have no effect are left out."""
-        ...
 
     def dependency(self) -> Dependency | None:
         """Returns the relation that the rule itself depends on, or None."""
-        ...
+        return None
 
+    @abstractmethod
     def describe(self) -> str:
         """Returns what the rule itself says, in a few words, for explanations."""
-        ...
 
+    @abstractmethod
     def join(self, branches: BranchCollector) -> None:
         """Adds each branch by which the rule can hold, or the rules that grant it; not both."""
-        ...
+
+
+class SingleRule(Rule):
+    """Represents a rule without rules within it."""
+
+    __slots__ = ()
+    is_monotone: ClassVar[bool] = True
+    is_antitone: ClassVar[bool] = False
+
+
+class Combined(Rule):
+    """Represents a rule that is no mere alternative: one over rules, decided from their values (see rule_operator.py),
+    a quantifier, or a leaf."""
+
+    __slots__ = ()
+    decisive: ClassVar[Truth]
+
+    @property
+    def quantifier(self) -> Quantifier | None:
+        """Returns the rule itself if it is a quantifier: it is then decided from the value of `begin` and those of
+        `weigh` for each link, in this order."""
+        return None
+
+    @property
+    def leaf(self) -> "LeafRule | None":
+        """Returns the rule itself if it is a leaf."""
+        return None
+
+    @staticmethod
+    @abstractmethod
+    def combine(values: Iterable[Truth]) -> Truth:
+        """Returns the value of the combination. It depends on how many operands have which value, not on their
+        order."""
+
+    def count_operands(self, floor: Truth) -> OperandCounts:
+        """Returns a counter without operands; `floor` is the value with which a quantifier begins.
+
+        It hands `combine` the value of every operand. An operator that does not need them all has a faster one.
+        """
+        return OperandCounts(self.combine)
+
+    def list_operands(self, floor: Truth, limits: Sequence[Truth], values: Sequence[Truth]) -> Sequence[Truth]:
+        """Returns what `combine` and `bounds` take, given the limit and the value of each operand."""
+        return values
+
+    def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
+        """Returns the least and the greatest value of the combination when that of each rule lies between two values.
+
+        An operator that is not monotone has its own.
+        """
+        return self.combine(lows), self.combine(highs)
+
+    def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]:
+        """Returns the places of the rules whose warrants explain why the combination holds, the preferred ones first.
+
+        The first of them that depends on warrants is shown; clients expect the path of one rule
+        (docs/compatibility.md#check). `values` has the values of its rules, None where one is not known.
+        """
+        return [place for place, value in enumerate(values) if value is TRUE]
+
+    def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
+        """Returns the places of the rules that matter for the value of the combination, in the order in which people
+        should read them: those that gave it this value, and those without which it cannot be understood. `values` is
+        like that of `reasons`."""
+        return ()
+
+    @staticmethod
+    def require(holds: bool, count: int) -> Sequence[Requirement]:
+        """Returns what makes a combination of so many rules TRUE, or FALSE: any one of these is enough.
+
+        There is nothing for a quantifier: its operands are links, which change, too (engine/explanation/repairs.py).
+        """
+        return ()
+
+    def join(self, branches: BranchCollector) -> None:
+        branches.add_operation(self)
+
+
+class LeafRule(SingleRule, Combined):
+    """Represents a rule that is decided from the check alone, without warrants and other rules.
+
+    A leaf decides three things, all in its own file: whether it holds for one object and one subject, on which objects
+    it holds for a subject, and for which subjects on an object. It has no rules to combine, and nothing that is written
+    or deleted changes it.
+    """
+
+    __slots__ = ()
+    decisive: ClassVar[Truth] = TRUE
+
+    @property
+    def policy(self) -> PolicyName | None:
+        """Returns the name of the policy that the rule evaluates, or None."""
+        return None
+
+    @property
+    def leaf(self) -> "LeafRule":
+        return self
+
+    @staticmethod
+    def combine(values: Iterable[Truth]) -> Truth:
+        return max(values, default=FALSE)
+
+    @abstractmethod
+    def decide(self, checked: CheckedNames, conditions: NamedConditions) -> Truth:
+        """Returns the value of the rule for one object and one subject."""
+
+    @abstractmethod
+    def list_objects(
+        self, of_type: TypeName, subject_type: TypeName, subject_id: ObjectId, conditions: NamedConditions
+    ) -> LeafValues:
+        """Returns the values on all objects of a type, `*` among them, for a subject that is no userset."""
+
+    @abstractmethod
+    def list_subjects(
+        self, object_type: TypeName, object_id: ObjectId, subject_type: TypeName | None, conditions: NamedConditions
+    ) -> LeafValues:
+        """Returns the values on one object for all subjects of a type, `*` among them; None stands for a type that is
+        named nowhere."""

@@ -12,17 +12,16 @@ from typing import ClassVar
 
 from pyroaring import BitMap
 
-from magistrate.engine.rules.operand_counts import OperandCounts
 from magistrate.engine.rules.operator_words import OperatorWords
-from magistrate.engine.rules.rule import Bounds, BranchCollector, OperandCounter, Requirement, Rule, RuleDefinition
-from magistrate.engine.truth import TRUE, Truth
+from magistrate.engine.rules.rule import Combined, Requirement, Rule, RuleDefinition
+from magistrate.engine.truth import Truth
 
 
 @dataclass(frozen=True, slots=True)
-class RuleOperator:
+class RuleOperator(Combined):
     """Holds one rule or more in `rules`, in written order; an empty list is refused when the model is read."""
 
-    quantifier: ClassVar[None] = None
+    quantifier: ClassVar[None] = None  # walks look at both for every rule: a property takes longer
     leaf: ClassVar[None] = None
     keyword: ClassVar[str]
     """Names the operator in JSON and in explanations."""
@@ -37,7 +36,7 @@ class RuleOperator:
     is_associative: ClassVar[bool] = False
     """Says whether the rules of the same operator within it count as its own."""
 
-    rules: tuple[Rule, ...]
+    rules: tuple[Rule, ...] = field()  # not the default of `Rule`
     size: int = field(init=False, compare=False, repr=False)
     _hash: int = field(init=False, compare=False, repr=False)
 
@@ -82,41 +81,12 @@ class RuleOperator:
         """Returns the ids for which the combination is TRUE, given those for which each of its rules is, in written
         order. The rules are TRUE or FALSE for each of the ids `within`, among which all of these are."""
 
-    def count_operands(self, floor: Truth) -> OperandCounter:
-        """Returns a counter without operands.
-
-        It hands `combine` the value of every operand. An operator that does not need them all has a faster one.
-        """
-        return OperandCounts(self.combine)
-
-    def list_operands(self, floor: Truth, limits: Sequence[Truth], values: Sequence[Truth]) -> Sequence[Truth]:
-        return values
-
-    def bounds(self, lows: Sequence[Truth], highs: Sequence[Truth]) -> Bounds:
-        """Returns the least and the greatest value of the combination when that of each rule lies between two values.
-
-        An operator that is not monotone has its own.
-        """
-        return self.combine(lows), self.combine(highs)
-
-    def reasons(self, values: Sequence[Truth | None]) -> Sequence[int]:
-        """Returns the places of the rules whose warrants explain why the combination holds, the preferred ones first.
-
-        The first of them that depends on warrants is shown; clients expect the path of one rule
-        (docs/compatibility.md#check). `values` has the values of its rules, None where one is not known.
-        """
-        return [place for place, value in enumerate(values) if value is TRUE]
-
     @abstractmethod
-    def explain(self, values: Sequence[Truth | None]) -> Sequence[int]:
-        """Returns the places of the rules that matter for the value of the combination, in the order in which people
-        should read them: those that gave it this value, and those without which it cannot be understood. `values` is
-        like that of `reasons`."""
+    def explain(self, values: Sequence[Truth | None]) -> Sequence[int]: ...
 
     @staticmethod
     @abstractmethod
-    def require(holds: bool, count: int) -> Sequence[Requirement]:
-        """Returns what makes a combination of so many rules TRUE, or FALSE: any one of these is enough."""
+    def require(holds: bool, count: int) -> Sequence[Requirement]: ...
 
     @classmethod
     def is_union(cls) -> bool:
@@ -128,9 +98,3 @@ class RuleOperator:
 
     def render(self, rules: Sequence[RuleDefinition]) -> RuleDefinition:
         return RuleDefinition(inherit_if=self.keyword, rules=[*rules])
-
-    def dependency(self) -> None:
-        return None
-
-    def join(self, branches: BranchCollector) -> None:
-        branches.add_operation(self)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName
-from magistrate.engine.rules.leaf_rule import LeafRule
-from magistrate.engine.rules.rule import CheckedNames, LeafValues, NamedConditions, RuleDefinition
+from magistrate.engine.rules.rule import CheckedNames, LeafRule, LeafValues, NamedConditions, RuleDefinition
 from magistrate.engine.truth import FALSE, TRUE, Truth
 
 

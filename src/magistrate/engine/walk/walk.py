@@ -33,7 +33,7 @@ from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, TypeName
 from magistrate.engine.policy.named_policies import NamedPolicy
-from magistrate.engine.rules.rule import CheckedNames, Leaf
+from magistrate.engine.rules.rule import CheckedNames, LeafRule
 from magistrate.engine.terms import Subject
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.walk.findings import BEING_DECIDED, InProgress, OpenWalk, WalkFindings
@@ -502,7 +502,7 @@ class Walk:
         value = rule.combine(values)
         return None if value is UNKNOWN and None in found else value
 
-    def _decide_leaf(self, leaf: Leaf, of_type: TypeName, object_id: ObjectId) -> Truth:
+    def _decide_leaf(self, leaf: LeafRule, of_type: TypeName, object_id: ObjectId) -> Truth:
         conditions = self._find_conditions()
         for warrant in conditions.list_placeholders(leaf.policy):
             if not conditions.is_known(warrant) and (self.work.needs_checkpoint or not conditions.attempt(warrant)):
