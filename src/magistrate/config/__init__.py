@@ -10,7 +10,6 @@ from magistrate.config.database_url import SqliteUrl as SqliteUrl
 from magistrate.config.database_url import read_database_url as read_database_url
 from magistrate.config.settings import STORE_SETTINGS as STORE_SETTINGS
 from magistrate.config.settings import ClientSettings as ClientSettings
-from magistrate.config.settings import Settings as Settings
 from magistrate.config.settings import adopt_client_key as adopt_client_key
 from magistrate.config.settings import find_service_links as find_service_links
 from magistrate.config.settings import read_client_settings as read_client_settings
@@ -23,3 +22,4 @@ from magistrate.config.settings_table import MOVING_SETTINGS as MOVING_SETTINGS
 from magistrate.config.settings_table import PREFIX as PREFIX
 from magistrate.config.settings_table import SETTINGS as SETTINGS
 from magistrate.config.settings_table import Setting as Setting
+from magistrate.config.settings_table import Settings as Settings

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from magistrate.config.api_keys import read_long_api_keys, split_api_keys
-from magistrate.config.database_url import DatabaseUrl, PostgresUrl, read_database_url
+from magistrate.config.database_url import PostgresUrl, read_database_url
 from magistrate.config.settings_table import (
     CLIENT_SETTINGS,
     MOVING_SETTINGS,
     PREFIX,
     SETTINGS,
     Setting,
+    Settings,
     Value,
 )
 from magistrate.errors import InvalidSetting
@@ -84,92 +85,6 @@ def _read_origin(text: str) -> str:
 [CLIENT_KEY] = [setting for setting in CLIENT_SETTINGS if setting.name == "api_key"]
 
 AUDIT_FORMAT_NAMES = ("json", "cloudevents")
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Holds all settings, validated. The field names are those of SETTINGS; it is picklable, so that worker processes
-    get the same settings."""
-
-    host: str
-    port: int
-    public_url: str
-    admin_port: int
-    workers: int
-    database: DatabaseUrl
-    database_password_command: str
-    api_keys: tuple[str, ...] = field(repr=False)
-    api_key_file: str
-    tls_cert: str
-    tls_key: str
-    tls_client_ca: str
-    rate_limit: int
-    rate_limit_unauthenticated: int
-    max_body_bytes: int
-    max_head_bytes: int
-    max_meta_bytes: int
-    max_definition_bytes: int
-    max_check_work: int
-    max_query_work: int
-    cache_bytes: int
-    fast_path: bool
-    strict: bool
-    console: bool
-    access_log: bool | str
-    audit_log: str
-    audit_format: str
-    max_context_bytes: int
-    max_json_depth: int
-    head_timeout_ms: int
-    keep_alive_timeout_ms: int
-    max_connections: int
-    max_running_requests: int
-    max_waiting_requests: int
-    max_all_bodies_bytes: int
-    max_unwritten_bytes: int
-    max_received_bytes: int
-    request_cache_bytes: int
-    max_unsent_bytes: int
-    wait_timeout_ms: int
-    body_timeout_ms: int
-    stop_timeout_ms: int
-    request_timeout_ms: int
-    store_timeout_ms: int
-    postgres_connections: int
-    secret_key_file: str
-    cors_origins: tuple[str, ...]
-    cors_all_routes: bool
-    retention_hours: int
-    decision_log: int
-    event_retention_hours: int
-    jwt_keys: str
-    jwt_issuer: str
-    jwt_audience: str
-    jwt_user_claim: str
-    jwt_tenant_claim: str
-    jwt_scopes_claim: str
-    has_client_key: bool = False
-    """Says whether `api_keys` were taken from the variable of clients; see `adopt_client_key`."""
-
-    @property
-    def hosts(self) -> tuple[str, ...]:
-        """Returns the addresses to listen on."""
-        return tuple(host.strip() for host in self.host.split(","))
-
-    @property
-    def configures_api_keys(self) -> bool:
-        """Returns whether the operator sets the keys; otherwise that which is generated in the store is valid."""
-        return bool(self.api_keys or self.api_key_file)
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """Returns the secrets in the settings, which must not be logged."""
-        return (*self.api_keys, *self.database.secrets)
-
-    @property
-    def jwt_keys_have_url(self) -> bool:
-        """Returns whether `jwt_keys` is a URL; otherwise it is a path."""
-        return "://" in self.jwt_keys
 
 
 @dataclass(frozen=True, slots=True)
