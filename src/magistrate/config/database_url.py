@@ -1,4 +1,4 @@
-"""Reads the URLs of databases. A store has a row in PARSERS, and one of the same type in wiring/stores.py, where it is
+"""Reads the URLs of databases. A store has a row in PARSERS, and cases of its type in wiring/stores.py, where it is
 opened: this module is imported by every command and must not import drivers."""
 
 import re
