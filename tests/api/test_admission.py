@@ -35,7 +35,7 @@ def new_admission(
 async def run(admission: Admission, end: asyncio.Event, order: list[str], name: str) -> str:
     """Stays in until the event, and answers how it went."""
     try:
-        async with admission.admit():
+        async with admission:
             order.append(name)
             await end.wait()
             return "ran"
@@ -73,7 +73,7 @@ async def test_requests_that_wait_for_nothing_begin_in_slices_and_those_beyond_a
     admission = new_admission(100, 4, clock=clock)
 
     async def work(name: str) -> None:
-        async with admission.admit():
+        async with admission:
             order.append(name)
             clock.now += 2 * SLICE_SECONDS
 
@@ -99,7 +99,7 @@ async def test_a_request_that_nobody_waits_behind_takes_one_step_of_the_event_lo
 
     admission = new_admission(100, 4, clock=clock)
 
-    async with admission.admit():
+    async with admission:
         pass
     for _ in range(5):
         await asyncio.sleep(0)
@@ -112,7 +112,7 @@ async def test_more_requests_begin_at_once_while_they_take_little() -> None:
     admission = new_admission(1_000, 1_000, clock=clock)
 
     async def work(seconds: float) -> None:
-        async with admission.admit():
+        async with admission:
             clock.now += seconds
 
     tasks = [asyncio.create_task(work(seconds)) for seconds in (2 * SLICE_SECONDS, *[0.0] * 100)]
@@ -151,7 +151,7 @@ async def test_a_waiting_request_that_is_cancelled_leaves_the_queue() -> None:
 
 async def test_a_turn_that_comes_with_a_cancellation_is_passed_on() -> None:
     admission, end, order = new_admission(1, 5), asyncio.Event(), list[str]()
-    async with admission.admit():
+    async with admission:
         tasks = await start(admission, end, order, "bc")
         await until(lambda: admission.waiting == 2)
     tasks[0].cancel()  # its turn has come, and it has not run yet

@@ -112,7 +112,7 @@ async def test_full_routes_are_found_by_literals_and_variables() -> None:
 
 
 async def occupy(admission: Admission) -> None:
-    async with admission.admit():
+    async with admission:
         await asyncio.Event().wait()
 
 

@@ -150,8 +150,9 @@ class BodyAccount:
 
 
 class Admission:
-    """Admits the requests of one scope. Those that wait run in the order of their arrival. `clock` returns seconds of
-    this thread's processor time, `wall_clock` those that pass."""
+    """Admits the requests of one scope, each of which runs within it as an async context manager. Those that wait run
+    in the order of their arrival. `clock` returns seconds of this thread's processor time, `wall_clock` those that
+    pass."""
 
     def __init__(
         self,
@@ -189,12 +190,8 @@ class Admission:
         is_late = self._wall_clock() - self._queue[0].since > self._late_seconds
         return is_late or len(self._queue) >= self._max_waiting
 
-    def admit(self) -> "AdmittedRequest":
-        """Returns a context in which a request runs. Entering it raises Overloaded."""
-        return AdmittedRequest(self)
-
-    async def begin_request(self) -> None:
-        """Waits until the request may run; `end_request` must follow. Raises Overloaded."""
+    async def __aenter__(self) -> None:
+        """Waits until the request may run. Raises Overloaded."""
         if self._may_begin():
             self._count_iterations()
             self.running += 1
@@ -203,7 +200,12 @@ class Admission:
             raise self._refusal()
         await self._wait_in_queue()
 
-    def end_request(self) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end_request()
+
+    def _end_request(self) -> None:
         self.running -= 1
         if self._queue:
             self._count_iterations()
@@ -217,7 +219,7 @@ class Admission:
                 await place
         except BaseException as error:
             if place.done() and not place.cancelled():
-                self.end_request()  # it was admitted in the same moment
+                self._end_request()  # it was admitted in the same moment
             else:
                 with suppress(ValueError):
                     self._queue.remove(waiting)
@@ -261,23 +263,6 @@ class Admission:
     def _refusal(self) -> Overloaded:
         self.shed += 1
         return Overloaded()
-
-
-class AdmittedRequest:
-    """Represents a request while it waits and runs, as an async context manager."""
-
-    __slots__ = ("_admission",)
-
-    def __init__(self, admission: Admission) -> None:
-        self._admission = admission
-
-    async def __aenter__(self) -> None:
-        await self._admission.begin_request()
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._admission.end_request()
 
 
 @dataclass(frozen=True, slots=True)

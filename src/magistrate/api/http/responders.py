@@ -92,7 +92,7 @@ class RouteResponder:
             else:
                 call, begun_answer = begun.call, begun.answer
                 self._take_begun(begun, req, body_account)
-            async with service.admissions.by_scope[route.scope].admit():
+            async with service.admissions.by_scope[route.scope]:
                 answer, token = await answer_in_history(route, call, begun_answer)
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
