@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from magistrate.api.endpoints.public import PAGES
-from magistrate.api.http.pages import list_console_pages, list_reference_files
+from magistrate.api.http.pages import list_console_pages
 from magistrate.api.route_table import ROUTES
 from tests.api.sockets import connect, head, read_to_the_end
 from tests.running import Client, running_service, settings_for
@@ -23,8 +23,7 @@ QUERIES = {
     "/v2/difference": "?from=begin",
 }
 PATHS_WITH_GET = sorted(
-    {route.path for route in ROUTES if route.method == "GET"}
-    | {page.path for page in (*PAGES, *list_console_pages(), *list_reference_files())}
+    {route.path for route in ROUTES if route.method == "GET"} | {page.path for page in (*PAGES, *list_console_pages())}
 )
 PATHS_WITHOUT_GET = sorted({route.path for route in ROUTES} - {*PATHS_WITH_GET})
 UNLIKE = (b"date", b"warrant-request-id")

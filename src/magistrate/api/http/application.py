@@ -4,8 +4,8 @@ import asyncio
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence, Set
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, cast
@@ -25,14 +25,13 @@ from magistrate.api.http.connection_memory import ConnectionMemory, UnsentAnswer
 from magistrate.api.http.content_coding import compress_answer
 from magistrate.api.http.cors import CorsPolicy, answer_options
 from magistrate.api.http.deadlines import Deadlines
-from magistrate.api.http.error_bodies import Send, answer_cancelled, answer_overloaded, answer_refused
+from magistrate.api.http.error_bodies import Send, send_error
 from magistrate.api.http.fast_path import MAX_KEPT_BYTES, FastPath, FullRoute, RefusableRoutes
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.metrics import Readings
 from magistrate.api.http.pages import (
     HAS_TRAILING_SLASH,
     list_console_pages,
-    list_reference_files,
     redirect_browser,
     respond_to_pages,
 )
@@ -66,8 +65,6 @@ App = falcon.asgi.App[falcon.asgi.Request, falcon.asgi.Response]
 Responder = Callable[..., Awaitable[None]]
 
 OPEN_AGAIN_SECONDS = 1.0
-
-log = structlog.get_logger()
 
 log = structlog.get_logger()
 
@@ -170,7 +167,7 @@ class Application:
         )
         self._refusable = RefusableRoutes(ROUTES)
         public_pages = public.list_pages(public_url, CONSOLE_HEADERS if has_console else None)
-        console_files = [*list_console_pages(), *list_reference_files()] if has_console else []
+        console_files = list_console_pages() if has_console else []
         responders = [self._respond_to_route(route) for route in ROUTES]
         responders += self._respond_to([*public_pages, *console_files])
         self._running.slashed_paths = {page.path for page in (*public_pages, *console_files) if page.takes_slash}
@@ -243,8 +240,9 @@ class Application:
             elif not await self._refuse_unauthenticated(scope, send):
                 await app(scope, _receive_nothing, send)
         except asyncio.CancelledError:
-            further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
-            await answer_cancelled(send, scope[REQUEST_ID], further_headers)
+            with suppress(RuntimeError):  # nothing can be sent once a response has begun
+                stopping = errors.StoreUnavailable("the service is stopping")
+                await self._send_error(stopping, scope, send, {"connection": "close"})
         finally:
             account.close()
 
@@ -258,11 +256,16 @@ class Application:
         """Refuses a request before its key is known: whatever is done for it is taken from those that are answered."""
         full.admission.shed += 1
         await self._running.service.admissions.pace.wait()
-        further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
         self._ledger.record_answer(
             scope["method"], full.route.path, 503, scope[STARTED], path=scope["path"], request_id=scope[REQUEST_ID]
         )
-        await answer_overloaded(send, scope[REQUEST_ID], further_headers)
+        await self._send_error(errors.Overloaded(), scope, send)
+
+    async def _send_error(
+        self, error: errors.MagistrateError, scope: Scope, send: Send, headers: Mapping[str, str] = {}
+    ) -> None:
+        further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
+        await send_error(send, error, scope[REQUEST_ID], {**headers, **further_headers})
 
     async def _refuse_unauthenticated(self, scope: Scope, send: Send) -> bool:
         """Refuses a request without a valid key, if its source has sent too many of them, and returns whether it did.
@@ -277,8 +280,7 @@ class Application:
             require_refusable(scope)
         except errors.TooManyRefused as error:
             self._ledger.count_answer(scope["method"], route.path, 429, scope[STARTED])
-            further_headers = self._cors.raw_headers(scope["headers"]) if self._cors else {}
-            await answer_refused(send, error, scope[REQUEST_ID], further_headers)
+            await self._send_error(error, scope, send)
             return True
         return False
 

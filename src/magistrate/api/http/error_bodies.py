@@ -1,13 +1,11 @@
 """Maps each error to its status, its code and the attributes that its body shows (docs/compatibility.md#errors)."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from magistrate import errors
 from magistrate.api.http.json_values import render_json
-from magistrate.errors import Overloaded, StoreUnavailable, TooManyRefused
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,32 +80,10 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 RETRY_AFTER_SECONDS = "1"
 
 
-async def answer_cancelled(send: Send, request_id: str, further_headers: Mapping[str, str]) -> None:
-    """Answers a request that the server cancels because it must stop. Once a response has begun, nothing can be
-    sent."""
-    with suppress(RuntimeError):
-        error = StoreUnavailable("the service is stopping")
-        await _send_error(send, error, request_id, {"connection": "close", **further_headers})
-
-
-async def answer_overloaded(send: Send, request_id: str, further_headers: Mapping[str, str]) -> None:
-    """Answers a request that is refused because too many are waiting."""
-    await _send_error(send, Overloaded(), request_id, further_headers)
-
-
-async def answer_refused(
-    send: Send, error: TooManyRefused, request_id: str, further_headers: Mapping[str, str]
+async def send_error(
+    send: Send, error: errors.MagistrateError, request_id: str, further_headers: Mapping[str, str]
 ) -> None:
-    """Answers a request without a valid key, of which there are too many."""
-    await _send_error(send, error, request_id, further_headers)
-
-
-async def _send_error(
-    send: Send,
-    error: Overloaded | StoreUnavailable | TooManyRefused,
-    request_id: str,
-    further_headers: Mapping[str, str],
-) -> None:
+    """Sends the answer to a request that the web framework does not answer, and that may be sent again."""
     body, status = render_json(error_body(error)), ERROR_TABLE[type(error)].status
     headers = {
         "content-type": "application/json",

@@ -1,6 +1,6 @@
 """Makes the responders of the routes outside the API proper: the pages in api/endpoints/public.py, and the console."""
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from hashlib import sha256
 from importlib.resources import files
@@ -37,28 +37,17 @@ _FILES = (
     (f"{CONSOLE_PATH}/workbench.js", "workbench.js", "Its editor of models", "text/javascript; charset=utf-8"),
     (f"{CONSOLE_PATH}/console.css", "console.css", "Its style", "text/css; charset=utf-8"),
     (f"{CONSOLE_PATH}/icon.svg", "icon.svg", "Its icon", "image/svg+xml"),
-)
-
-_REFERENCE_FILES = (
     ("/docs/reference.js", "reference.js", "The script of the API reference", "text/javascript; charset=utf-8"),
     ("/docs/reference.css", "reference.css", "Its style", "text/css; charset=utf-8"),
 )
 
 
 def list_console_pages() -> list[PublicPage]:
-    """Returns the files of the console. None needs a key: they are the same for everyone and have no data."""
-    return _list_files(_FILES)
-
-
-def list_reference_files() -> list[PublicPage]:
-    """Returns what the page at /docs loads."""
-    return _list_files(_REFERENCE_FILES)
-
-
-def _list_files(described: Iterable[tuple[str, str, str, str]]) -> list[PublicPage]:
+    """Returns the files of the console and what the page at /docs loads. None needs a key: they are the same for
+    everyone and have no data."""
     folder = files("magistrate").joinpath("console_files")
     pages = []
-    for path, name, meaning, content_type in described:
+    for path, name, meaning, content_type in _FILES:
         content = folder.joinpath(name).read_bytes()
         etag = sha256(content).hexdigest()[:32]
         answer = partial(_answer, content)
