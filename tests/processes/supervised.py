@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from magistrate import wiring
-from magistrate.api.processes.acceptors import accept_from
+from magistrate.api.processes.acceptors import Acceptor
 from magistrate.api.processes.server import run_worker
 from magistrate.api.processes.supervisor import Bounds, Supervisor
 from magistrate.log import log_to_stderr
@@ -23,7 +23,7 @@ def main(folder: Path, hung_seconds: float, steady_seconds: float) -> int:
     print(f"Magistrate listens on http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     worker = partial(run_worker, wiring.server_config(settings))
     bounds = Bounds(stop=5, hung=hung_seconds, steady=steady_seconds)
-    return Supervisor(worker, accept_from([listening]), 2, bounds).run()
+    return Supervisor(worker, Acceptor([listening]), 2, bounds).run()
 
 
 if __name__ == "__main__":

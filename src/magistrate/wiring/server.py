@@ -37,7 +37,7 @@ from magistrate.api.http.rate_limits import (
 )
 from magistrate.api.http.server_config import BoundedConfig
 from magistrate.api.http.tls import TlsFiles, load_context
-from magistrate.api.processes.acceptors import accept_from
+from magistrate.api.processes.acceptors import Acceptor
 from magistrate.api.processes.server import GracefulServer, limit_connections, run_worker
 from magistrate.api.processes.supervisor import Bounds, Supervisor
 from magistrate.config import ALL_REQUESTS, Settings, read_client_settings
@@ -349,7 +349,7 @@ def _serve_together(settings: Settings, sockets: list[socket.socket], shared_fol
     bounds = Bounds(stop=settings.stop_timeout_ms / 1000)
     log_to_stderr(shared_folder)
     worker = partial(_run_logged_worker, settings, shared_folder)
-    return Supervisor(worker, accept_from(sockets, settings.admin_port), settings.workers, bounds).run()
+    return Supervisor(worker, Acceptor(sockets, settings.admin_port), settings.workers, bounds).run()
 
 
 def _begin_log(settings: Settings, shared_folder: Path | None) -> None:

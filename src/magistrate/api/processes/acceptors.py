@@ -7,7 +7,7 @@ import struct
 from asyncio.events import TimerHandle
 from collections.abc import Callable, Sequence, Sized
 from contextlib import suppress
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import structlog
 
@@ -43,68 +43,63 @@ class Report(NamedTuple):
     is_leaving: bool
 
 
-class ConnectionSource(Protocol):
-    def start(self, admit: Admit) -> None:
-        """Begins to accept connections in the running event loop."""
-
-    async def finish(self) -> None:
-        """Stops accepting, after admitting the connections that clients have already made."""
-
-
 class Acceptor:
-    """Accepts the connections of a listening socket, which it closes at the end. `is_admin` says whether it is that of
-    the admin port."""
+    """Accepts the connections of listening sockets, which it closes at the end. Those at the admin port are for health
+    and metrics."""
 
-    def __init__(self, listening: socket.socket, is_admin: bool = False) -> None:
-        self._listening = listening
-        self._is_admin = is_admin
+    def __init__(self, sockets: Sequence[socket.socket], admin_port: int = 0) -> None:
+        self._is_admin = {listening: listening.getsockname()[1] == admin_port for listening in sockets}
         self._is_accepting = False
         self._again: TimerHandle | None = None
 
     def start(self, admit: Admit) -> None:
+        """Begins to accept connections in the running event loop."""
         self._admit = admit
         self._loop = asyncio.get_running_loop()
-        self._listening.setblocking(False)
+        for listening in self._is_admin:
+            listening.setblocking(False)
         self.resume()
 
     async def finish(self) -> None:
+        """Stops accepting, after admitting the connections that clients have already made."""
         self.close()
 
     def resume(self) -> None:
         if not self._is_accepting:
             self._is_accepting = True
-            self._loop.add_reader(self._listening.fileno(), self._accept)
+            for listening in self._is_admin:
+                self._loop.add_reader(listening.fileno(), self._accept, listening)
 
     def pause(self) -> None:
         """Leaves connections in the kernel's queue until `resume` is called."""
         if self._is_accepting:
             self._is_accepting = False
-            self._loop.remove_reader(self._listening.fileno())
+            for listening in self._is_admin:
+                self._loop.remove_reader(listening.fileno())
         if self._again is not None:
             self._again.cancel()
             self._again = None
 
     def close(self) -> None:
-        """Accepts the queued connections, which the kernel would otherwise reset, and closes the socket."""
+        """Accepts the queued connections, which the kernel would otherwise reset, and closes the sockets."""
         self.pause()
-        connection = self._next()
-        while connection is not None:
-            self._admit(connection, self._is_admin)
-            connection = self._next()
-        self._listening.close()
+        for listening, is_admin in self._is_admin.items():
+            while (connection := self._next(listening)) is not None:
+                self._admit(connection, is_admin)
+            listening.close()
 
-    def _accept(self) -> None:
+    def _accept(self, listening: socket.socket) -> None:
         for _ in range(ACCEPTED_AT_ONCE):
-            connection = self._next() if self._is_accepting else None
+            connection = self._next(listening) if self._is_accepting else None
             if connection is None:
                 return
-            self._admit(connection, self._is_admin)
+            self._admit(connection, self._is_admin[listening])
 
-    def _next(self) -> socket.socket | None:
+    def _next(self, listening: socket.socket) -> socket.socket | None:
         """Returns the next connection, or None if there is none or it cannot be accepted now."""
         while True:
             try:
-                return self._listening.accept()[0]
+                return listening.accept()[0]
             except BlockingIOError:
                 return None
             except OSError as error:
@@ -118,40 +113,6 @@ class Acceptor:
         if self._is_accepting:
             self.pause()
             self._again = self._loop.call_later(ACCEPT_AGAIN_SECONDS, self.resume)
-
-
-class Acceptors:
-    """Accepts the connections of several acceptors."""
-
-    def __init__(self, acceptors: Sequence[Acceptor]) -> None:
-        self._acceptors = acceptors
-
-    def start(self, admit: Admit) -> None:
-        for acceptor in self._acceptors:
-            acceptor.start(admit)
-
-    async def finish(self) -> None:
-        self.close()
-
-    def resume(self) -> None:
-        for acceptor in self._acceptors:
-            acceptor.resume()
-
-    def pause(self) -> None:
-        for acceptor in self._acceptors:
-            acceptor.pause()
-
-    def close(self) -> None:
-        for acceptor in self._acceptors:
-            acceptor.close()
-
-
-def accept_from(sockets: Sequence[socket.socket], admin_port: int = 0) -> Acceptors:
-    """Returns the acceptors of listening sockets, of which those at the admin port are for health and metrics."""
-    ports = [listening.getsockname()[1] for listening in sockets]
-    return Acceptors(
-        [Acceptor(listening, is_admin=port == admin_port) for listening, port in zip(sockets, ports, strict=True)]
-    )
 
 
 class Channel:

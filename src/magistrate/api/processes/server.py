@@ -13,7 +13,7 @@ from uvicorn.config import STARTUP_FAILURE
 from magistrate.api.http.connection import Connection
 from magistrate.api.http.server_config import BoundedConfig
 from magistrate.api.http.tls import LOOK_EVERY_SECONDS, SHUTDOWN_SECONDS, ServerTls
-from magistrate.api.processes.acceptors import Channel, ConnectionSource, accept_from
+from magistrate.api.processes.acceptors import Acceptor, Channel
 
 ADMIN_CONNECTIONS = 64
 """Sets how many connections may be open beyond the limit, so that health is reported while clients use all others."""
@@ -31,7 +31,6 @@ class GracefulServer(uvicorn.Server):
     def __init__(self, config: BoundedConfig, channel: socket.socket | None = None) -> None:
         super().__init__(config)
         self._channel = channel
-        self._source: ConnectionSource
         self._is_stopping = False
         self._connecting: set[asyncio.Task[Any]] = set()
         self._tls = None if config.tls is None else ServerTls(config.tls)
@@ -46,7 +45,11 @@ class GracefulServer(uvicorn.Server):
         self.servers = []
         self._loop = asyncio.get_running_loop()
         self._admin_config = self.config.for_admin_port(ADMIN_CONNECTIONS)
-        self._source = self._open_source(sockets or [])
+        self._source = (
+            Acceptor(sockets or [], self.config.admin_port)
+            if self._channel is None
+            else Channel(self._channel, self.server_state.connections)
+        )
         self._source.start(self._admit)
         self.started = True
 
@@ -58,11 +61,6 @@ class GracefulServer(uvicorn.Server):
         if self._connecting:
             await asyncio.wait(self._connecting)
         await super().shutdown()
-
-    def _open_source(self, sockets: list[socket.socket]) -> ConnectionSource:
-        if self._channel is not None:
-            return Channel(self._channel, self.server_state.connections)
-        return accept_from(sockets, self.config.admin_port)
 
     async def _open_tls(self, tls: ServerTls) -> None:
         """Waits until the certificate can be used: it may be about to be replaced while a worker starts."""

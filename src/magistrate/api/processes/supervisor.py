@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from magistrate.api.processes.acceptors import Acceptors, read_reports, send_connection
+from magistrate.api.processes.acceptors import Acceptor, read_reports, send_connection
 
 RunWorker = Callable[[socket.socket], None]
 """Runs in a worker process, with that process's end of the channel. Must be picklable."""
@@ -178,7 +178,7 @@ class Supervisor:
     replaced one after the other, each when its successor serves; in a terminal, SIGHUP means that the terminal was
     closed."""
 
-    def __init__(self, run_worker: RunWorker, acceptor: Acceptors, workers: int, bounds: Bounds) -> None:
+    def __init__(self, run_worker: RunWorker, acceptor: Acceptor, workers: int, bounds: Bounds) -> None:
         self._run_worker = run_worker
         self._acceptor = acceptor
         self._wanted = workers
