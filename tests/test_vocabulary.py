@@ -128,9 +128,6 @@ def test_the_glossary_defines_every_word() -> None:
     assert {idea.word for idea in IDEAS} <= {heading.lower() for heading in headings}
 
 
-NOT_YET_CLEAN = ("src/magistrate/engine/walk/",)
-"""Lists folders and files that still have private words: replace one by its parts, remove each part that has none."""
-
 COUNTS = (
     "`./run python -m tests.vocabulary` counts the uses in each file, and lists those in the paths that it is given"
 )
@@ -138,18 +135,9 @@ COUNTS = (
 
 def test_prose_and_names_have_no_private_words() -> None:
     files = read_files()
-    clean = {path: text for path, text in files.items() if not path.startswith(NOT_YET_CLEAN)}
 
-    assert clean
-    assert [use for path, text in clean.items() for use in find_private_words(path, text)] == [], COUNTS
-
-
-def test_what_is_not_yet_clean_has_private_words() -> None:
-    files = read_files()
-
-    for start in NOT_YET_CLEAN:
-        texts = {path: text for path, text in files.items() if path.startswith(start)}
-        assert any(any(find_private_words(path, text)) for path, text in texts.items()), f"remove {start}: it is clean"
+    assert files
+    assert [use for path, text in files.items() for use in find_private_words(path, text)] == [], COUNTS
 
 
 def test_exceptions_are_few_and_needed() -> None:

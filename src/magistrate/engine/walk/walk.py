@@ -208,10 +208,10 @@ class Walk:
         """Returns the decision, or why there is none. Raises BudgetExceeded."""
         decisions = self._decisions
         if decisions is not None and self._round == 1:  # what was cached before was found then
-            known = decisions.find((check,))
-            if known is not None:
+            cached = decisions.find((check,))
+            if cached is not None:
                 self.work.spend(1)
-                return known[0]
+                return cached[0]
         try:
             decision = self._decide(check)
         except CheckpointNeeded:
@@ -259,17 +259,17 @@ class Walk:
             self._decided = {}
             return
         self._check = check
-        found = self._shared if former is not None and former.subject == check.subject else None
-        if found is not None and found.round == self._round and found.context == check.context:
-            self._closure = found.closure
+        findings = self._shared if former is not None and former.subject == check.subject else None
+        if findings is not None and findings.round == self._round and findings.context == check.context:
+            self._closure = findings.closure
             return  # all else is as the check before left it
-        found = self._results.get(check.subject)
-        if found is None or found.context != check.context:
-            found = self._results[check.subject] = WalkFindings(check.context, self._round)
-        elif found.round != self._round:
-            found.begin_round(self._round)
-        self._shared, self._closure = found, found.closure
-        self._conditions, self._values, self._decided = found.conditions, found.values, found.decided
+        findings = self._results.get(check.subject)
+        if findings is None or findings.context != check.context:
+            findings = self._results[check.subject] = WalkFindings(check.context, self._round)
+        elif findings.round != self._round:
+            findings.begin_round(self._round)
+        self._shared, self._closure = findings, findings.closure
+        self._conditions, self._values, self._decided = findings.conditions, findings.values, findings.decided
 
     def _find_blocker(self, start: State) -> OpenWalk | None:
         walk = self._shared.open.get(start) if self._shared is not None else None
@@ -463,16 +463,16 @@ class Walk:
             return self._decide_leaf(rule.leaf, operation.type, object_id)
         values: list[Truth] = []
         for branch in operation.branches:
-            found = (
+            value = (
                 self._value((branch, object_id))
                 if isinstance(branch, int)
                 else self._decide_operation(branch, object_id)
             )
-            if found is UNKNOWN:
+            if value is UNKNOWN:
                 return UNKNOWN
-            is_known = is_known and found is not None
-            values.append(UNKNOWN if found is None else found)
-            if found is rule.decisive:
+            is_known = is_known and value is not None
+            values.append(UNKNOWN if value is None else value)
+            if value is rule.decisive:
                 early = rule.combine(values + [UNKNOWN] * (len(operation.branches) - len(values)))
                 if early is TRUE or early is FALSE:
                     return early
@@ -490,17 +490,18 @@ class Walk:
         if entry.direct is None:
             return UNKNOWN
         links = [(TRUE, state) for state in (*entry.targets, *map(parse_state, entry.closed))]
-        links += [(self._evaluate_condition(one), state) for one in entry.conditioned for state in one.states]
-        found: list[Truth | None] = []
+        for conditioned in entry.conditioned:
+            links += [(self._evaluate_condition(conditioned), state) for state in conditioned.states]
+        link_values: list[Truth | None] = []
         for _, state in links:
-            found.append(self._value(state))
-            if found[-1] is UNKNOWN:
+            link_values.append(self._value(state))
+            if link_values[-1] is UNKNOWN:
                 return UNKNOWN
         values = [rule.quantifier.begin(limit for limit, _ in links)]
-        for (limit, _), one in zip(links, found, strict=True):
-            values.append(rule.quantifier.weigh(limit, UNKNOWN if one is None else one))
+        for (limit, _), link_value in zip(links, link_values, strict=True):
+            values.append(rule.quantifier.weigh(limit, UNKNOWN if link_value is None else link_value))
         value = rule.combine(values)
-        return None if value is UNKNOWN and None in found else value
+        return None if value is UNKNOWN and None in link_values else value
 
     def _decide_leaf(self, leaf: LeafRule, of_type: TypeName, object_id: ObjectId) -> Truth:
         conditions = self._find_conditions()

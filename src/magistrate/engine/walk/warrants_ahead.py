@@ -103,26 +103,26 @@ class WarrantsAhead:
     policies: Mapping[PolicyName, NamedPolicy] = {}
 
     def __init__(self, model: Model, outline: ReadOutline, now: int) -> None:
-        known = _VIEWS.get(outline)
-        if known is None:
-            known = _VIEWS[outline] = _OutlineViews(outline)
-        self._known = known
+        outline_views = _VIEWS.get(outline)
+        if outline_views is None:
+            outline_views = _VIEWS[outline] = _OutlineViews(outline)
+        self._outline_views = outline_views
         self._model = model
         self._outline = outline
         self._now = now
         self._warrants: dict[tuple[int, ObjectId], list[Warrant]] = {}
         self._entries: dict[State, Entry] = {}
-        self.views: Sequence[AheadView] = known.views
+        self.views: Sequence[AheadView] = outline_views.views
         self.missing = MissingEntries()
 
-    def take(self, plan: Plan, warrants: Sequence[tuple[int, Warrant]], most_work: int) -> bool:
+    def take(self, plan: Plan, warrants: Sequence[tuple[int, Warrant]], max_work: int) -> bool:
         """Takes the rows for a check of this plan, each with its place, and returns whether a walk may decide from
         them, given the budget of the check."""
         root = self._find_reach(plan)
         if root is None or not root.places.issubset(self._outline.first):
             return False
         size, operations, by_place = root.size, root.operations, self._warrants
-        reaches, now, has_orphaned = self._known.reaches, self._now, bool(self._model.orphaned)
+        reaches, now, has_orphaned = self._outline_views.reaches, self._now, bool(self._model.orphaned)
         for place, warrant in warrants:
             if warrant.policy:
                 return False
@@ -142,14 +142,14 @@ class WarrantsAhead:
                 by_place[key] = [warrant]
         # An Evaluation makes each node and edge once, and resolves those that depend on each other at most once for
         # each combination.
-        return 2 * size * (2 + operations) + len(warrants) <= most_work
+        return 2 * size * (2 + operations) + len(warrants) <= max_work
 
     def _follow(self, names: _Names, warrant: Warrant) -> _WarrantReach | None:
         """Returns where a warrant leads. Its names are those of others, too, so they are looked up from then on."""
-        reaches, known = self._known.reaches, self._known
+        reaches, outline_views = self._outline_views.reaches, self._outline_views
         followed = {step.request for step in self._outline.following[names[0]] if step.follows(warrant)}
         size, operations = 0, 0
-        for plan in known.plans_by_place[names[0]]:
+        for plan in outline_views.plans_by_place[names[0]]:
             for branch in plan.expand(warrant):
                 target = self._model.plans.get(branch.target(warrant))
                 reach = None if target is None else self._find_reach(target)
@@ -157,12 +157,12 @@ class WarrantsAhead:
                     reaches[names] = None
                     return None
                 size, operations = size + 1 + reach.size, operations + reach.operations
-        found = reaches[names] = _WarrantReach(frozenset(), size, operations)
-        return found
+        reach = reaches[names] = _WarrantReach(frozenset(), size, operations)
+        return reach
 
     def _find_reach(self, plan: Plan) -> _WarrantReach | None:
         """Returns what an Evaluation may do for a plan on an object, with all of its branches."""
-        reaches = self._known.reaches
+        reaches = self._outline_views.reaches
         if plan not in reaches:
             reaches[plan] = self._examine(plan)
         return reaches[plan]
@@ -170,19 +170,19 @@ class WarrantsAhead:
     def _examine(self, plan: Plan) -> _WarrantReach | None:
         plans: dict[Plan | Operation, None] = {plan: None}
         places, size = set[int](), 0
-        for one in (waiting := [*plans]):  # grows during the loop
-            if max(len(plans), len(one.branches)) > MAX_BRANCHES or not self._is_supported(one):
+        for reached in (waiting := [*plans]):  # grows during the loop
+            if max(len(plans), len(reached.branches)) > MAX_BRANCHES or not self._is_supported(reached):
                 return None
-            branches = [self._resolve(one.type, branch) for branch in one.branches]
-            known = [branch for branch in branches if branch is not None]
-            if len(known) < len(branches):
+            branches = [self._resolve(reached.type, branch) for branch in reached.branches]
+            resolved = [branch for branch in branches if branch is not None]
+            if len(resolved) < len(branches):
                 return None
             size += 1 + len(branches)
-            places.update(self._list_places(one))
-            new = [branch for branch in dict.fromkeys(known) if branch not in plans]
+            places.update(self._list_places(reached))
+            new = [branch for branch in dict.fromkeys(resolved) if branch not in plans]
             plans.update(dict.fromkeys(new))
             waiting += new
-        return _WarrantReach(frozenset(places), size, sum(isinstance(one, Operation) for one in plans))
+        return _WarrantReach(frozenset(places), size, sum(isinstance(reached, Operation) for reached in plans))
 
     def _list_places(self, plan: Plan | Operation) -> Iterable[int]:
         """Returns the places of the requests that a plan makes itself."""
@@ -210,10 +210,10 @@ class WarrantsAhead:
     def _place_all(self, plans: Iterable[Plan]) -> Sequence[int]:
         """Returns the numbers of the views of these plans, which are made with those of all their branches."""
         numbers = [self._place(plan) for plan in plans]
-        views = self._known.views
-        while self._known.resolved < len(views):
-            view = views[self._known.resolved]
-            self._known.resolved += 1
+        views = self._outline_views.views
+        while self._outline_views.resolved < len(views):
+            view = views[self._outline_views.resolved]
+            self._outline_views.resolved += 1
             branches = [self._place_branch(view.plan.type, branch) for branch in view.plan.branches]
             view.same = tuple(branch for branch in branches if isinstance(branch, int))
             view.operations = tuple(branch for branch in branches if not isinstance(branch, int))
@@ -221,11 +221,11 @@ class WarrantsAhead:
 
     def _place(self, plan: Plan) -> int:
         """Returns the number of the view of a plan, whose branches are resolved later when it is new."""
-        known = self._known
-        number = known.numbers.get(plan)
+        outline_views = self._outline_views
+        number = outline_views.numbers.get(plan)
         if number is None:
-            number = known.numbers[plan] = len(known.views)
-            known.views.append(AheadView(plan, self._outline))
+            number = outline_views.numbers[plan] = len(outline_views.views)
+            outline_views.views.append(AheadView(plan, self._outline))
         return number
 
     def _place_branch(self, of_type: TypeName, branch: Branch) -> int | CombinedView:
@@ -234,13 +234,13 @@ class WarrantsAhead:
         def make_branch(branch: Branch, branches: Sequence[int | CombinedView]) -> int | CombinedView:
             if not isinstance(branch, Operation):
                 return self._place(self._model.plan(of_type, branch) if isinstance(branch, str) else branch)
-            self._known.operations += 1
-            return CombinedView(self._known.operations, branch.type, branch.rule, (*branches,))
+            self._outline_views.operations += 1
+            return CombinedView(self._outline_views.operations, branch.type, branch.rule, (*branches,))
 
-        found: int | CombinedView = fold(
-            branch, lambda one: one.branches if isinstance(one, Operation) else (), make_branch
+        view: int | CombinedView = fold(
+            branch, lambda inner: inner.branches if isinstance(inner, Operation) else (), make_branch
         )
-        return found
+        return view
 
     def find_entry(self, number: int, object_id: ObjectId, subject: ObjectId, is_bare: bool = False) -> Entry | None:
         entry = self._entries.get((number, object_id))
@@ -261,7 +261,7 @@ class WarrantsAhead:
                 numbers = view.targets.get(names)
                 if numbers is None:
                     targets_of = [branch.target(warrant) for branch in view.plan.expand(warrant)]
-                    numbers = view.targets[names] = self._place_all(self._model.plan(*one) for one in targets_of)
+                    numbers = view.targets[names] = self._place_all(self._model.plan(*target) for target in targets_of)
                 targets += [(number, warrant.subject_id) for number in numbers]
         return Entry(targets=tuple(targets)) if targets else EMPTY
 
