@@ -12,7 +12,7 @@ from magistrate.api.http import request_values
 from magistrate.api.http.request_values import measure_parameters, read_parameters
 from magistrate.engine.cache.decision_cache import DecisionCache
 from magistrate.engine.cache.ids import IdTable
-from magistrate.engine.cache.segments import AbsentKeys, CacheSegment, Capacity
+from magistrate.engine.cache.segments import CacheSegment, Capacity, SparseSegment
 from magistrate.engine.evaluation.check import DENIED, Check
 from magistrate.engine.lists import language
 from magistrate.engine.lists.language import measure_queries, read_query
@@ -35,9 +35,9 @@ def new_id(letter: str, length: int) -> ObjectId:
 
 def fill_absent(letter: str, length: int) -> tuple[Any, int]:
     capacity = Capacity(ENOUGH)
-    absent = AbsentKeys(capacity)
+    absent = SparseSegment[str](capacity, len, "")
     for _ in range(2_000):
-        absent.keep(new_id(letter, length))
+        absent.keep(new_id(letter, length), "")
     return absent, capacity.bytes
 
 

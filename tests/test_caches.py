@@ -9,7 +9,6 @@ import magistrate
 
 ROOT = Path(magistrate.__file__).parent
 MAKERS = {
-    "AbsentKeys",
     "BoundedCache",
     "CacheSegment",
     "EntrySegment",

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from magistrate.engine.cache.segments import (
     MAX_ITEMS_FREED_AT_ONCE,
-    AbsentKeys,
     CacheSegment,
     Capacity,
     Key,
@@ -97,8 +96,8 @@ def test_what_is_used_stays_when_what_is_not_used_goes() -> None:
 
 def test_a_text_counts_the_same_whatever_has_read_it() -> None:
     capacity, object_id = Capacity(1_000_000), "".join(["jos", "é" * 100])
-    absent = AbsentKeys(capacity)
-    absent.keep(object_id)
+    absent = SparseSegment(capacity, weigh, NOTHING)
+    absent.keep(object_id, NOTHING)
     before = capacity.bytes
 
     sqlite3.connect(":memory:").execute("select ?", (object_id,))  # which leaves its UTF-8 beside it

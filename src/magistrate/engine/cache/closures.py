@@ -326,7 +326,7 @@ class ExtendedClosure(MembershipClosure):
         kind = self._find_kind(number)
         if kind is None:
             return
-        nested = new - kind.groups.absent.young
+        nested = set(new).difference(kind.groups.absent.young)
         groups = list(filter(None, map(kind.ancestors.young.get, nested)))
         if len(groups) < len(nested):
             groups = self._find_groups(kind, nested)

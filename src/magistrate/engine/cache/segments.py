@@ -8,7 +8,7 @@ Half of a million entries take a tenth of a second to free. What is evicted toge
 that may free it in steps.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from magistrate.engine.byte_sizes import NUMBER_BYTES, SEQUENCE_BYTES, SLOT_BYTES, TEXT_BYTES, measure_text
@@ -240,96 +240,9 @@ class CacheSegment(Generic[E]):
         self._capacity.discard(old)
 
 
-class AbsentKeys:
-    """Holds the keys that are known to have nothing, in a young and an old generation like a CacheSegment. For speed,
-    callers look into `young` first."""
-
-    __slots__ = ("_capacity", "_old", "_old_weight", "_young_weight", "young")
-
-    def __init__(self, capacity: Capacity) -> None:
-        self.young: set[Key] = set()
-        self._old: set[Key] = set()
-        self._capacity = capacity
-        self._young_weight = self._old_weight = 0
-        capacity.add(self)
-
-    def __len__(self) -> int:
-        return len(self.young) + len(self._old)
-
-    def find(self, key: Key) -> bool:
-        """Returns whether the key is here; one of the old generation moves into the young one."""
-        if key in self.young:
-            return True
-        if key not in self._old:
-            return False
-        weight = measure_key(key)
-        self._old.discard(key)
-        self._old_weight -= weight
-        self._capacity.move(weight)
-        self.young.add(key)
-        self._young_weight += weight
-        return True
-
-    def has(self, key: Key) -> bool:
-        """Returns whether the key is here, and leaves it in its generation."""
-        return key in self.young or key in self._old
-
-    def keep(self, key: Key) -> None:
-        if not self.find(key):
-            weight = measure_key(key)
-            self._capacity.take(weight)
-            self.young.add(key)
-            self._young_weight += weight
-
-    def keep_each(self, keys: Set[int]) -> None:
-        """Keeps many keys, in a fraction of the time."""
-        fresh = keys - self.young
-        weight = len(fresh) * measure_key(0)
-        if not self._capacity.fits(weight) or not self._old.isdisjoint(fresh):
-            for key in fresh:
-                self.keep(key)
-            return
-        self._capacity.take(weight)
-        self.young |= fresh
-        self._young_weight += weight
-
-    def evict(self, key: Key) -> bool:
-        """Evicts a key, and returns whether it was here."""
-        if key in self.young:
-            weight = measure_key(key)
-            self.young.discard(key)
-            self._young_weight -= weight
-            self._capacity.free(weight, 0)
-        elif key in self._old:
-            weight = measure_key(key)
-            self._old.discard(key)
-            self._old_weight -= weight
-            self._capacity.free(0, weight)
-        else:
-            return False
-        return True
-
-    def evict_all(self) -> None:
-        self._capacity.free(self._young_weight, self._old_weight)
-        self.clear()
-
-    def age(self) -> None:
-        old, self._old, self.young = self._old, self.young, set()
-        self._old_weight, self._young_weight = self._young_weight, 0
-        self._capacity.discard(old)
-
-    def clear(self) -> None:
-        young, old = self.young, self._old
-        if not young and not old:
-            return
-        self.young, self._old = set(), set()
-        self._young_weight = self._old_weight = 0
-        self._capacity.discard(young)
-        self._capacity.discard(old)
-
-
 class SparseSegment(CacheSegment[E]):
-    """Holds entries most of which are `nothing`: of these, `absent` has the keys alone, within a capacity of their own.
+    """Holds entries most of which are `nothing`: of these, only the keys count, and they are in `absent`, which
+    has a capacity of its own.
     `find` returns them too. For speed, callers look into `absent.young` before they call it."""
 
     __slots__ = ("_nothing", "absent")
@@ -337,7 +250,7 @@ class SparseSegment(CacheSegment[E]):
     def __init__(self, capacity: Capacity, weigh: Callable[[E], int], nothing: E) -> None:
         super().__init__(capacity, weigh)
         self._nothing = nothing
-        self.absent = AbsentKeys(capacity.absent)
+        self.absent: CacheSegment[E] = CacheSegment(capacity.absent, _weigh_nothing)
 
     def __len__(self) -> int:
         return super().__len__() + len(self.absent)
@@ -345,12 +258,13 @@ class SparseSegment(CacheSegment[E]):
     def find(self, key: Key) -> E | None:
         if self._old and (value := super().find(key)) is not None:
             return value
-        return self._nothing if key in self.absent.young or (self.absent._old and self.absent.find(key)) else None
+        absent = self.absent
+        return self._nothing if key in absent.young or (absent._old and absent.find(key) is not None) else None
 
     def keep(self, key: Key, value: E) -> None:
         if value is self._nothing:
             super().evict(key)
-            self.absent.keep(key)
+            self.absent.keep(key, value)
             return
         if key in self.absent.young or key in self.absent._old:
             self.absent.evict(key)
@@ -358,15 +272,14 @@ class SparseSegment(CacheSegment[E]):
 
     def keep_each(self, entries: Mapping[int, E]) -> None:
         present = {key: value for key, value in entries.items() if value is not self._nothing}
-        if self.absent:
-            for key in present:
-                self.absent.evict(key)
+        for key in present if len(self.absent) else ():
+            self.absent.evict(key)
         super().keep_each(present)
         if len(present) < len(entries):
             nothing = entries.keys() - present.keys()
             for key in nothing if self.young or self._old else ():
                 super().evict(key)
-            self.absent.keep_each(nothing)
+            self.absent.keep_each(dict.fromkeys(nothing, self._nothing))
 
     def has(self, key: Key) -> bool:
         return super().has(key) or self.absent.has(key)
@@ -381,4 +294,8 @@ class SparseSegment(CacheSegment[E]):
 
     def remove(self) -> None:
         super().remove()
-        self._capacity.absent.remove(self.absent)
+        self.absent.remove()
+
+
+def _weigh_nothing(nothing: object) -> int:
+    return 0

@@ -10,10 +10,10 @@ from functools import cached_property
 from itertools import islice
 
 from magistrate.engine.cache.closures import GivenIds, Member, MembershipClosure
-from magistrate.engine.cache.entries import ALL_SUBJECTS, EMPTY, UNREADABLE, Entry, join_names, read_entry
+from magistrate.engine.cache.entries import ALL_SUBJECTS, EMPTY, UNREADABLE, Entry, join_names, read_entry, weigh_entry
 from magistrate.engine.cache.entry_reads import MissingEntries
 from magistrate.engine.cache.graph import UNREACHABLE, CheckpointNeeded, Graph
-from magistrate.engine.cache.segments import AbsentKeys, Capacity, Key, SparseSegment
+from magistrate.engine.cache.segments import CacheSegment, Capacity, Key, SparseSegment
 from magistrate.engine.cache.views import PlanView
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, TypeName
@@ -183,7 +183,7 @@ class _AddedEntries:
         return read_entry(view.plan, view.subject_type, added.values(), self._graph, is_whole=True)
 
 
-_NO_KEYS = AbsentKeys(Capacity(0))
+_NO_KEYS: CacheSegment[Entry] = CacheSegment(Capacity(0), weigh_entry)
 
 
 class _OverlaidSegment(SparseSegment[Entry]):
