@@ -72,6 +72,5 @@ def by_the_book(drawn: Types, all_ever: Sequence[Warrant], stored: Sequence[Warr
     [node], _ = evaluated(model_of(drawn, all_ever), stored, [asked])
     if node.value == UNDEFINED:
         return None
-    warrant, _ = node.reason
-    is_explicit = warrant is not None and warrant.relation == node.relation
+    is_explicit = node.direct is not None and node.direct.relation == node.relation
     return Decision(node.value == TRUE, node.value == TRUE and not is_explicit)

@@ -39,6 +39,5 @@ def by_the_book(
     [node], _ = evaluated(model_of(drawn, ever), oracle.in_force(stored, now), [asked], now)
     if node.value == UNDEFINED:
         return None
-    warrant, _ = node.reason
-    is_explicit = warrant is not None and warrant.relation == node.relation
+    is_explicit = node.direct is not None and node.direct.relation == node.relation
     return node.value == TRUE, node.value == TRUE and not is_explicit

@@ -159,7 +159,7 @@ class SubjectEvaluation:
         elif direct or plan.branches or any(warrants):
             return self._expand(node, plan, direct, warrants)
         else:
-            node.decide(max(node.floor, FALSE if plan.is_defined else UNDEFINED))
+            node.value = max(node.floor, FALSE if plan.is_defined else UNDEFINED)
             self._decided.append(node)
         return None
 
@@ -169,7 +169,7 @@ class SubjectEvaluation:
         values = yield from resolve_nodes(open_nodes)
         for number, (node, value) in enumerate(values, 1):
             if node.value is None:
-                node.decide(value)
+                node.value = value
                 self._decided.append(node)
             if not number % EDGES_FOR_A_NODE:
                 yield 1
@@ -262,7 +262,7 @@ class SubjectEvaluation:
 
     def _follow_up_to_direct(self, node: CheckNode, plan: Plan, warrants: Sequence[Sequence[Warrant]]) -> Iterator[int]:
         """Attaches the children of a node that a warrant grants directly, as far as they come before that warrant."""
-        direct = node.reason[0]
+        direct = node.direct
         assert direct is not None
         position = plan.positions[direct.relation]
         by_age = self._scope.with_reports
@@ -297,7 +297,7 @@ class SubjectEvaluation:
         ):
             value = self.conditions.value(warrant)
             if value is TRUE:
-                node.hold_by(warrant)
+                node.value, node.direct = TRUE, warrant
                 self._decided.append(node)
                 return True
             node.floor = max(node.floor, value)
@@ -324,7 +324,7 @@ class SubjectEvaluation:
             if not number % EDGES_AT_ONCE:
                 yield EDGES_AT_ONCE // EDGES_FOR_A_NODE
         if node.value is None and not node.edges:
-            node.decide(node.floor)
+            node.value = node.floor
         if node.value is not None:
             self._decided.append(node)
 

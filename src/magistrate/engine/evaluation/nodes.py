@@ -36,24 +36,11 @@ class CheckNode(Linked):
 
     `value` is None until it is decided. `floor` is the value of the node by itself and by those children that are
     decided; `open_children` counts the others. For a combination it is that of a leaf, or that with which a quantifier
-    begins. A node that holds has a `reason`, the warrant or the edge it depends on
-    (both None when it holds because something does not), and `length`, the number of warrants on its path. `operands`
-    are those of a combination once the first of its children is decided; the others count as UNKNOWN.
+    begins. `direct` is the warrant to the subject itself by which the node holds, if one does. `operands` are those of
+    a combination once the first of its children is decided; the others count as UNKNOWN.
     """
 
-    __slots__ = (
-        "edges",
-        "floor",
-        "id",
-        "is_needed",
-        "length",
-        "open_children",
-        "operands",
-        "parents",
-        "plan",
-        "reason",
-        "value",
-    )
+    __slots__ = ("direct", "edges", "floor", "id", "is_needed", "open_children", "operands", "parents", "plan", "value")
 
     def __init__(self, plan: Plan | Operation, object_id: ObjectId) -> None:
         self.plan = plan
@@ -64,8 +51,7 @@ class CheckNode(Linked):
         self.parents: list[CheckEdge] = []
         self.open_children = 0
         self.operands: OperandCounts | None = None
-        self.reason: tuple[Warrant | None, CheckEdge | None] = (None, None)
-        self.length = 0
+        self.direct: Warrant | None = None
         self.is_needed = False
 
     @property
@@ -85,27 +71,12 @@ class CheckNode(Linked):
 
     def unlink(self) -> Sequence[Container]:
         containers = (self.edges, self.parents)
-        self.reason = (None, None)
         if len(self.edges) + len(self.parents) <= MAX_EDGES_FREED_AT_ONCE:
             self.edges.clear()
             self.parents.clear()
             return ()
         self.edges, self.parents = [], []
         return containers
-
-    def hold_by(self, warrant: Warrant) -> None:
-        self.value = TRUE
-        self.reason = (warrant, None)
-        self.length = 1
-
-    def decide(self, value: Truth) -> None:
-        """Sets the value, and what it depends on, from those children that are decided."""
-        self.value = value
-        if value is TRUE and isinstance(self.plan, Operation):
-            reasons = self.plan.rule.reasons([edge.child.value for edge in self.edges])
-            edges = (self.edges[place] for place in reasons if self.edges[place].limit is TRUE)
-            if (first := next((edge for edge in edges if edge.child.length or edge.warrant), None)) is not None:
-                self._depend_on(first)
 
     def apply_child(self, edge: CheckEdge) -> bool:
         """Applies the value of a child that has been decided, and returns whether this node is decided now."""
@@ -118,13 +89,10 @@ class CheckNode(Linked):
             if child_value is self.plan.rule.decisive or not self.open_children:
                 value = operands.compute_value()
                 if value in (TRUE, FALSE) or not self.open_children:
-                    self.decide(value)
+                    self.value = value
         else:
             self.floor = max(self.floor, min(child_value, edge.limit))
-            if self.floor is TRUE:
-                self.value = TRUE
-                self._depend_on(edge)
-            elif not self.open_children:
+            if self.floor is TRUE or not self.open_children:
                 self.value = self.floor
         return self.value is not None
 
@@ -133,25 +101,6 @@ class CheckNode(Linked):
         for edge in self.edges:
             operands.add(edge.limit, UNKNOWN)
         return operands
-
-    def _depend_on(self, edge: CheckEdge) -> None:
-        self.reason = (None, edge)
-        self.length = edge.child.length + (edge.warrant is not None)
-
-    def path(self) -> list[Warrant]:
-        """Returns the warrants the node depends on, from the subject to the object; of a combination, those of one
-        rule."""
-        path: list[Warrant] = []
-        node = self
-        while True:
-            warrant, edge = node.reason
-            if warrant is not None:
-                path.append(warrant)
-            if edge is None:
-                return path[::-1]
-            if edge.warrant is not None:
-                path.append(edge.warrant)
-            node = edge.child
 
     def missing_type(self) -> str:
         """Returns the name of the undefined object type that makes the node UNDEFINED.

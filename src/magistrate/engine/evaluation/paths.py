@@ -183,7 +183,7 @@ class PathSearch:
         plan = node.plan
         if isinstance(plan, Operation):
             return (yield from self._list_operation_branches(node, plan))
-        branches = [_PathBranch((plan.positions[direct.relation], False), direct)] if (direct := node.reason[0]) else []
+        branches = [_PathBranch((plan.positions[direct.relation], False), direct)] if (direct := node.direct) else []
         usersets: dict[int, list[PathStep]] = {}
         arrows: dict[int, list[PathStep]] = {}
         for number, edge in enumerate(node.edges, 1):

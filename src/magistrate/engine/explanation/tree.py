@@ -40,20 +40,20 @@ def find_supports(root: CheckNode, work: Work) -> Generator[None, Any, Supports]
     supports: Supports = {}
     is_supported: set[CheckNode] = set()
     open_children = {node: len(list_holding(node)) for node in parents if isinstance(node.plan, Operation)}
-    waiting = deque(node for node in parents if node.reason[0] is not None or not list_holding(node))
+    waiting = deque(node for node in parents if node.direct is not None or not list_holding(node))
     while waiting:
         node = waiting.popleft()
         if node in is_supported:
             continue
         is_supported.add(node)
-        if node.reason[0] is not None:
-            supports[node] = node.reason[0]
+        if node.direct is not None:
+            supports[node] = node.direct
         for edge in parents[node]:
             if edge.node in open_children:
                 open_children[edge.node] -= 1
                 if not open_children[edge.node]:
                     waiting.append(edge.node)
-            elif edge.node not in supports and edge.node.reason[0] is None:
+            elif edge.node not in supports and edge.node.direct is None:
                 supports[edge.node] = edge
                 waiting.append(edge.node)
         yield from _charge(work, 1 + len(parents[node]) // EDGES_FOR_A_NODE)
@@ -111,7 +111,7 @@ def follow_path(
 
 
 def _find_last(node: CheckNode, warrant: Warrant) -> Warrant | None:
-    return warrant if node.reason[0] is warrant else None
+    return warrant if node.direct is warrant else None
 
 
 def _find_step(node: CheckNode, step: PathStep) -> CheckEdge | None:

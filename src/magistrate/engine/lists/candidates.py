@@ -79,7 +79,7 @@ class CheckedReports:
                 else:
                     yield self._follow(0, edge.warrant, edge.child)
             return
-        if (direct := node.reason[0]) is not None:
+        if (direct := node.direct) is not None:
             yield _ReportBranch((plan.positions[direct.relation], creation_order(direct)), direct)
         for edge in node.edges:
             if edge.child.value is TRUE and edge.limit is TRUE:

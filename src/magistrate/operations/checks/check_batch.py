@@ -115,8 +115,7 @@ class CheckRun(Run[list[Decision]]):
         return bool(self._decisions) and self._decisions[-1].is_authorized is self._batch.stop_at
 
     def _decision(self, node: CheckNode) -> Decision:
-        warrant, _ = node.reason
-        is_explicit = warrant is not None and warrant.relation == node.relation
+        is_explicit = node.direct is not None and node.direct.relation == node.relation
         return Decision(True, not is_explicit, self._paths.get(node, ()))
 
     def _find_paths(self) -> Checkpoints[None]:
