@@ -39,9 +39,7 @@ def take_pieces(pieces: Pieces[T], work: Work) -> Checkpoints[T]:
         except StopIteration as stop:
             returned: T = stop.value
             return returned
-        work.hasten_checkpoint(items // ITEMS_FOR_A_NODE)
-        if work.needs_checkpoint:
-            yield None
+        yield from work.checkpoint(items // ITEMS_FOR_A_NODE)
 
 
 def discard(containers: Sequence[Container], work: Work) -> Checkpoints[None]:
@@ -54,9 +52,7 @@ def empty_list(items: list[Any], work: Work) -> Checkpoints[None]:
     while items:
         count = min(len(items), ITEMS_AT_ONCE)
         del items[-count:]
-        work.hasten_checkpoint(count // ITEMS_FOR_A_NODE)
-        if work.needs_checkpoint:
-            yield None
+        yield from work.checkpoint(count // ITEMS_FOR_A_NODE)
 
 
 def fetch_warrants(reads: Sequence[AnyRead]) -> Steps[WarrantLists]:
@@ -69,8 +65,7 @@ def add_check(evaluation: Evaluation, check: Check) -> Checkpoints[CheckNode]:
     """Returns the node that will have the value of a check."""
     while (node := evaluation.add_check(check)) is None:
         yield None
-    if evaluation.work.needs_checkpoint:
-        yield None
+    yield from evaluation.work.checkpoint()
     return node
 
 

@@ -20,6 +20,9 @@ def never() -> bool:
     return False
 
 
+_END_OF_TIME_SLICE = (None,)
+
+
 class Work:
     """Counts work against a budget and the current time slice, which is the work between two yields.
 
@@ -55,6 +58,17 @@ class Work:
         It serves for work that is charged to the budget already, and for work that may take longer than is charged.
         """
         self._left_to_look -= amount
+
+    def charge(self, amount: int) -> Iterable[None]:
+        """Spends work; callers yield from what it returns, which is None if the time slice is over then. A generator
+        would take as long as much of what is charged."""
+        self.spend(amount)
+        return _END_OF_TIME_SLICE if self.needs_checkpoint else ()
+
+    def checkpoint(self, amount: int = 0) -> Iterable[None]:
+        """Charges work to the time slice alone (see `hasten_checkpoint`); callers yield as from `charge`."""
+        self._left_to_look -= amount
+        return _END_OF_TIME_SLICE if self.needs_checkpoint else ()
 
     def offload(self, step: Callable[[], object]) -> None:
         """Ends the time slice because of a step that takes long and uses nothing that is shared. The caller that

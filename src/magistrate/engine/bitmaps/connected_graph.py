@@ -171,8 +171,7 @@ class _Connection:
             if is_counted and isinstance(node.plan, Plan) and not node.plan.is_defined:
                 return False
             self._connect(reverse_node, node)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
         return True
 
     def find_nodes(self, nodes: Sequence[ReverseNode]) -> Iterator[SetNode]:
@@ -194,9 +193,7 @@ class _Connection:
                 key = AdjacencyKey(pattern.object_type, relation, pattern.subject_type, pattern.subject_relation)
                 for edge in (edge for edges in by_origin.values() for edge in edges):
                     self._edges[edge.target].append((key, index.names_wildcard, edge))
-                    self._work.spend(1)
-                    if self._work.needs_checkpoint:
-                        yield None
+                    yield from self._work.charge(1)
 
     def _node(self, reverse_node: ReverseNode, unknown_as: UnknownAs) -> SetNode:
         if reverse_node is self._graph.itself:

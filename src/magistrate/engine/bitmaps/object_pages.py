@@ -205,9 +205,7 @@ def find_reports(sets: ObjectSets, entries: Sequence[Entry], work: Work) -> Step
                 of_type, object_id, relation, find_report(root, object_id), is_implicit=root.value(object_id) < EXPLICIT
             )
         )
-        work.spend(1)
-        if work.needs_checkpoint:
-            yield None
+        yield from work.charge(1)
     return results
 
 
@@ -238,9 +236,7 @@ def _report_on(
                 _note(sets, edge, warrant, reported)
                 work.spend(1)
         if not count % ITEMS_AT_ONCE:
-            work.spend(1)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.charge(1)
 
 
 def _collect_edges(sets: ObjectSets, nodes: Sequence[SetNode]) -> Mapping[_Kind, Sequence[SetEdge]]:

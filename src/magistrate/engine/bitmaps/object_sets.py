@@ -219,9 +219,7 @@ class _SetSearch:
             for numbers, is_explicit in ((gained - explicit, False), (explicit, True)):
                 for edges in outgoing if numbers else ():
                     yield from self._follow(edges, numbers, is_explicit)
-            self._work.spend(1)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.charge(1)
 
     def _follow(self, outgoing: OutgoingEdges, numbers: BitMap, is_explicit: bool) -> Checkpoints[None]:
         """Propagates to the objects of the warrants to these subjects."""
@@ -238,8 +236,7 @@ class _SetSearch:
             yield from self._apply(outgoing, index, reached, is_explicit)
             if not self._is_computable:
                 return
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
 
     def _apply(
         self, outgoing: OutgoingEdges, index: AdjacencyIndex, reached: ReachedObjects, is_explicit: bool
@@ -380,9 +377,7 @@ class _SetSearch:
         for number, warrant in enumerate(warrants, 1):
             by_relation[warrant.relation].append(warrant)
             if not number % ITEMS_AT_ONCE:
-                self._work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FOR_A_NODE)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint(ITEMS_AT_ONCE // ITEMS_FOR_A_NODE)
         return by_relation
 
 

@@ -109,9 +109,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
         if len(numbers) == 1 and not edge.names_any_object:
             entries = self._fetch.subject_adjacency.index(edge.key).entries
             if numbers.min() in entries.absent.young:  # like most of them
-                self._work.spend(1)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.charge(1)
                 return
         yield from super()._follow(union, edge, numbers)
 
@@ -122,8 +120,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
         self._work.spend(len(numbers) // ITEMS_FOR_A_NODE)
         for number in numbers:
             union.unions[self._union(target, number, union.unknown_as)] = None
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
             if not self._is_computable:
                 return
 
@@ -167,8 +164,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
             solved = self._solved.setdefault(of_type, {})
             for node in earlier:
                 node.set = solved.get(node) or unnamed[node]
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint()
             for start in range(0, len(components), COMPONENTS_AT_ONCE):
                 some = components[start : start + COMPONENTS_AT_ONCE]
                 yield from self._solve_components(some, of_type)
@@ -185,9 +181,7 @@ class SubjectBitmapSearch(SubjectSetSearch):
         for node in chain.from_iterable(components):
             needed = node.dependencies()
             earlier.update((dependency, None) for dependency in needed if dependency in self._solved[None])
-            self._work.hasten_checkpoint(1 + len(needed) // ITEMS_FOR_A_NODE)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint(1 + len(needed) // ITEMS_FOR_A_NODE)
         return earlier
 
     def _list_types(self, unions: Sequence[UnionNode], operations: Sequence[NodeOnObject]) -> Sequence[TypeName]:

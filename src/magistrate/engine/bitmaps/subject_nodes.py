@@ -68,9 +68,7 @@ def list_edges(model: Model, plan: Plan, work: Work) -> Checkpoints[PlanEdges]:
         followed[key, target, position] = SubjectEdge(
             key, target, position, branch.is_explicit, is_explicit=is_own, names_any_object=any_object
         )
-        work.spend(1)
-        if work.needs_checkpoint:
-            yield None
+        yield from work.charge(1)
     same = [(plan.positions[branch], model.branch(plan.type, branch)) for branch in plan.branches]
     return PlanEdges([*direct.values()], [*followed.values()], same)
 
@@ -84,9 +82,7 @@ def list_dependents(edges: Mapping[Plan, PlanEdges], work: Work) -> Checkpoints[
         for target in targets:
             if isinstance(target, Plan):
                 dependents[target].append(plan)
-        work.spend(1 + len(targets) // ITEMS_FOR_A_NODE)
-        if work.needs_checkpoint:
-            yield None
+        yield from work.charge(1 + len(targets) // ITEMS_FOR_A_NODE)
     return dependents
 
 

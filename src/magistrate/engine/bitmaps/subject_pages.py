@@ -153,9 +153,7 @@ class SubjectReports:
         for union in self._sets.unions.values():
             for plan, numbers in () if union.unknown_as is UnknownAs.TRUE else union.reached.items():
                 reached[plan] = reached[plan] | numbers if plan in reached else numbers
-            self._work.spend(1)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.charge(1)
         yield from self._compute(self._values, reached, is_explicit=False)
         holding = {plan: BitMap(values) for plan, values in self._values.by_plan.items()}
         yield from self._compute(self._explicit, holding, is_explicit=True)
@@ -230,9 +228,7 @@ class SubjectReports:
     def _gain_operation(self, values: _Values, plan: Plan, numbers: BitMap, operation: Operation) -> Checkpoints[None]:
         for number in numbers:
             values.gain(plan, number, self._find_value((operation, number)))
-            self._work.spend(1)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.charge(1)
 
     def _propagate(
         self,
@@ -266,9 +262,7 @@ class SubjectReports:
             if bits:
                 values.gain(plan, number, bits)
             if not count % REPORT_PLACES_AT_ONCE:
-                self._work.spend(REPORT_PLACES_AT_ONCE // PLACES_FOR_A_NODE)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.charge(REPORT_PLACES_AT_ONCE // PLACES_FOR_A_NODE)
 
     def _find_bits(self, key: AdjacencyKey, entry: AdjacentSubjects, hits: Mapping[int, int]) -> int:
         """Returns the values of the subjects of the warrants together, given those of some subjects."""
@@ -308,9 +302,7 @@ class SubjectReports:
                     walked.granting += yield from self._list_granting(edge, number, self._values)
                     if edge.is_explicit and place in roots:
                         walked.granting_explicit += yield from self._list_granting(edge, number, self._explicit)
-                self._work.spend(1)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.charge(1)
             waiting += (each.place for each in walked.granting if each.place and not each.edge.is_reported)
             for position, branch in edges.same:
                 same = (branch, number)
@@ -327,7 +319,7 @@ class SubjectReports:
             for subject in subjects:
                 names = self._name_warrant(edge.key, obj, subject)
                 granting.append(Granting(edge, bits[subject], names, _place(edge, subject)))
-                yield from self._pause_after_one()
+                yield from self._work.checkpoint(1)
             for subject, warrant in self._list_conditional(edge.key, entry):
                 if bits.get(subject, 0):
                     granting.append(Granting(edge, bits[subject], warrant, _place(edge, subject)))
@@ -351,9 +343,7 @@ class SubjectReports:
                     missing &= ~bits[subject]
             if not missing:
                 break
-            self._work.hasten_checkpoint(NUMBERS_AT_ONCE // NUMBERS_FOR_A_NODE)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint(NUMBERS_AT_ONCE // NUMBERS_FOR_A_NODE)
         return selected
 
     def _name_warrant(self, key: AdjacencyKey, obj: int, subject: int) -> WarrantNames:
@@ -367,31 +357,24 @@ class SubjectReports:
         for granting in self._list_granting_of_all():
             if isinstance(granting.warrant, WarrantNames):
                 names_by_range[_range(granting.warrant)][granting.warrant] = None
-            yield from self._pause_after_one()
+            yield from self._work.checkpoint(1)
         reads: list[WarrantRead] = []
         for read in self._plan_reads(names_by_range):
             reads.append(read)
-            yield from self._pause_after_one()
+            yield from self._work.checkpoint(1)
         warrants: dict[WarrantNames, Warrant] = {}
         for matching in (yield from fetch_warrants(reads)) if reads else ():
             self._work.spend(len(matching))
             warrants.update((warrant.names, warrant) for warrant in matching if not warrant.is_conditional)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
         for walked in self._walked.values():
             for granting in walked.granting:
                 walked.candidates.add(granting.find_candidate(warrants))
-                yield from self._pause_after_one()
+                yield from self._work.checkpoint(1)
             for granting in walked.granting_explicit:
                 walked.explicit.add(granting.find_candidate(warrants))
-                yield from self._pause_after_one()
+                yield from self._work.checkpoint(1)
             self._work.spend(1)
-
-    def _pause_after_one(self) -> Checkpoints[None]:
-        """Yields if the time slice is over after another warrant."""
-        self._work.hasten_checkpoint(1)
-        if self._work.needs_checkpoint:
-            yield None
 
     def _list_granting_of_all(self) -> Iterator[Granting]:
         for walked in self._walked.values():
@@ -489,9 +472,7 @@ class OrderedSubjects(OrderedNumbers):
         for of_type, object_id, relation in entries:
             ids[of_type][object_id] = self.sets.tables[of_type].assign(object_id)
             relations[of_type][relation] = None
-            work.hasten_checkpoint(1)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.checkpoint(1)
         reports: dict[TypeName, SubjectReports] = {}
         for of_type, numbers in ids.items():
             reports[of_type] = SubjectReports(self.sets, of_type, [*numbers.values()], work)
@@ -503,9 +484,7 @@ class OrderedSubjects(OrderedNumbers):
             results.append(
                 QueryRow(of_type, object_id, relation, of_page.find(relation, number), is_implicit=is_implicit)
             )
-            work.spend(1)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.charge(1)
         return results
 
 

@@ -269,8 +269,7 @@ class SubjectSetSearch:
                 if node is None or not self._is_computable:
                     return
                 union.operations[node] = None
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint()
         for edge in edges.followed:
             yield from self._follow(union, edge, numbers)
         for edge in edges.direct:
@@ -289,8 +288,7 @@ class SubjectSetSearch:
                 yield from self._apply(union, edge, index, reached)
             if not self._is_computable:
                 return
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
 
     def _apply(
         self, union: UnionNode, edge: SubjectEdge, index: SubjectIndex, reached: ReachedSubjects
@@ -361,9 +359,7 @@ class SubjectSetSearch:
                     former, node.set = node.set, node.compute(of_type)
                     gains = gains or (len(component) > 1 and node.set != former)
                     sets = node.count_dependencies() // ITEMS_FOR_A_NODE
-                    self._work.spend(1 + sets + len(node.set.numbers) // NUMBERS_FOR_A_NODE)
-                    if self._work.needs_checkpoint:
-                        yield None
+                    yield from self._work.charge(1 + sets + len(node.set.numbers) // NUMBERS_FOR_A_NODE)
 
 
 def _list_dependencies(node: Node) -> Sequence[Node]:

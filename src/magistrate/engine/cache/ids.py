@@ -320,9 +320,7 @@ class IdTable:
                 if object_id is None:
                     read_ids[place] = self.find_id(some[place])
             ids += cast(list[ObjectId], read_ids)
-            work.hasten_checkpoint(1 + len(some) // IDS_READ_FOR_A_NODE)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.checkpoint(1 + len(some) // IDS_READ_FOR_A_NODE)
         return tuple(ids)
 
     def _read_blocks(self, numbers: Sequence[int], work: Work) -> Generator[None, object, Mapping[int, ObjectId]]:
@@ -332,9 +330,7 @@ class IdTable:
         for block in [*self._blocks]:
             if block.bitmap.intersect(bitmap):
                 ids.update(block.read_all())
-                work.hasten_checkpoint(1 + len(block) // IDS_FOR_A_NODE)
-                if work.needs_checkpoint:
-                    yield None
+                yield from work.checkpoint(1 + len(block) // IDS_FOR_A_NODE)
         return ids
 
     def assign(self, object_id: ObjectId) -> int:
@@ -377,8 +373,7 @@ class IdTable:
             ordered = sorted(waiting[place : place + IDS_SORTED_AT_ONCE])
             work.hasten_checkpoint(len(ordered) // IDS_SORTED_FOR_A_NODE)
             for start in range(0, len(ordered), IDS_PLACED_AT_ONCE):
-                if work.needs_checkpoint:
-                    yield None
+                yield from work.checkpoint()
                 some = [
                     object_id for object_id in ordered[start : start + IDS_PLACED_AT_ONCE] if object_id in self._recent
                 ]
@@ -430,9 +425,7 @@ class IdTable:
             former_bytes = block.bytes
             block.pack()
             self.bytes += block.bytes - former_bytes
-            work.hasten_checkpoint(1 + len(block) // IDS_PACKED_FOR_A_NODE)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.checkpoint(1 + len(block) // IDS_PACKED_FOR_A_NODE)
 
     def list_ids(
         self, numbers: BitMap, start: ObjectId | None, most: int, descending: bool, work: Work
@@ -475,9 +468,7 @@ class IdTable:
         blocks = [self._blocks[place] for place in places]
         for number, block in enumerate(blocks):
             if not number % BLOCKS_FOR_A_NODE:
-                work.spend(1)
-                if work.needs_checkpoint:
-                    yield None
+                yield from work.charge(1)
             if block.bitmap.intersect(numbers):
                 work.spend(1 + len(block) // IDS_FOR_A_NODE)
                 yield from block.select(numbers, start if number == 0 else None, descending)

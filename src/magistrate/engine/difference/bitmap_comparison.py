@@ -98,7 +98,5 @@ def compare_bitmaps(
             while some := [*islice(waiting, CHANGES_AT_ONCE)]:
                 ids = yield from adjacency.table(of_type).find_ids(some, work)
                 changes += (AccessChange(*node, of_type, subject_id, False, is_gained, is_gained) for subject_id in ids)
-                work.spend(len(ids))
-                if work.needs_checkpoint:
-                    yield None
+                yield from work.charge(len(ids))
     return changes

@@ -239,9 +239,7 @@ def compare_sets(
         subjects = (ObjectRef(of_type, subject_id) for subject_id in ids)
         while some := [*islice(subjects, ITEMS_AT_ONCE)]:
             changes += _compare_each(node, some, before=before, after=after, existence=existence)
-            work.spend(len(some))
-            if work.needs_checkpoint:
-                yield None
+            yield from work.charge(len(some))
         if of_type in listed:
             wildcard = ObjectRef(of_type, WILDCARD)
             changes += compare_values(node, wildcard, before.wildcard(of_type), after.wildcard(of_type))

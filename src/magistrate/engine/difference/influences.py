@@ -107,9 +107,7 @@ class Influences:
                 group = (pattern.subject_type, RelationName(pattern.subject_relation))
                 self.usersets[group][names[:2]] = None
                 self._dependencies[names[:2]][group] = None
-            work.spend(1)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.charge(1)
 
     def _add_rule(self, of_type: TypeName, relation: RelationName, rule: Rule, work: Work) -> Checkpoints[None]:
         waiting: list[tuple[Rule, Set[bool]]] = [(rule, {False})]
@@ -118,9 +116,7 @@ class Influences:
             waiting += [(inner, _find_opposites(inner_rule, opposite)) for inner in inner_rule.rules]
             for is_opposite in opposite if not inner_rule.rules else ():
                 self._add_references(of_type, Dependent(relation, is_opposite), inner_rule)
-            work.spend(1)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.charge(1)
 
     def _add_references(self, of_type: TypeName, dependent: Dependent, rule: Rule) -> None:
         references = list_references(rule)
@@ -166,9 +162,7 @@ class Influences:
                 if target not in relevant:
                     relevant[target] = None
                     waiting.append(target)
-            work.spend(1)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.charge(1)
         return relevant
 
 

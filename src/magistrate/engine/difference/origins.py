@@ -130,7 +130,5 @@ def find_timed_changes(
     for warrant in warrants:
         values = {(earlier.value(warrant), later.value(warrant)): None for earlier, later in evaluators}
         changes += [WarrantChange(warrant, later > earlier) for earlier, later in values if earlier is not later]
-        work.spend(1)
-        if work.needs_checkpoint:
-            yield None
+        yield from work.charge(1)
     return changes

@@ -121,9 +121,7 @@ class ReverseExpansion:
         """Finds all nodes and edges."""
         for node in starts:
             self._add(node)
-            self._work.hasten_checkpoint(1)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint(1)
         while self._fresh:
             level: list[ObjectRelation] = []
             while self._fresh:
@@ -132,8 +130,7 @@ class ReverseExpansion:
                 self._add_computed(node)
                 for names, _ in self._list_usages(node):
                     self._want(names, node.id)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint()
             yield from self._read()
             for node in level:
                 yield from self._add_usages(node)
@@ -159,18 +156,14 @@ class ReverseExpansion:
         for node, reach in origins:
             if self.is_relevant(node):
                 add(node, reach)
-            self._work.hasten_checkpoint(cost)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint(cost)
         while waiting:
             node = waiting.popleft()
             is_waiting.discard(node)
             reach = reached[node]
             for target, is_opposite in self._edges[node]:
                 add(target, reach.opposite() if is_opposite else reach)
-            self._work.spend(cost * (1 + len(self._edges[node])))
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.charge(cost * (1 + len(self._edges[node])))
         return reached
 
     def _add(self, node: ObjectRelation) -> bool:
@@ -227,9 +220,7 @@ class ReverseExpansion:
             some = warrants[start : start + WARRANTS_AT_ONCE]
             for warrant in some:
                 index.objects.setdefault(warrant.subject_id, []).append(warrant.object_id)
-            self._work.spend(len(some))
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.charge(len(some))
 
     def _list_reads(self) -> Iterator[tuple[_SubjectIndex, ReverseWarrantRead]]:
         for (of_type, relation, subject_type, group), index in self._indexes.items():
@@ -247,5 +238,4 @@ class ReverseExpansion:
         for names, dependent in self._list_usages(node):
             for object_id in self._indexes[names].list_objects(node.id):
                 self._connect(node, ObjectRelation(names[0], object_id, dependent.relation), dependent.is_opposite)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint()

@@ -157,8 +157,7 @@ class PolicyEvaluator:
             if not number % WARRANTS_FOR_A_NODE:
                 self._work.hasten_checkpoint(1)
             if not self.is_known(warrant) or not number % WARRANTS_BETWEEN_CHECKPOINTS:
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint()
                 while not self.attempt(warrant):
                     yield None
 

@@ -117,7 +117,7 @@ class PathSearch:
             for start in range(0, len(component), EDGES_AT_ONCE):
                 for node in component[start : start + EDGES_AT_ONCE]:
                     self._steps[node].component = number
-                yield from self._charge(1)
+                yield from self.work.charge(1)
 
     def find(self, node: CheckNode) -> Generator[None, Any, list[Warrant]]:
         """Returns the warrants that the node depends on, from the subject to the object; none if it holds by the
@@ -126,7 +126,7 @@ class PathSearch:
         while (step := (yield from self.first_step(node))) is not None:
             path.append(step.warrant)
             node = step.target
-            yield from self._charge(1)
+            yield from self.work.charge(1)
         if (end := self._steps[node].end) is not None:
             path.append(end)
         return path[::-1]
@@ -145,7 +145,7 @@ class PathSearch:
             nearest: PathStep | None = None
             for number, step in enumerate(branch.content, 1):
                 if not number % EDGES_AT_ONCE:
-                    yield from self._charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
+                    yield from self.work.charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
                 if not self._counts(steps, step):
                     continue
                 if not branch.is_arrow:
@@ -173,7 +173,7 @@ class PathSearch:
                 steps.branches.append(branch)
             elif branch.content not in seen:
                 seen.add(branch.content)
-                yield from self._charge(1)
+                yield from self.work.charge(1)
                 branches = yield from self._branches(branch.content)
                 waiting += reversed(branches)
 
@@ -188,7 +188,7 @@ class PathSearch:
         arrows: dict[int, list[PathStep]] = {}
         for number, edge in enumerate(node.edges, 1):
             if not number % EDGES_FOR_A_NODE:
-                yield from self._charge(1)
+                yield from self.work.charge(1)
             if edge.child.value is not TRUE or edge.limit is not TRUE:
                 continue
             if edge.warrant is None:
@@ -229,8 +229,8 @@ class PathSearch:
             for number, target in enumerate(steps.targets(), 1):
                 origins.setdefault(target, []).append(node)
                 if not number % EDGES_AT_ONCE:
-                    yield from self._charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
-            yield from self._charge(1)
+                    yield from self.work.charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
+            yield from self.work.charge(1)
         waiting = deque([*bare, *ends])
         while waiting:
             node = waiting.popleft()
@@ -240,8 +240,8 @@ class PathSearch:
                     self._steps[origin].length = length
                     waiting.append(origin)
                 if not number % EDGES_AT_ONCE:
-                    yield from self._charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
-            yield from self._charge(1)
+                    yield from self.work.charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
+            yield from self.work.charge(1)
 
     def _length(self, node: CheckNode) -> float:
         return self._steps[node].length
@@ -253,7 +253,7 @@ class PathSearch:
         while some := [*islice(remaining, EDGES_AT_ONCE)]:
             chosen += some
             if len(some) == EDGES_AT_ONCE:
-                yield from self._hasten(EDGES_AT_ONCE)
+                yield from self.work.checkpoint(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
         return chosen
 
     def _sort(self, steps: list[PathStep], key: Callable[[PathStep], Any]) -> Generator[None, Any, list[PathStep]]:
@@ -264,18 +264,7 @@ class PathSearch:
             except StopIteration as stop:
                 ordered: list[PathStep] = stop.value
                 return ordered
-            yield from self._hasten(sorted_steps)
-
-    def _hasten(self, edges: int) -> Generator[None, Any, None]:
-        """Yields when the time slice is over, for edges that are charged to the budget elsewhere."""
-        self.work.hasten_checkpoint(edges // EDGES_FOR_A_NODE)
-        if self.work.needs_checkpoint:
-            yield None
-
-    def _charge(self, nodes: int) -> Generator[None, Any, None]:
-        self.work.spend(nodes)
-        if self.work.needs_checkpoint:
-            yield None
+            yield from self.work.checkpoint(sorted_steps // EDGES_FOR_A_NODE)
 
 
 def _userset_order(step: PathStep) -> tuple[bool, tuple[int, int]]:

@@ -71,8 +71,7 @@ def find_assignments(
             work.spend(1 + (policy.weight + outcome.steps) // POLICY_STEPS_FOR_A_NODE)
             if outcome.value is holds and not any(other.keys() == assignment.keys() for other in assignments):
                 assignments.append(assignment)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.checkpoint()
             if len(assignments) == MAX_ASSIGNMENTS:
                 break
         if assignments:

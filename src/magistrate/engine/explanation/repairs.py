@@ -69,9 +69,7 @@ class FollowedLinks:
             for with_relation, target, relation in (*references.links, *references.quantified):
                 kinds.setdefault((with_relation, target), {})[relation] = None
             waiting += rule.rules
-            work.hasten_checkpoint(1)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.checkpoint(1)
 
     def prepare_linked(self, of_type: TypeName, work: Work) -> Checkpoints[Set[TypeName]]:
         """Prepares a type with all that links and usersets reach from it, and returns those that links reach."""
@@ -172,7 +170,7 @@ class RepairCollector:
                 sets = self._combine(goal)
                 is_stable = is_stable and sets == self._sets[goal]
                 self._sets[goal] = sets
-                yield from self._charge(1 + len(goal.node.edges) // EDGES_FOR_A_NODE)
+                yield from self._work.charge(1 + len(goal.node.edges) // EDGES_FOR_A_NODE)
             if is_stable:
                 break
         return self._sets[goals[0]]
@@ -193,7 +191,7 @@ class RepairCollector:
                     else:
                         self._sets[child] = [] if child.holds else [NO_CHANGE]
                         goals.append(child)
-            yield from self._charge(1 + len(goal.node.edges) // EDGES_FOR_A_NODE)
+            yield from self._work.charge(1 + len(goal.node.edges) // EDGES_FOR_A_NODE)
         return goals
 
     def _child_goals(self, goal: _Goal, edge: CheckEdge) -> Sequence[_Goal]:
@@ -238,7 +236,7 @@ class RepairCollector:
                     yield from self._note_values(warrant, goal.holds)
                 if ends_links and warrant.policy and limit is not (FALSE if goal.holds else TRUE):
                     yield from self._note_values(warrant, not goal.holds)
-            yield from self._charge(1)
+            yield from self._work.charge(1)
 
     def _note_creations(self, node: CheckNode) -> None:
         for relation in self._creatable(node, node.plan) if isinstance(node.plan, Plan) else ():
@@ -429,11 +427,6 @@ class RepairCollector:
             if len(kept) == MAX_SETS:
                 break
         return kept
-
-    def _charge(self, nodes: int) -> Generator[None, Any, None]:
-        self._work.spend(nodes)
-        if self._work.needs_checkpoint:
-            yield None
 
 
 def overrides(plan: Plan | Operation, relation: RelationName) -> bool:

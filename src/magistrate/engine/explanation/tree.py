@@ -56,7 +56,7 @@ def find_supports(root: CheckNode, work: Work) -> Generator[None, Any, Supports]
             elif edge.node not in supports and edge.node.direct is None:
                 supports[edge.node] = edge
                 waiting.append(edge.node)
-        yield from _charge(work, 1 + len(parents[node]) // EDGES_FOR_A_NODE)
+        yield from work.charge(1 + len(parents[node]) // EDGES_FOR_A_NODE)
     return supports
 
 
@@ -82,7 +82,7 @@ def _list_parents(root: CheckNode, work: Work) -> Generator[None, Any, dict[Chec
                 waiting.append(edge.child)
             if edge.child in parents and node.value is TRUE:
                 parents[edge.child].append(edge)
-        yield from _charge(work, 1 + len(node.edges) // EDGES_FOR_A_NODE)
+        yield from work.charge(1 + len(node.edges) // EDGES_FOR_A_NODE)
     return {node: edges for node, edges in parents.items() if node.value is TRUE}
 
 
@@ -98,7 +98,7 @@ def follow_path(
         waiting = [node]
         while waiting:
             inner = waiting.pop()
-            yield from _charge(work, 1 + len(inner.edges) // EDGES_FOR_A_NODE)
+            yield from work.charge(1 + len(inner.edges) // EDGES_FOR_A_NODE)
             last = _find_last(inner, path[0]) if step is None else _find_step(inner, step)
             if last is not None:
                 _set_support(inner, last, reached, supports)
@@ -131,12 +131,6 @@ def _set_support(
         node = edge.node
         if not isinstance(node.plan, Operation):
             supports[node] = edge
-
-
-def _charge(work: Work, nodes: int) -> Generator[None, Any, None]:
-    work.spend(nodes)
-    if work.needs_checkpoint:
-        yield None
 
 
 class TreeLimits(NamedTuple):
@@ -257,9 +251,7 @@ class TreeBuilder:
                     shown.is_loop = True
                 else:
                     shown.cut = len(self._branches(branch.node)[0])
-            self._work.spend(1 + len(place.node.edges) // EDGES_FOR_A_NODE)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.charge(1 + len(place.node.edges) // EDGES_FOR_A_NODE)
         yield from self._name_missing()
         return top
 
@@ -282,8 +274,7 @@ class TreeBuilder:
             self._work.offload(long.complete)
             yield None
             absent = long.complete()
-        if self._work.needs_checkpoint:
-            yield None
+        yield from self._work.checkpoint()
         return absent or []
 
     def _branches(self, node: CheckNode) -> tuple[Sequence[_Branch], int]:

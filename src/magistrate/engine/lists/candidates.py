@@ -58,12 +58,8 @@ class CheckedReports:
         for number, branch in enumerate(self._list_branches(node), 1):
             branches_found.append(branch)
             if not number % EDGES_AT_ONCE:
-                self._work.spend(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
-                if self._work.needs_checkpoint:
-                    yield None
-        self._work.spend(1)
-        if self._work.needs_checkpoint:
-            yield None
+                yield from self._work.charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
+        yield from self._work.charge(1)
         return (yield from take_pieces(sort_in_steps(branches_found, _order), self._work))
 
     def _list_branches(self, node: CheckNode) -> Iterator[_ReportBranch]:

@@ -76,17 +76,13 @@ def find_linked_objects(
             yield from conditions.evaluate_each(matching)
             for warrant in filter(model.counts, link.select(matching)):
                 links[warrant.object_id].append(warrant)
-            work.spend(len(matching))
-            if work.needs_checkpoint:
-                yield None
+            yield from work.charge(len(matching))
     everywhere = links.pop(WILDCARD, [])
     exceptions: dict[ObjectId, ListValue] = {}
     for object_id, own in links.items():
         exceptions[object_id] = _compute_value(node, plan, [*own, *everywhere], conditions)
         _report(node, object_id, own, conditions)
-        work.spend(1 + len(everywhere))
-        if work.needs_checkpoint:
-            yield None
+        yield from work.charge(1 + len(everywhere))
     _report(node, WILDCARD, everywhere, conditions)
     if node.is_needed_anywhere:
         all_links = [*everywhere, *(link for own in links.values() for link in own)]
@@ -181,26 +177,20 @@ class _ObjectSearch:
             relation_results.append(
                 _build_result(target, root, (yield from collect_on_object([root], counted, self._work)))
             )
-            self._work.spend(1)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.charge(1)
         return Findings(relation_results, self._conditions.valid_until, self._self_objects)
 
     def _release_nodes(self) -> Checkpoints[None]:
         for number, node in enumerate(self._graph.all, 1):
             node.release()
             if not number % ITEMS_FOR_A_NODE:
-                self._work.hasten_checkpoint(1)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint(1)
 
     def _begin(self) -> Checkpoints[None]:
         self._gain(self._graph.itself, self._subject.id, EXPLICIT)
         self._gain(self._graph.itself, WILDCARD, EXPLICIT)
         for node in self._graph.all:
-            self._work.hasten_checkpoint(1)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint(1)
             if isinstance(node.plan, Plan):
                 if not node.plan.is_defined:
                     yield from self._gain_default(node, UNDEFINED)
@@ -236,9 +226,7 @@ class _ObjectSearch:
                 yield from self._update(whole, ids, default)
         for index in node.indexes:
             yield from self._go(index, node, ids, default)
-        self._work.spend(len(ids))
-        if self._work.needs_checkpoint:
-            yield None
+        yield from self._work.charge(len(ids))
 
     def _update(self, whole: ReverseNode, ids: Sequence[ObjectId], default: bool) -> Checkpoints[None]:
         """Propagates to a node that one of its parts gained on these objects, or on all others."""
@@ -278,9 +266,7 @@ class _ObjectSearch:
                 index.warrants.setdefault(warrant.subject_id, []).append(warrant)
                 counting.append(warrant)
             if not number % ITEMS_AT_ONCE:
-                self._work.hasten_checkpoint(ITEMS_AT_ONCE // ITEMS_FOR_A_NODE)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint(ITEMS_AT_ONCE // ITEMS_FOR_A_NODE)
         yield from self._follow(index, counting)
 
     def _follow(
@@ -295,9 +281,7 @@ class _ObjectSearch:
                 for by_origin in edges.values() if origin is None else [edges.get(origin, {})]:
                     for edge in by_origin:
                         yield from self._gain_default(edge.target, self._apply(edge, warrants))
-                        self._work.spend(len(warrants))
-                        if self._work.needs_checkpoint:
-                            yield None
+                        yield from self._work.charge(len(warrants))
 
     def _apply(self, edge: ReverseEdge, warrants: Sequence[Warrant]) -> ListValue:
         """Adds what the warrants give to the objects that they name, and returns what they give to all objects."""
@@ -370,19 +354,14 @@ class _ObjectSearch:
             for number, object_id in enumerate(exceptions, 1):
                 node.exceptions.setdefault(object_id, node.default)
                 if not number % ITEMS_AT_ONCE:
-                    yield from self._pass_ids(ITEMS_AT_ONCE)
+                    yield from self._work.checkpoint(ITEMS_AT_ONCE // ITEMS_FOR_A_NODE)
             node.default, node.default_gained = value, True
             self._busy[node] = None
         others = ((object_id, FALSE if object_id in exceptions else value) for object_id in node.exceptions)
         gained = chain(others, zip(exceptions, values, strict=True))
         while some := [*islice(gained, ITEMS_AT_ONCE)]:
             self._gain_each(node, some)
-            yield from self._pass_ids(len(some))
-
-    def _pass_ids(self, count: int) -> Checkpoints[None]:
-        self._work.hasten_checkpoint(count // ITEMS_FOR_A_NODE)
-        if self._work.needs_checkpoint:
-            yield None
+            yield from self._work.checkpoint(len(some) // ITEMS_FOR_A_NODE)
 
     def _wake(self) -> Steps[bool]:
         """Computes the next nodes that wait, once no node gains anything any more; returns false if there is none."""

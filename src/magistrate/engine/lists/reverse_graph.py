@@ -255,12 +255,10 @@ class ReverseGraph:
         for target in targets:
             yield from prepare_plans(self.model, [target], self._work)
             self.roots[target] = self._node(self.model.plan(*target))
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
         while self._fresh:
             yield from self._connect(self._fresh.pop())
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
         ordered = yield from find_components(self.all, ReverseNode.list_dependencies, self._work)
         yield from self._mark(ordered)
         self.negations = yield from _by_depth(ordered, self._work)
@@ -331,8 +329,7 @@ class ReverseGraph:
         """Marks which values each node must provide, and how many steps it has."""
         yield from _count_steps(ordered, len(self._by_plan), self._work)
         for component in reversed(ordered):
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
             is_exact = self._is_exact or any(node.is_exact for node in component)
             for node in component:
                 self._work.spend(1)
@@ -356,9 +353,7 @@ def _count_steps(ordered: Sequence[Sequence[ReverseNode]], most: int, work: Work
         steps = min(len(component) + sum(outer), most)
         for node in component:
             node.steps = steps
-        work.spend(len(component))
-        if work.needs_checkpoint:
-            yield None
+        yield from work.charge(len(component))
 
 
 def _by_depth(ordered: Sequence[Sequence[ReverseNode]], work: Work) -> Checkpoints[list[list[ReverseNode]] | None]:
@@ -367,9 +362,7 @@ def _by_depth(ordered: Sequence[Sequence[ReverseNode]], work: Work) -> Checkpoin
     depths: dict[ReverseNode, int] = {}
     negations: list[list[ReverseNode]] = []
     for component in ordered:
-        work.spend(len(component))
-        if work.needs_checkpoint:
-            yield None
+        yield from work.charge(len(component))
         waiting = [node for node in component if node.waits]
         if waiting and (len(component) > 1 or component[0] in component[0].list_dependencies()):
             return None
@@ -402,7 +395,5 @@ def collect_on_object(nodes: Iterable[N], seen: set[N], work: Work) -> Checkpoin
             seen.add(node)
             collected.append(node)
             waiting += cast(Sequence[N], node.branches)  # which are of the same kind
-            work.spend(1)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.charge(1)
     return collected

@@ -144,8 +144,7 @@ class SubjectSearch:
         for obj, relation in roots:
             yield from prepare_plans(self._model, [(obj.type, relation)], self._work)
             places[obj, relation] = self._place(self._model.plan(obj.type, relation), obj.id)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
         yield from self._read()
         ordered = self._ordered
         ordered += yield from find_components(self._places.values(), PlanOnObject.children, self._work)
@@ -166,9 +165,7 @@ class SubjectSearch:
             if isinstance(plan, Operation) and not plan.rule.is_monotone:
                 return True
             if not number % ITEMS_FOR_A_NODE:
-                self._work.hasten_checkpoint(1)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint(1)
         return False
 
     def _solve_components(
@@ -181,8 +178,7 @@ class SubjectSearch:
         names."""
         for component in components:
             yield from self._solve(component, of_type)
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
         result_sets: dict[Root, ResultSet] = {}
         for root, place in roots.items():
             result_sets[root] = yield from self._solve_root(place, of_type)
@@ -195,9 +191,7 @@ class SubjectSearch:
                 place = self._fresh.pop()
                 if not (yield from self._expand(place)):
                     waiting.append(place)
-                self._work.hasten_checkpoint(2)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint(2)
             if waiting:
                 reads = self._facts.missing()
                 warrants = yield from fetch_warrants(reads)
@@ -226,8 +220,7 @@ class SubjectSearch:
         for warrant, branch in plan.expand_warrants(warrants):
             yield from self._conditions.evaluate_each((warrant,))
             place.targets.append(self._to_expanded(plan, branch, warrant))
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
         return True
 
     def _select_given(
@@ -238,9 +231,7 @@ class SubjectSearch:
         of_type, relation = split_subject_type(subject_type)
         if not relation:
             return [*warrants]
-        self._work.spend(len(warrants) // ITEMS_AT_ONCE)
-        if self._work.needs_checkpoint:
-            yield None
+        yield from self._work.charge(len(warrants) // ITEMS_AT_ONCE)
         return [
             warrant
             for warrant in warrants
@@ -274,8 +265,7 @@ class SubjectSearch:
             if limit is not FALSE and warrant.subject_id != WILDCARD:
                 target = self._place(self._model.plan(*link.target(warrant)), warrant.subject_id)
                 place.targets.append(PlaceEdge((0, creation_order(warrant)), target, limit, None))
-            if self._work.needs_checkpoint:
-                yield None
+            yield from self._work.checkpoint()
         return True
 
     def _to_branch(self, branch: Branch, place: PlanOnObject, number: int) -> PlaceEdge:
@@ -321,9 +311,7 @@ class SubjectSearch:
         for number, place in enumerate(component, 1):
             place.result_set = ResultSet()
             if not number % ITEMS_FOR_A_NODE:
-                self._work.hasten_checkpoint(1)
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.checkpoint(1)
         yield from self._gain(component, of_type)
         inside = set(component)
 
@@ -407,9 +395,7 @@ class SubjectSearch:
         exceptions: ResultSet | None = None
         for number, entry in enumerate(entries):
             if number % ITEMS_AT_ONCE == 0:
-                self._work.spend(min(ITEMS_AT_ONCE, len(entries) - number))
-                if self._work.needs_checkpoint:
-                    yield None
+                yield from self._work.charge(min(ITEMS_AT_ONCE, len(entries) - number))
             if isinstance(entry, PlaceEdge):
                 self._work.spend(len(entry.place.result_set.exceptions) // ITEMS_FOR_A_NODE)
                 shares.append(Share(entry.place.result_set, entry.limit, entry.report))
@@ -453,9 +439,7 @@ def _list_origins(
     for place in places:
         for child in place.children():
             origins[child].append(place)
-        work.hasten_checkpoint(1 + len(place.targets) // ITEMS_FOR_A_NODE)
-        if work.needs_checkpoint:
-            yield None
+        yield from work.checkpoint(1 + len(place.targets) // ITEMS_FOR_A_NODE)
     return origins
 
 

@@ -30,8 +30,7 @@ def find_components(
         else:
             components_found.append(component)
             work.spend(len(component))
-        if work.needs_checkpoint:
-            yield None
+        yield from work.checkpoint()
     return components_found
 
 

@@ -244,9 +244,7 @@ class Model:
                 while not self.prepare(*names, work):
                     yield None
             if start:
-                work.hasten_checkpoint(WARRANTS_BETWEEN_CHECKPOINTS // WARRANTS_FOR_A_NODE)
-                if work.needs_checkpoint:
-                    yield None
+                yield from work.checkpoint(WARRANTS_BETWEEN_CHECKPOINTS // WARRANTS_FOR_A_NODE)
 
     def expand_patterns(self, plan: Plan) -> Iterator[tuple[WarrantPattern, Expansion]]:
         """Yields each pattern of warrants that a branch of the plan follows, with each such branch."""

@@ -218,9 +218,7 @@ class AffectedSearch:
         origins = [*list_type_origins(self._influences, *self._models)]
         for change in self._comparison.warrants:
             origins += list_warrant_origins(self._influences, change)
-            work.spend(1)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.charge(1)
         return relevant, [
             origin for origin in origins if any((node.type, node.relation) in relevant for node, _ in origin.starts)
         ]

@@ -218,18 +218,14 @@ def _build_listing(
         while some := [*islice(ids, 1 + ITEMS_AT_ONCE // weight)]:
             work.spend(len(some) * weight)
             keys += _list_keys(of_type, result, some, search.sort)
-            if work.needs_checkpoint:
-                yield None
+            yield from work.checkpoint()
         work.hasten_checkpoint(1)  # most results may be empty
-        if work.needs_checkpoint:
-            yield None
+        yield from work.checkpoint()
     keys = yield from take_pieces(sort_in_steps(keys, _ORDER), work)
     own_bytes = 0
     for measured in measure_rows(keys, results_by_name.values()):
         own_bytes += measured
-        work.hasten_checkpoint(1)
-        if work.needs_checkpoint:
-            yield None
+        yield from work.checkpoint(1)
     # As of the past, the time is a part of the key, and the rows are valid for good.
     valid_until = findings.valid_until if search.request.now is None else ALWAYS
     return SnapshotListing(keys, results_by_name, own_bytes, valid_until)
