@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from magistrate import wiring
 from magistrate.config import read_settings
-from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness
 from magistrate.store.database import Database, Rows, Script

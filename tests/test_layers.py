@@ -53,6 +53,22 @@ MAY_IMPORT: dict[str, set[str]] = {
         "__version__",
     },
 }
+ENGINE_ORDER: tuple[set[str], ...] = (
+    {"id_ranges", "names", "nesting", "truth", "work"},
+    {"id_characters"},
+    {"rules", "terms"},
+    {"byte_sizes", "model", "policy", "text", "warrants"},
+    {"steps"},
+    {"evaluation"},
+    {"cache"},
+    {"lists", "walk"},
+    {"bitmaps"},
+    {"difference"},
+    {"explanation"},
+    {"testing"},
+    {"importers"},
+)
+"""Has the packages and modules of the engine, each after what it may import, or together with it."""
 ALLOWED_EVERYWHERE_ABOVE = {"wiring", "__main__", "__init__"}
 CLOSED_TO_ENGINE = {
     "apsw",
@@ -97,6 +113,18 @@ def test_imports_point_inwards(part: str) -> None:
             if name.startswith("magistrate.") and not (name + ".").startswith(tuple(f"{prefix}." for prefix in inside))
         }
         assert not outside, f"{path} imports {outside}"
+
+
+def test_the_parts_of_the_engine_import_each_other_in_one_direction() -> None:
+    parts = {path.stem for path in (SRC / "engine").iterdir() if path.stem.isidentifier()} - {"__init__", "__pycache__"}
+    below: set[str] = set()
+
+    assert parts == set().union(*ENGINE_ORDER)
+    for level in ENGINE_ORDER:
+        below |= level
+        for path in [path for part in level for path in files_of(f"engine/{part}")]:
+            engine = {name.split(".")[2] for name in imports_of(path) if name.startswith("magistrate.engine.")}
+            assert engine <= below, f"{path} imports {engine - below}"
 
 
 def test_the_engine_is_closed_to_the_world() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.evaluation import Evaluation
-from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, Facts
+from magistrate.engine.evaluation.facts import Facts
 from magistrate.engine.evaluation.nodes import EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
 from magistrate.engine.lists.language import read_query
@@ -19,7 +19,7 @@ from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants.reader import WarrantRead, build_request
 from magistrate.engine.warrants.warrant import Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.work import WARRANTS_BETWEEN_CHECKPOINTS, Work
 from tests.calls import count_calls
 from tests.memory_source import PLENTY, Relations, model_of, rows_of
 from tests.scenario_files import stored_warrant

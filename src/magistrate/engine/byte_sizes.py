@@ -5,10 +5,20 @@ sum would not be what is subtracted again.
 """
 
 from collections.abc import Collection
+from typing import NamedTuple
 
 from pyroaring import BitMap
 
 from magistrate.engine.warrants.warrant import Warrant
+
+
+class CacheBytes(NamedTuple):
+    """Holds how many bytes a cache takes, and the limit on them."""
+
+    cache: str
+    bytes: int
+    max_bytes: int
+
 
 SLOT_BYTES = 48
 """Counts a place in a dict or a set: it takes 24 to 60 bytes, because many places are empty after a dict has grown."""

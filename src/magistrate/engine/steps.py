@@ -3,9 +3,6 @@
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
-from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.evaluation import Evaluation
-from magistrate.engine.evaluation.nodes import CheckNode
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.warrants.reader import AnyRead
@@ -59,22 +56,6 @@ def fetch_warrants(reads: Sequence[AnyRead]) -> Steps[WarrantLists]:
     warrants = yield reads
     assert warrants is not None
     return warrants
-
-
-def add_check(evaluation: Evaluation, check: Check) -> Checkpoints[CheckNode]:
-    """Returns the node that will have the value of a check."""
-    while (node := evaluation.add_check(check)) is None:
-        yield None
-    yield from evaluation.work.checkpoint()
-    return node
-
-
-def decide_added(evaluation: Evaluation) -> Steps[None]:
-    """Decides the checks that were added to an evaluation. Raises BudgetExceeded."""
-    while (reads := evaluation.advance()) != []:
-        warrants = yield reads
-        if warrants is not None:
-            evaluation.take(warrants)
 
 
 class Run(Generic[T]):

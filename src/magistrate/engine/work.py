@@ -14,6 +14,11 @@ WORK_BETWEEN_LOOKS = 100
 """Counts the work between two looks at the clock: a millisecond at most. The same work takes several times as long on
 another machine, with cold caches, or in another part of the engine."""
 
+WARRANTS_BETWEEN_CHECKPOINTS = 500
+"""Counts the rows processed between two checkpoints, some tenths of a millisecond."""
+WARRANTS_FOR_A_NODE = 10
+"""Counts the rows that take as long as one unit of work."""
+
 
 def never() -> bool:
     """Returns that the time is not up, for callers whom nobody waits for."""

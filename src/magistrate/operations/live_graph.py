@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.cache.adjacency_reads import HasAdjacency
 from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
 from magistrate.engine.cache.graph import Graph
-from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.reachability import group_names
 from magistrate.engine.names import Revision, WarrantNames

@@ -19,7 +19,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from uuid_utils import uuid7
 
 from magistrate.api.http.json_values import build_decoder
-from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.operations.lists.counts import EvaluatorCounts
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"

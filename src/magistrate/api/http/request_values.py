@@ -18,8 +18,8 @@ import msgspec.inspect
 from magistrate.api.http import json_values
 from magistrate.api.http.json_values import build_decoder, decode_json
 from magistrate.api.http.unknown_members import has_known_names_only, require_known_members
-from magistrate.engine.byte_sizes import DICT_BYTES, measure_texts
-from magistrate.engine.cache.segments import CacheBytes, CacheSegment, Capacity
+from magistrate.engine.byte_sizes import DICT_BYTES, CacheBytes, measure_texts
+from magistrate.engine.cache.segments import CacheSegment, Capacity
 from magistrate.engine.names import suggest_name
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.text.reports import is_json

@@ -10,11 +10,12 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.cache.adjacency import Adjacency, AdjacencyIndex, Indexes
 from magistrate.engine.cache.closures import Groups, Kind, MembershipClosure
 from magistrate.engine.cache.decision_cache import DecisionCache
 from magistrate.engine.cache.memberships import Memberships
-from magistrate.engine.cache.segments import CacheBytes, CacheSegment, Capacity, free_at_once
+from magistrate.engine.cache.segments import CacheSegment, Capacity, free_at_once
 from magistrate.engine.cache.subject_adjacency import SubjectAdjacency, SubjectIndex
 from magistrate.engine.cache.views import VIEW_BYTES, CombinedView, PlanView, SubjectViews, ViewKey, ViewsBySubjectType
 from magistrate.engine.model.model import Model

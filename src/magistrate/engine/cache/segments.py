@@ -9,9 +9,9 @@ that may free it in steps.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from magistrate.engine.byte_sizes import NUMBER_BYTES, SEQUENCE_BYTES, SLOT_BYTES, TEXT_BYTES, measure_text
+from magistrate.engine.byte_sizes import NUMBER_BYTES, SEQUENCE_BYTES, SLOT_BYTES, TEXT_BYTES, CacheBytes, measure_text
 from magistrate.engine.work import Container
 
 E = TypeVar("E")
@@ -52,14 +52,6 @@ class Removable(Aging, Protocol):
     """Represents what may be removed from a capacity: `evict_all` evicts everything and frees what it took of it."""
 
     def evict_all(self) -> None: ...
-
-
-class CacheBytes(NamedTuple):
-    """Holds how many bytes a cache takes, and the limit on them."""
-
-    cache: str
-    bytes: int
-    max_bytes: int
 
 
 class Capacity:

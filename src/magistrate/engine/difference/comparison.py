@@ -22,13 +22,13 @@ from magistrate.engine.difference.reverse_expansion import (
 )
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT
-from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.evaluation import Evaluation, add_check, decide_added
 from magistrate.engine.lists.candidates import NOBODY
 from magistrate.engine.lists.results import EXPLICIT, ListValue, ResultSet, truth_of
 from magistrate.engine.lists.reverse_graph import Target
 from magistrate.engine.lists.subjects import Root, SubjectSearch
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.steps import Checkpoints, Steps, add_check, decide_added
+from magistrate.engine.steps import Checkpoints, Steps
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.work import ITEMS_AT_ONCE, Work

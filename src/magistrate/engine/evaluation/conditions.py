@@ -7,7 +7,6 @@ from typing import Any, Generic, TypeVar
 
 from msgspec.structs import replace
 
-from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
 from magistrate.engine.names import PolicyName
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.policy.policy import (
@@ -23,7 +22,7 @@ from magistrate.engine.policy.policy import (
 from magistrate.engine.policy.run import MAX_STEPS, STEPS_AT_ONCE
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.warrants.warrant import NO_WARRANT, Warrant
-from magistrate.engine.work import Work
+from magistrate.engine.work import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Work
 from magistrate.errors import InvalidParameter
 
 T = TypeVar("T")

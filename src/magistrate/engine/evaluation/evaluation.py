@@ -18,19 +18,20 @@ import msgspec
 
 from magistrate.engine.evaluation.check import Check as Check
 from magistrate.engine.evaluation.conditions import ALWAYS, PolicyEvaluator
-from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Facts
+from magistrate.engine.evaluation.facts import Facts
 from magistrate.engine.evaluation.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE, find_open_nodes, resolve_nodes
 from magistrate.engine.evaluation.nodes import DECISION_ALONE, CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import ArrowExpansion, Branch, Expansion, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import CheckedNames, Quantifier
+from magistrate.engine.steps import Checkpoints, Steps
 from magistrate.engine.terms import ObjectRef, Subject
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
 from magistrate.engine.warrants.read_ahead import ReadsAhead, outline_reads
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant, creation_order
-from magistrate.engine.work import Work, free_containers
+from magistrate.engine.work import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Work, free_containers
 
 NODES_SCANNED_FOR_ONE = 32
 """Counts the nodes that take as much work to look through as one takes to decide."""
@@ -454,3 +455,19 @@ class Evaluation:
             encoded = msgspec.json.encode(context, order="deterministic")
             context_digest = self._digests[id(context)] = (context, hashlib.blake2b(encoded, digest_size=16).digest())
         return context_digest[1]
+
+
+def add_check(evaluation: Evaluation, check: Check) -> Checkpoints[CheckNode]:
+    """Returns the node that will have the value of a check."""
+    while (node := evaluation.add_check(check)) is None:
+        yield None
+    yield from evaluation.work.checkpoint()
+    return node
+
+
+def decide_added(evaluation: Evaluation) -> Steps[None]:
+    """Decides the checks that were added to an evaluation. Raises BudgetExceeded."""
+    while (reads := evaluation.advance()) != []:
+        warrants = yield reads
+        if warrants is not None:
+            evaluation.take(warrants)

@@ -5,12 +5,7 @@ from collections.abc import Callable, Generator, Sequence
 from magistrate.engine.names import WILDCARD, ObjectId
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant, creation_order
-from magistrate.engine.work import ITEMS_AT_ONCE, Container, sort_in_steps
-
-WARRANTS_BETWEEN_CHECKPOINTS = 500
-"""Counts the rows processed between two checkpoints, some tenths of a millisecond."""
-WARRANTS_FOR_A_NODE = 10
-"""Counts the rows that take as long as one unit of work."""
+from magistrate.engine.work import ITEMS_AT_ONCE, WARRANTS_BETWEEN_CHECKPOINTS, Container, sort_in_steps
 
 OBJECTS_AT_ONCE = 4_000
 """Limits the objects whose warrants are read together. A level with more objects takes several reads, which lets

@@ -9,15 +9,17 @@ therefore counts only if it reaches a node from which fewer warrants suffice.
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from itertools import chain, islice
 from math import inf
 from typing import Any, NamedTuple, TypeVar
 
+from magistrate.engine.evaluation.loops import EDGES_FOR_A_NODE
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
 from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Branch, Operation, Plan
+from magistrate.engine.steps import take_pieces
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.warrant import Warrant, creation_order
 from magistrate.engine.work import Work, sort_in_steps
@@ -52,8 +54,6 @@ class EdgePositions:
 
 T = TypeVar("T")
 
-EDGES_FOR_A_NODE = 4
-"""Counts the edges that take as much work as one node."""
 EDGES_AT_ONCE = 200
 """Limits the edges that are examined between two looks at the time."""
 
@@ -197,10 +197,10 @@ class PathSearch:
             position, is_arrow = self._positions.of_warrant(plan, edge, edge.warrant)
             (arrows if is_arrow else usersets).setdefault(position, []).append(PathStep(edge.warrant, edge.child))
         for position, steps in usersets.items():
-            ordered = yield from self._sort(steps, _userset_order)
+            ordered = yield from take_pieces(sort_in_steps(steps, _userset_order), self.work)
             branches.append(_PathBranch((position, True), ordered))
         for position, steps in arrows.items():
-            ordered = yield from self._sort(steps, _link_order)
+            ordered = yield from take_pieces(sort_in_steps(steps, _link_order), self.work)
             branches.append(_PathBranch((position, True), ordered, is_arrow=True))
         return sorted(branches, key=lambda branch: branch.order)
 
@@ -211,7 +211,7 @@ class PathSearch:
         links = ((edge.warrant, edge.child) for _, edge in edges)
         steps = yield from self._gather(PathStep(warrant, child) for warrant, child in links if warrant is not None)
         if steps:
-            ordered = yield from self._sort(steps, _link_order)
+            ordered = yield from take_pieces(sort_in_steps(steps, _link_order), self.work)
             return [_PathBranch((0, True), ordered, is_arrow=True)]
         return [_PathBranch((position, False), edge.child) for position, edge in edges]
 
@@ -255,16 +255,6 @@ class PathSearch:
             if len(some) == EDGES_AT_ONCE:
                 yield from self.work.checkpoint(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
         return chosen
-
-    def _sort(self, steps: list[PathStep], key: Callable[[PathStep], Any]) -> Generator[None, Any, list[PathStep]]:
-        sorting = sort_in_steps(steps, key)
-        while True:
-            try:
-                sorted_steps = next(sorting)
-            except StopIteration as stop:
-                ordered: list[PathStep] = stop.value
-                return ordered
-            yield from self.work.checkpoint(sorted_steps // EDGES_FOR_A_NODE)
 
 
 def _userset_order(step: PathStep) -> tuple[bool, tuple[int, int]]:

@@ -6,20 +6,17 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.evaluation import Evaluation, add_check
 from magistrate.engine.evaluation.nodes import DECISION_ALONE, CheckNode, EvaluationScope
 from magistrate.engine.explanation.changes import NO_CHANGE, ChangeSet, change_context, overlay_changes
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, WarrantNames
-from magistrate.engine.steps import Steps, WarrantLists, add_check, fetch_warrants
+from magistrate.engine.steps import Steps, WarrantLists, fetch_warrants
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.reader import WarrantRead, is_among
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
-from magistrate.engine.work import Work
-
-WARRANTS_FOR_A_NODE = 10
-"""Counts the warrants that take as long to keep or to find as one unit of work."""
+from magistrate.engine.work import WARRANTS_FOR_A_NODE, Work
 
 _Key = tuple[TypeName, RelationName, Subject | TypeName | None]
 _NONE: list[Warrant] = []

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from magistrate.engine.difference.influences import list_references
+from magistrate.engine.evaluation.loops import EDGES_FOR_A_NODE
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
 from magistrate.engine.explanation.changes import (
     FIRST_CREATED,
@@ -116,9 +117,6 @@ MAX_ROUNDS = 10
 """Limits how often all lists are made, for cycles that do not resolve."""
 MAX_GOALS = 500
 """Limits the nodes that are examined, the nearest to the object first. Changes of others are seldom of use."""
-EDGES_FOR_A_NODE = 4
-"""Counts the edges that take as much work as one node."""
-
 Sets = list[ChangeSet]
 Collecting = Generator[None, Any, Sets]
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from magistrate.engine.evaluation.conditions import POLICY_STEPS_FOR_A_NODE, LongStep
+from magistrate.engine.evaluation.loops import EDGES_FOR_A_NODE
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode
 from magistrate.engine.evaluation.paths import PathSearch, PathStep
 from magistrate.engine.explanation.hypothetical_checks import HypotheticalCheck
@@ -25,9 +26,6 @@ from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter
-
-EDGES_FOR_A_NODE = 4
-"""Counts the edges that take as much work as one node."""
 
 Supports = dict[CheckNode, CheckEdge | Warrant]
 """Maps nodes of relations that hold to what they depend on. Combinations depend on all rules that matter to them."""

@@ -5,7 +5,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.evaluation import Evaluation, add_check, decide_added
 from magistrate.engine.evaluation.loops import EDGES_AT_ONCE, EDGES_FOR_A_NODE
 from magistrate.engine.evaluation.nodes import CheckEdge, CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import EdgePositions
@@ -13,7 +13,7 @@ from magistrate.engine.lists.results import EXPLICIT, Findings, ListValue, Relat
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.steps import Checkpoints, Steps, add_check, decide_added, take_pieces
+from magistrate.engine.steps import Checkpoints, Steps, take_pieces
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants.warrant import Warrant, creation_order
 from magistrate.engine.work import Work, sort_in_steps

@@ -12,7 +12,8 @@ from typing import Any, TypeVar, cast
 
 from lark import Lark, Token, Transformer, UnexpectedToken
 
-from magistrate.engine.cache.segments import CacheBytes, CacheSegment, Capacity
+from magistrate.engine.byte_sizes import CacheBytes
+from magistrate.engine.cache.segments import CacheSegment, Capacity
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, join_subject_type
 from magistrate.engine.terms import ObjectRef, object_id, relation_name, type_name
 from magistrate.engine.text.positions import Position, position

@@ -17,7 +17,6 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Se
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
-from magistrate.engine.evaluation.facts import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE
 from magistrate.engine.model.object_types import ObjectType, allows_subject
 from magistrate.engine.model.plans import ArrowExpansion, Branch, Expansion, Operation, Plan, UsersetExpansion
 from magistrate.engine.names import PolicyName, RelationName, Revision, TypeName, WarrantNames
@@ -26,7 +25,7 @@ from magistrate.engine.rules.rule import Combined, LinkNames, Rule
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.reader import WarrantsByObject, build_request
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
-from magistrate.engine.work import Work, complete
+from magistrate.engine.work import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Work, complete
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal
 from magistrate.engine.policy.parser import parse

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.evaluation import Evaluation, add_check, decide_added
 from magistrate.engine.evaluation.nodes import CheckNode
 from magistrate.engine.explanation.explanation import Explanation, ExplanationSearch
 from magistrate.engine.explanation.tree import ExplanationNode
@@ -20,7 +20,7 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, split_subject_type
 from magistrate.engine.policy.named_policies import NamedPolicy
-from magistrate.engine.steps import Checkpoints, Run, Steps, add_check, answer_reads, decide_added, take_pieces
+from magistrate.engine.steps import Checkpoints, Run, Steps, answer_reads, take_pieces
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import TRUE, Truth
 from magistrate.engine.warrants.notation import read_written

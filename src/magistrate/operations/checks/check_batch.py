@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from magistrate.engine.evaluation.check import DENIED, Check, Decision
-from magistrate.engine.evaluation.evaluation import Evaluation
+from magistrate.engine.evaluation.evaluation import Evaluation, add_check
 from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
 from magistrate.engine.model.model import Model
-from magistrate.engine.steps import Checkpoints, Run, Steps, add_check
+from magistrate.engine.steps import Checkpoints, Run, Steps
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.read_ahead import ReadsAhead
 from magistrate.engine.warrants.warrant import Warrant

@@ -17,11 +17,11 @@ from magistrate.engine.byte_sizes import (
     POINTER_BYTES,
     SEQUENCE_BYTES,
     SLOT_BYTES,
+    CacheBytes,
     measure_text,
     measure_texts,
     measure_warrant,
 )
-from magistrate.engine.cache.segments import CacheBytes
 from magistrate.engine.evaluation.conditions import ALWAYS
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow, RelationResult

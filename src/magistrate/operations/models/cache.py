@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from cachetools import LRUCache
 
-from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import PolicyName, Revision, TypeName

@@ -9,8 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from magistrate.engine.byte_sizes import OBJECT_BYTES, SLOT_BYTES, measure_text, measure_warrant
-from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.byte_sizes import OBJECT_BYTES, SLOT_BYTES, CacheBytes, measure_text, measure_warrant
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import Subject
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead, WarrantReader

@@ -21,7 +21,7 @@ from typing import Protocol
 
 import msgspec
 
-from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.read_ahead import AheadReader

@@ -5,8 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from magistrate.engine.byte_sizes import OBJECT_BYTES, measure_text
-from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.byte_sizes import OBJECT_BYTES, CacheBytes, measure_text
 from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import Mark, RevisionId
 from magistrate.store.database import Row, Rows

@@ -19,7 +19,7 @@ from typing import NoReturn, TypeVar, cast
 
 import apsw
 
-from magistrate.engine.cache.segments import CacheBytes
+from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stored_rows import Identity
