@@ -27,7 +27,8 @@ from magistrate.api.http.pipeline import BegunRequest
 from magistrate.api.route_table import ROUTES
 from magistrate.engine.evaluation import check as engine
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.operations import scheduling
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND

@@ -25,7 +25,8 @@ from magistrate.config import read_settings
 from magistrate.engine.evaluation import evaluation
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.operations.checks.check import PendingChecks, check_all
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.consistency import NO_DEMAND

@@ -27,7 +27,8 @@ from magistrate.engine.evaluation import evaluation as engine
 from magistrate.engine.model.object_types import read_object_type
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.models.object_types import put_object_types

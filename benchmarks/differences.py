@@ -25,7 +25,8 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.model.object_types import read_object_type
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND, write_token
 from magistrate.operations.context import Context
@@ -186,7 +187,7 @@ async def _change(context: Context, case: Case) -> RevisionsRequest:
 def new_warrant(
     object_type: str, object_id: str, relation: str, subject_type: str, subject_id: str, group: str = ""
 ) -> NewWarrant:
-    subject = Subject(TypeName(subject_type), ObjectId(subject_id), RelationName(group) if group else None)
+    subject = Subject(TypeName(subject_type), ObjectId(subject_id), group)
     return NewWarrant(ObjectRef(TypeName(object_type), ObjectId(object_id)), RelationName(relation), subject)
 
 

@@ -33,7 +33,8 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import ObjectsQuery, read_query
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context

@@ -24,7 +24,8 @@ from benchmarks.table import markdown_table
 from magistrate import wiring
 from magistrate.config import read_settings
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.store.contract.new_rows import MAX_WARRANTS_IN_A_WRITE, ImportBatch, NewObjectType, NewWarrant, Stamp
 from magistrate.store.scripts.warrants import warrant_key
 from magistrate.store.sql.changes import INSERT_CHANGE

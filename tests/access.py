@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 from magistrate.engine.names import WILDCARD, TypeName
 from magistrate.engine.policy.policy import read_policy
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle, oracle_queries
 

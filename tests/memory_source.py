@@ -18,11 +18,12 @@ from magistrate.engine.lists.query_search import begin_search, check_each, find_
 from magistrate.engine.lists.results import Findings, QueryRow
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import TypeAdditions, read_object_type
-from magistrate.engine.names import WILDCARD, ObjectId, Revision, TypeName, split_subject_type
+from magistrate.engine.names import WILDCARD, ObjectId, Revision, TypeName
 from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.steps import Run
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject, split_subject_type
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay
 from magistrate.engine.warrants.reader import AnyRead, ReverseWarrantRead, WarrantsByObject, WarrantsBySubject
@@ -100,7 +101,7 @@ def _has_shape(warrant: Warrant, request: WarrantsByObject) -> bool:
     wanted = request.subjects
     if isinstance(wanted, Subject):
         ids = (wanted.id, WILDCARD) if request.has_subject_wildcard else (wanted.id,)
-        same_kind = (warrant.subject_type, warrant.subject_relation) == (wanted.type, wanted.relation or "")
+        same_kind = (warrant.subject_type, warrant.subject_relation) == (wanted.type, wanted.relation)
         return same_kind and warrant.subject_id in ids
     if wanted is None:
         return warrant.subject_relation != ""

@@ -18,7 +18,7 @@ from itertools import product
 from typing import Any, NamedTuple
 
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.engine.warrants.warrant import Warrant
 
 Rule = Mapping[str, Any] | None
@@ -205,7 +205,7 @@ class Ground:
 
     def names_subject(self, warrant: Warrant) -> bool:
         """Whether a warrant names the subject of the check itself, or any subject of its type."""
-        is_alike = (warrant.subject_type, warrant.subject_relation) == (self.subject.type, self.subject.relation or "")
+        is_alike = (warrant.subject_type, warrant.subject_relation) == (self.subject.type, self.subject.relation)
         return is_alike and warrant.subject_id in (self.subject.id, WILDCARD)
 
     def warrants_on(self, node: Node) -> Iterator[Warrant]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.engine.warrants.warrant import Warrant
 from tests.oracle import (
     OPERATORS,

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.names import WILDCARD, RelationName, TypeName, split_subject_type
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.names import WILDCARD, TypeName
+from magistrate.engine.subjects import Subject, split_subject_type
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from tests.oracle import OPERATORS, Ground, Model, Node, PolicyHolds, Rule, Truth, check, group_of, is_self
 
@@ -102,7 +103,7 @@ def candidates(facts: Facts, query: Query) -> Iterator[tuple[Node, Node, Subject
         for object_id in [*(object_ref.id for object_ref in facts.objects if object_ref.type == of_type), WILDCARD]:
             for relation in facts.model[query.object.type]:
                 node = Node(query.object.type, query.object.id, relation)
-                subject = Subject(of_type, object_id, RelationName(userset) if userset else None)
+                subject = Subject(of_type, object_id, userset)
                 yield Node(kind, object_id, relation), node, subject
 
 

@@ -16,7 +16,15 @@ import yaml
 from magistrate.engine.names import ObjectId, PolicyName, RelationName, TypeName
 from magistrate.engine.policy.named_policies import NamedPolicy, read_named_policy
 from magistrate.engine.policy.policy import read_policy
-from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, object_ref, relation_name, type_name
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import (
+    ObjectRef,
+    object_id_or_wildcard,
+    object_ref,
+    relation_name,
+    type_name,
+    userset_relation,
+)
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.history.times import read_time
@@ -491,7 +499,7 @@ def claim(written: str) -> Claim:
     subject = Subject(
         type_name(parts["subject_type"], "objectType"),
         object_id_or_wildcard(parts["subject_id"], "objectId"),
-        relation_name(group, "relation") if group else None,
+        userset_relation(group, "relation"),
     )
     return Claim(
         type_name(parts["type"], "objectType"),
@@ -503,7 +511,7 @@ def claim(written: str) -> Claim:
 
 def stored_warrant(written: str, number: int, created_at: int) -> Warrant:
     said = claim(written)
-    subject = (said.subject.type, said.subject.id, said.subject.relation or "")
+    subject = (said.subject.type, said.subject.id, said.subject.relation)
     return Warrant(*said[:3], *subject, _parts(written)["policy"], created_at, number)
 
 

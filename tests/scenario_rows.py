@@ -4,7 +4,8 @@ from typing import Any
 
 from magistrate.engine.lists import results as rows
 from magistrate.engine.lists.language import read_query
-from magistrate.engine.names import TypeName, split_subject_type
+from magistrate.engine.names import TypeName
+from magistrate.engine.subjects import split_subject_type
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.operations.paging import PageRequest
 from magistrate.store.contract.lists import Slice

@@ -18,7 +18,8 @@ from magistrate.engine.lists import language
 from magistrate.engine.lists.language import measure_queries, read_query
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.policy.policy import MAX_BYTES, Policy, TextCache, measure_policies, read_policy
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import Work
 from tests.memory_source import PLENTY

@@ -37,7 +37,8 @@ from magistrate.engine.model.object_types import ObjectType, read_object_type
 from magistrate.engine.model.stratification import find_negation_loop
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import Subject, object_id_or_wildcard, object_ref, relation_name
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_id_or_wildcard, object_ref, relation_name
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context

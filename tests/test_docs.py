@@ -20,7 +20,8 @@ from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.config import SETTINGS, Settings
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.terms import Subject, object_id, object_ref, relation_name, type_name
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_id, object_ref, relation_name, type_name
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED
 from magistrate.operations.checks.decision_log import RequestOrigin

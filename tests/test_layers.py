@@ -55,7 +55,7 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 ENGINE_ORDER: tuple[set[str], ...] = (
     {"id_ranges", "names", "nesting", "truth", "work"},
-    {"id_characters"},
+    {"id_characters", "subjects"},
     {"rules", "terms"},
     {"byte_sizes", "model", "policy", "text", "warrants"},
     {"steps"},

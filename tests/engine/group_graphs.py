@@ -8,7 +8,7 @@ from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, Revision, TypeName
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import Warrant

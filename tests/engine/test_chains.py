@@ -15,7 +15,8 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.steps import Run
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work

@@ -12,7 +12,8 @@ from magistrate.engine.lists.query_search import begin_search
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.policy.run import MAX_STEPS, STEPS_AT_ONCE
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.engine.truth import TRUE, UNKNOWN
 from magistrate.engine.warrants.reader import AnyRead
 from magistrate.engine.warrants.warrant import Warrant

@@ -8,7 +8,8 @@ import pytest
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.for_all import ForAll
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from tests.calls import count_calls
 from tests.memory_source import Relations, evaluated, model_of

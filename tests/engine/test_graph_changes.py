@@ -9,7 +9,8 @@ from magistrate.engine.cache.entries import MAX_NAMES_IN_TEXT
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import Warrant

@@ -7,7 +7,8 @@ from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.evaluation.nodes import CheckNode, EvaluationScope
 from magistrate.engine.evaluation.paths import PathSearch
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import Work
 from magistrate.errors import BudgetExceeded

@@ -7,7 +7,8 @@ import pytest
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from tests.memory_source import Relations, change_of, model_of
 from tests.properties.graphs import decided
 from tests.scenario_files import stored_warrant

@@ -15,7 +15,8 @@ from magistrate.engine.evaluation.paths import PathSearch
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.lists.query_search import begin_search
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants.reader import WarrantRead, build_request
 from magistrate.engine.warrants.warrant import Warrant

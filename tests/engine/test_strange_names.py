@@ -6,7 +6,8 @@ from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.model.model import MAX_UNUSED_PLANS
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.work import Work

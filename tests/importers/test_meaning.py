@@ -11,7 +11,7 @@ from magistrate.engine.importers.names import Faults
 from magistrate.engine.importers.openfga_relationships import read_written
 from magistrate.engine.importers.relationships import RelationshipConverter
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.engine.text.reports import render_json
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle

@@ -13,7 +13,8 @@ from magistrate.api.endpoints.warrant_lines import WHAT_A_LINE_IS, read_line
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.errors import InvalidRequest
 from magistrate.operations.checks.check import check
 from magistrate.operations.checks.check_batch import ALL_NEEDED

@@ -10,7 +10,8 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.tree import ExplanationNode
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from tests.memory_source import explained, model_of
 from tests.properties.models import Types, model, question, rule, warrants

@@ -8,7 +8,8 @@ from magistrate.engine.cache.entry_reads import Fetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk

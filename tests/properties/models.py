@@ -11,7 +11,8 @@ from magistrate.engine.model.stratification import find_negation_loop
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.rules import RULE_OPERATORS
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle, oracle_paths
 from tests.memory_source import model_of
@@ -82,7 +83,7 @@ def warrants(draw: st.DrawFn, policies: bool = True, rarely_to_all: bool = False
 def question(draw: st.DrawFn) -> Check:
     object_ref = ObjectRef(TypeName(draw(types)), ObjectId(draw(st.sampled_from((*IDS, *IDS, "*")))))
     subject_id = ObjectId(draw(st.sampled_from((*IDS, *IDS, "*"))))
-    group = RelationName(draw(relations)) if draw(rare) else None
+    group = draw(relations) if draw(rare) else ""
     subject = Subject(TypeName(draw(st.sampled_from((*TYPES, "user", "user")))), subject_id, group)
     return Check(object_ref, RelationName(draw(relations)), subject, {"x": 1})
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from hypothesis import strategies as st
 
 from magistrate.engine.lists.language import ObjectCondition, ObjectsQuery, Query, SubjectsQuery
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, join_subject_type
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.policy.policy import read_policy
+from magistrate.engine.subjects import join_subject_type
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from tests import oracle_queries

@@ -2,7 +2,8 @@
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from tests.properties.models import Types
 from tests.scenario_files import stored_warrant
 

@@ -18,7 +18,8 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import Query
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.policy.policy import read_policy
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import subject_of
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import NotFound
@@ -107,8 +108,7 @@ class Recorder:
         self.record(written.revision)
 
     async def toggle(self, warrant: Warrant) -> None:
-        group = RelationName(warrant.subject_relation) if warrant.subject_relation else None
-        subject = Subject(warrant.subject_type, warrant.subject_id, group)
+        subject = subject_of(warrant.names)
         object_ref = ObjectRef(warrant.object_type, warrant.object_id)
         new = [NewWarrant(object_ref, warrant.relation, subject, warrant.policy)]
         if warrant.render() in self.stored:

@@ -21,7 +21,8 @@ from magistrate.engine.bitmaps.subject_batches import SubjectBitmapSearch
 from magistrate.engine.difference.comparison import AccessChange
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.policy.policy import read_policy
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import subject_of
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import NO_DEMAND, write_token
@@ -160,8 +161,7 @@ def ends_of(warrant: Warrant) -> set[ObjectRef]:
 
 
 def new_warrant(warrant: Warrant, clock: int = 0, limits: Limits = (None, None)) -> NewWarrant:
-    group = RelationName(warrant.subject_relation) if warrant.subject_relation else None
-    subject = Subject(warrant.subject_type, warrant.subject_id, group)
+    subject = subject_of(warrant.names)
     object_ref = ObjectRef(warrant.object_type, warrant.object_id)
     starts_at, expires_at = (None if one is None else clock + one for one in limits)
     lifetime = read_policy(warrant.policy).lifetime if warrant.policy else None
@@ -288,7 +288,7 @@ async def apply(recorder: Recorder, proposal: Proposal) -> State:
 
 
 def written(new: NewWarrant) -> str:
-    names = (new.object.type, new.object.id, new.relation, new.subject.type, new.subject.id, new.subject.relation or "")
+    names = (new.object.type, new.object.id, new.relation, new.subject.type, new.subject.id, new.subject.relation)
     return Warrant(*names, new.policy, 0, 0).render()
 
 

@@ -15,7 +15,8 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.explanation.changes import Effects, Suggestion
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.overlay import WarrantKey, warrant_key
 from magistrate.engine.warrants.warrant import Warrant
@@ -127,7 +128,7 @@ class Single(NamedTuple):
 
 
 def single_changes(drawn: Types, stored: Sequence[Warrant], asked: Check) -> Single:
-    subject_names = (asked.subject.type, asked.subject.id, asked.subject.relation or "")
+    subject_names = (asked.subject.type, asked.subject.id, asked.subject.relation)
     created = [
         (WarrantNames(TypeName(of_type), ObjectId(object_id), RelationName(relation), *subject_names), "")
         for of_type in TYPES

@@ -11,7 +11,8 @@ from magistrate.engine.cache.entry_reads import Fetch
 from magistrate.engine.cache.graph import MAX_VISITS, Graph
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.names import Revision
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant

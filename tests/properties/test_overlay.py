@@ -14,7 +14,8 @@ from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.lists.language import Query
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.walk.cached_entries import OverlaidEntries
 from magistrate.engine.walk.walk import Undecided, Walk
 from magistrate.engine.warrants.overlay import Overlay, warrant_key

@@ -15,7 +15,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from magistrate import wiring
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, policy_digest
 from magistrate.errors import NotFound, PreconditionFailed
 from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, PageSlice, Slice, WarrantFilter

@@ -15,7 +15,8 @@ from magistrate import wiring
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.read_ahead import AheadResult, ReadsAhead, outline_reads
 from magistrate.engine.warrants.reader import WarrantRead, WarrantReader
@@ -39,7 +40,7 @@ from tests.scenario_runs import emptied, new
 SELF_GRANTED = [stored_warrant("doc:1#a@doc:1", 1, 0)]
 ASKED_OF_ITSELF = [
     Check(ObjectRef(TypeName("doc"), ObjectId("1")), RelationName("a"), Subject(TypeName("doc"), ObjectId("1"), group))
-    for group in (RelationName("a"), None)
+    for group in ("a", "")
 ]
 
 budgets = st.just(PLENTY) | st.integers(1, 60)

@@ -8,7 +8,8 @@ import pytest
 
 from magistrate import wiring
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.events import DecisionRecord
 from magistrate.store.contract.keys import SessionKey

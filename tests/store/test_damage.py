@@ -11,7 +11,8 @@ import pytest
 
 from magistrate import wiring
 from magistrate.engine.names import ObjectId, RelationName, TypeName
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.lists import ObjectFilter, Slice
 from magistrate.store.contract.new_rows import NewObject, NewWarrant, Stamp

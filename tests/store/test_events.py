@@ -10,7 +10,8 @@ import pytest
 
 from magistrate import wiring
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventsOfKind
 from magistrate.store.contract.keys import SessionKey
 from magistrate.store.contract.lists import Slice, Snapshot

@@ -3,7 +3,8 @@
 import pytest
 
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef, Subject, type_name
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef, type_name
 from magistrate.errors import RevisionUnavailable
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
 from magistrate.store.contract.revisions import LoggedChange, RevisionLookup, RevisionTime, Span

@@ -10,7 +10,8 @@ import pytest
 from magistrate import wiring
 from magistrate.config import SqliteUrl, read_database_url
 from magistrate.engine.names import ObjectId, PolicyName, RelationName, Revision, TypeName
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.store.contract.events import DecisionRecord
 from magistrate.store.contract.keys import SessionKey, StoredKey
 from magistrate.store.contract.new_rows import (

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from benchmarks.callers import count_steps
 from benchmarks.writes import ELEMENTS, build_warrants
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, warrant_names
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import warrant_pattern
 from magistrate.store.contract.new_rows import NewWarrant, Stamp
 from magistrate.store.contract.store import AtomicWrite
@@ -30,7 +31,7 @@ keys = st.tuples(
 
 def to_warrant(key: Key) -> NewWarrant:
     of_type, object_id, relation, subject_type, subject_id, group, _ = key
-    subject = Subject(TypeName(subject_type), ObjectId(subject_id), RelationName(group) if group else None)
+    subject = Subject(TypeName(subject_type), ObjectId(subject_id), group)
     return NewWarrant(ObjectRef(TypeName(of_type), ObjectId(object_id)), RelationName(relation), subject)
 
 

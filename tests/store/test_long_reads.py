@@ -13,7 +13,8 @@ import pytest
 
 from benchmarks.counting import counting_store
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, Slice
 from magistrate.store.contract.new_rows import NewObject, NewWarrant, Stamp

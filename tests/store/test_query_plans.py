@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from magistrate import wiring
 from magistrate.config import PostgresUrl, SqliteUrl, read_database_url
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName, warrant_names
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.read_ahead import NOBODY, FollowingRead, PlacedRead, ReadOutline, ReadsAhead
 from magistrate.engine.warrants.reader import (
     AnyRead,

@@ -6,7 +6,8 @@ import pytest
 
 from magistrate import wiring
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.errors import NotFound
 from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Once, Stamp
 from magistrate.store.contract.revisions import Staleness

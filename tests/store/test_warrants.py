@@ -8,7 +8,8 @@ import pytest
 from benchmarks.counting import counting_store
 from magistrate import wiring
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, warrant_names
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.engine.warrants.read_ahead import AheadResult, ReadsAhead, outline_reads
 from magistrate.engine.warrants.reader import (
     AnyRead,

@@ -13,7 +13,8 @@ import pytest
 from magistrate import wiring
 from magistrate.config import PostgresUrl, read_database_url
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import object_ref
 from magistrate.errors import NotFound, OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract.lists import Slice, WarrantFilter
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Once, Stamp

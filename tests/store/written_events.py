@@ -1,7 +1,8 @@
 """Writes of every kind, whose events are known."""
 
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef, Subject, object_ref
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef, object_ref
 from magistrate.store.contract.events import DecisionRecord, EventFilter, EventsOfKind
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
 from magistrate.store.contract.store import Store

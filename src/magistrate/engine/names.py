@@ -19,18 +19,6 @@ WILDCARD = ObjectId("*")
 """Stands for every object, or every subject, of the type in place of an id. No object can have this id."""
 
 
-def join_subject_type(of_type: TypeName, subject_relation: str) -> TypeName:
-    """Returns the subject type of usersets, `team#member`, which stands in lists where the type of other subjects
-    does. Without a relation it is the type itself."""
-    return TypeName(f"{of_type}#{subject_relation}") if subject_relation else of_type
-
-
-def split_subject_type(subject_type: TypeName) -> tuple[TypeName, str]:
-    """Returns the type and the relation of usersets, the empty text for other subjects."""
-    of_type, _, relation = subject_type.partition("#")
-    return TypeName(of_type), relation
-
-
 class WarrantNames(NamedTuple):
     """Holds the names in a warrant, such as ('document', 'plan', 'viewer', 'team', 'eng', 'member').
 

@@ -13,7 +13,7 @@ from typing import cast
 import msgspec
 
 from magistrate.engine.id_characters import are_ids, describe_id_fault, is_id
-from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import InvalidParameter, MissingParameter
 
@@ -37,25 +37,6 @@ class ObjectRef(msgspec.Struct, frozen=True, order=True, gc=False):
     id: ObjectId
 
 
-class Subject(msgspec.Struct, frozen=True, order=True, gc=False):
-    """Identifies one object, or with a relation the userset of all that have the relation on it. The id may be
-    WILDCARD."""
-
-    type: TypeName
-    id: ObjectId
-    relation: RelationName | None = None
-
-
-def build_subject(of_type: TypeName, object_id: ObjectId, subject_relation: str) -> Subject:
-    """Returns the subject of these names of a warrant; `subject_relation` is the empty text if it is no userset."""
-    return Subject(of_type, object_id, RelationName(subject_relation) if subject_relation else None)
-
-
-def subject_of(names: WarrantNames) -> Subject:
-    """Returns the subject that a warrant names."""
-    return build_subject(names.subject_type, names.subject_id, names.subject_relation)
-
-
 @lru_cache(maxsize=1_024)  # a batch names few types many times
 def type_name(text: str | None, parameter: str) -> TypeName:
     return TypeName(_match_text(_TYPE_NAME, text, parameter, MAX_NAME_LENGTH, NAME_MESSAGE))
@@ -71,6 +52,11 @@ def relation_name(text: str | None, parameter: str) -> RelationName:
     if name in KEYWORDS:
         raise InvalidParameter(parameter, f"'{name}' is a keyword and cannot be the name of a relation")
     return RelationName(name)
+
+
+def userset_relation(text: str | None, parameter: str) -> str:
+    """Returns the relation of a subject, the empty text if it is no userset."""
+    return relation_name(text, parameter) if text else ""
 
 
 def policy_name(text: str | None, parameter: str) -> PolicyName:

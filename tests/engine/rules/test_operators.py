@@ -22,7 +22,8 @@ from magistrate.engine.rules import RULE_OPERATORS, IncompleteOperator, build_re
 from magistrate.engine.rules.any_of import AnyOf
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.rule_operator import RuleOperator
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.text.json_documents import read_body, read_members, render_body
 from magistrate.engine.text.lint import lint_text
 from magistrate.engine.text.parser import parse_model

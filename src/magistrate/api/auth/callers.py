@@ -10,7 +10,7 @@ import msgspec
 
 from magistrate.engine.evaluation.conditions import ALWAYS
 from magistrate.engine.names import ObjectId, TypeName
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.errors import InvalidToken, Unauthenticated
 from magistrate.operations.keys.caller_keys import key_digest
 from magistrate.operations.keys.callers import ALL_SCOPES, Caller, expand_scopes

@@ -11,9 +11,9 @@ from magistrate.api.endpoints.check import NO_CONTEXT
 from magistrate.api.endpoints.policies import context_bytes
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import WILDCARD, RelationName, TypeName
+from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import (
     ObjectRef,
-    Subject,
     are_object_ids,
     object_id,
     object_id_or_wildcard,

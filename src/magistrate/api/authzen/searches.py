@@ -24,7 +24,7 @@ from magistrate.api.authzen.requests import (
     require_type,
 )
 from magistrate.api.calls import Answer, Call, Deferred
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.errors import InvalidParameter
 from magistrate.operations.authzen.properties import RESOURCE, SUBJECT
 from magistrate.operations.authzen.searches import (

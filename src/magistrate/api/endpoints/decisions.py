@@ -9,7 +9,7 @@ from magistrate.api.endpoints.explain import ExplainAnswer, render_explained
 from magistrate.api.endpoints.warrants import SubjectAnswer, SubjectBody, WarrantBody, render_limits
 from magistrate.api.http.consistency_tokens import token_of
 from magistrate.api.http.json_values import render_time
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.operations.history import decisions
 from magistrate.operations.history.decisions import RecordedDecision
 from magistrate.store.contract.new_rows import NewWarrant
@@ -69,7 +69,7 @@ def _render_decision(identity: Identity, recorded: RecordedDecision) -> Decision
         object_type=check.object.type,
         object_id=check.object.id,
         relation=check.relation,
-        subject=SubjectAnswer(check.subject.type, check.subject.id, check.subject.relation or ""),
+        subject=SubjectAnswer(check.subject.type, check.subject.id, check.subject.relation),
         context={**check.context} if check.context else msgspec.UNSET,
         contextual_warrants=[_render_contextual(warrant) for warrant in recorded.contextual] or msgspec.UNSET,
         actor=record.actor or msgspec.UNSET,
@@ -94,4 +94,4 @@ def _render_contextual(warrant: NewWarrant) -> WarrantBody:
 
 
 def _render_subject(subject: Subject) -> SubjectBody:
-    return SubjectBody(subject.type, subject.id, subject.relation)
+    return SubjectBody(subject.type, subject.id, subject.relation or None)

@@ -18,7 +18,7 @@ from magistrate.api.endpoints.warrant_bodies import (
 from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantBody, render_warrant
 from magistrate.api.http.request_values import read_boolean
 from magistrate.engine.lists.language import MAX_QUERY_LENGTH, Query, SubjectsQuery, hide_undefined_types, read_query
-from magistrate.engine.names import split_subject_type
+from magistrate.engine.subjects import split_subject_type
 from magistrate.errors import NotFound
 from magistrate.operations.history.points_in_time import AsOf, pin_page, read_as_of
 from magistrate.operations.keys.callers import Caller

@@ -17,9 +17,10 @@ from magistrate.api.endpoints.warrants import (
 )
 from magistrate.api.http.json_values import build_decoder
 from magistrate.api.http.request_values import decode_body
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName
+from magistrate.engine.names import WILDCARD, ObjectId
 from magistrate.engine.policy.policy import is_kept
-from magistrate.engine.terms import ObjectRef, Subject, are_object_ids, relation_name, type_name
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef, are_object_ids, relation_name, type_name
 from magistrate.engine.warrants.plain_warrants import KindIds, PlainRuns, WarrantKind, ids_to_subject
 from magistrate.errors import InvalidParameter, InvalidRequest, UnknownMember
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
@@ -89,9 +90,8 @@ def read_plain_bodies(bodies: Sequence[WarrantBody]) -> list[NewWarrant] | None:
 
 def _build_warrants(kind: WarrantKind, ids: KindIds) -> Iterable[NewWarrant]:
     of_type, relation, subject_type, subject_relation = kind
-    group = RelationName(subject_relation) if subject_relation else None
     return [
-        NewWarrant(ObjectRef(of_type, object_id), relation, Subject(subject_type, subject_id, group))
+        NewWarrant(ObjectRef(of_type, object_id), relation, Subject(subject_type, subject_id, subject_relation))
         for object_id, subject_id in zip(ids.object_ids, ids.subject_ids, strict=True)
     ]
 

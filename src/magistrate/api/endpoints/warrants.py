@@ -23,7 +23,8 @@ from magistrate.engine.policy.policy import (
     policy_of_context,
     read_new_policy,
 )
-from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, relation_name, type_name
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef, object_id_or_wildcard, relation_name, type_name, userset_relation
 from magistrate.engine.warrants.overlay import NO_CHANGES
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
@@ -185,8 +186,7 @@ def read_check(
         raise MissingParameter("subject")
     of_type = type_name(subject.object_type, "objectType")
     subject_id = object_id_or_wildcard(subject.object_id, "objectId")
-    group = relation_name(subject.relation, "relation") if subject.relation else None
-    return ref, name, Subject(of_type, subject_id, group)
+    return ref, name, Subject(of_type, subject_id, userset_relation(subject.relation, "relation"))
 
 
 def render_warrant(row: Warrant) -> WarrantAnswer:

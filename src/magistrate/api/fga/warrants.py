@@ -22,7 +22,8 @@ from magistrate.api.fga.resources import CREATE, DELETE
 from magistrate.api.http.consistency_tokens import find_token
 from magistrate.api.http.request_values import MAX_BATCH, read_batch
 from magistrate.engine.names import RelationName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.errors import InvalidParameter
 from magistrate.operations.writes import warrants
 from magistrate.store.contract.new_rows import NewWarrant

@@ -20,7 +20,8 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery, hide_undefined_types
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.policy.policy import policy_of_context
-from magistrate.engine.terms import ObjectRef, Subject, build_subject, object_id_or_wildcard, relation_name, type_name
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef, object_id_or_wildcard, relation_name, type_name
 from magistrate.engine.warrants.notation import unquote_id
 from magistrate.engine.warrants.warrant import Warrant, policy_digest
 from magistrate.errors import InvalidParameter
@@ -138,7 +139,7 @@ async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> 
     obj = _ref(conditions.object_type, conditions.object_id)
     subject = _ref(conditions.subject_type, conditions.subject_id)
     if obj and subject:
-        parsed = build_subject(subject.type, subject.id, conditions.subject_relation or "")
+        parsed = Subject(subject.type, subject.id, conditions.subject_relation or "")
         return await _check_each(call, obj, relations, parsed, context=conditions.context or {})
     if subject:
         types = (conditions.object_type,) if conditions.object_type else None
@@ -200,7 +201,7 @@ def _render_warrant(obj: ObjectRef, subject: Subject, relation: str, is_implicit
         object_type=obj.type,
         object_id=obj.id,
         relation=relation,
-        subject=SubjectAnswer(subject.type, subject.id, subject.relation or ""),
+        subject=SubjectAnswer(subject.type, subject.id, subject.relation),
         is_implicit=is_implicit,
     )
 

@@ -13,7 +13,8 @@ from magistrate.api.endpoints.objects import IdText
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import read_batch
 from magistrate.engine.lists.language import Query
-from magistrate.engine.terms import ObjectRef, Subject, object_id
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef, object_id
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context

@@ -20,9 +20,9 @@ from magistrate.engine.lists.reverse_graph import PlacedWarrant, Target, find_re
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.steps import Checkpoints, Steps, fetch_warrants
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject, select_kind
 from magistrate.engine.truth import FALSE, TRUE
-from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject, request_subjects
+from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import ITEMS_AT_ONCE, Work
 
@@ -280,7 +280,7 @@ def _plan_reads(
     for (_, relation, subject_type, subject_relation), kind_edges in edges.items():
         for edge in kind_edges:
             is_direct = edge.origin is sets.graph.itself
-            subjects = subject if is_direct else request_subjects(subject_type, subject_relation)
+            subjects = subject if is_direct else select_kind(subject_type, subject_relation)
             relations[subjects][relation] = None
     has_wildcards = sets.has_wildcards
     requests = [WarrantsByObject(of_type, tuple(each), subjects, has_wildcards) for subjects, each in relations.items()]

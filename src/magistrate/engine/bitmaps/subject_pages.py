@@ -30,9 +30,9 @@ from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.steps import Checkpoints, Steps, fetch_warrants
-from magistrate.engine.terms import subject_of
+from magistrate.engine.subjects import select_kind, subject_of
 from magistrate.engine.truth import FALSE, TRUE
-from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject, request_subjects
+from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant, creation_order
 from magistrate.engine.work import ITEMS_AT_ONCE, Work
 
@@ -407,7 +407,7 @@ class SubjectReports:
         """Returns how many warrants are in a range, as far as the search has met them."""
         number, count = self._sets.tables[of_type].assign(object_id), 0
         for key, entries in self._sets.entries.items():
-            of_range = request_subjects(key.subject_type, key.subject_relation)
+            of_range = select_kind(key.subject_type, key.subject_relation)
             if key[:2] == (of_type, relation) and of_range == subjects and number in entries:
                 count += count_subjects(entries[number])
         return count
@@ -418,7 +418,7 @@ _Range = tuple[TypeName, ObjectId, RelationName, TypeName | None]
 
 
 def _range(names: WarrantNames) -> _Range:
-    subjects = request_subjects(names.subject_type, names.subject_relation)
+    subjects = select_kind(names.subject_type, names.subject_relation)
     return names.object_type, names.object_id, names.relation, subjects
 
 

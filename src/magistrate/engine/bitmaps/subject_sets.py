@@ -44,9 +44,10 @@ from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import LeafRule
 from magistrate.engine.rules.rule_operator import RuleOperator
 from magistrate.engine.steps import Checkpoints, Steps, empty_list, fetch_warrants, prepare_plans, take_pieces
+from magistrate.engine.subjects import select_kind
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import Truth
-from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject, request_subjects
+from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 
@@ -375,7 +376,7 @@ class _SubjectLookup(NamedTuple):
     def build_read(self, ids: tuple[ObjectId, ...]) -> WarrantRead:
         key = self.indexes[0].key
         relations = tuple(dict.fromkeys(index.key.relation for index in self.indexes))
-        subjects = request_subjects(key.subject_type, key.subject_relation)
+        subjects = select_kind(key.subject_type, key.subject_relation)
         request = WarrantsByObject(key.object_type, relations, subjects, False, has_subject_wildcard=False)
         return WarrantRead(request, ids)
 
@@ -383,7 +384,7 @@ class _SubjectLookup(NamedTuple):
 def _group_lookups(numbers_by_index: Mapping[SubjectIndex, BitMap]) -> Iterator[_SubjectLookup]:
     groups: dict[tuple[TypeName, TypeName | None, bytes], list[SubjectIndex]] = defaultdict(list)
     for index, read_numbers in numbers_by_index.items():
-        subjects = request_subjects(index.key.subject_type, index.key.subject_relation)
+        subjects = select_kind(index.key.subject_type, index.key.subject_relation)
         groups[index.key.object_type, subjects, read_numbers.serialize()].append(index)
     for indexes in groups.values():
         numbers = iter(numbers_by_index[indexes[0]])

@@ -58,7 +58,7 @@ class DecisionCache:
         get, get_old, decisions = self._decisions.get, self._old.get, list[Decision]()
         for check in checks:
             object_ref, subject = check.object, check.subject
-            if subject.relation is not None:
+            if subject.relation:
                 return None
             key = f"{object_ref.type} {object_ref.id} {check.relation} {subject.type} {subject.id}"
             decision = get(key) or get_old(key)

@@ -29,7 +29,8 @@ from magistrate.engine.lists.reverse_graph import Target
 from magistrate.engine.lists.subjects import Root, SubjectSearch
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.steps import Checkpoints, Steps
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, UNKNOWN, Truth
 from magistrate.engine.work import ITEMS_AT_ONCE, Work
 

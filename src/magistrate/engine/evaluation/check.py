@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.engine.names import RelationName, WarrantNames
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 
 
@@ -30,7 +31,7 @@ class Check(msgspec.Struct, frozen=True):
             relation=self.relation,
             subject_type=self.subject.type,
             subject_id=self.subject.id,
-            subject_relation=self.subject.relation or "",
+            subject_relation=self.subject.relation,
         )
 
     def render(self) -> str:

@@ -26,7 +26,8 @@ from magistrate.engine.model.plans import ArrowExpansion, Branch, Expansion, Ope
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import CheckedNames, Quantifier
 from magistrate.engine.steps import Checkpoints, Steps
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
 from magistrate.engine.warrants.read_ahead import ReadsAhead, outline_reads
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
@@ -209,7 +210,7 @@ class SubjectEvaluation:
             yield 0
         rule, subject = plan.rule, self._subject
         if rule.leaf is not None:
-            names = CheckedNames(plan.type, node.id, subject.type, subject.id, subject_relation=subject.relation or "")
+            names = CheckedNames(plan.type, node.id, subject.type, subject.id, subject_relation=subject.relation)
             yield from self._evaluate_policies(self.conditions.list_placeholders(rule.leaf.policy))
             node.floor = rule.leaf.decide(names, self.conditions)
         elif rule.quantifier is not None:

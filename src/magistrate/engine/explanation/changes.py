@@ -237,7 +237,7 @@ def _object(check: Check) -> tuple[str, str]:
 def _describe_deletion(check: Check, warrant: Warrant) -> str:
     subject = check.subject
     own = (warrant.subject_type, warrant.subject_id, warrant.subject_relation)
-    if own == (subject.type, subject.id, subject.relation or "") and warrant.object_id != WILDCARD:
+    if own == (subject.type, subject.id, subject.relation) and warrant.object_id != WILDCARD:
         return ""
     if warrant.object_id == WILDCARD:
         return f"this warrant is on every {warrant.object_type}"

@@ -12,9 +12,9 @@ from magistrate.engine.explanation.changes import NO_CHANGE, ChangeSet, change_c
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.steps import Steps, WarrantLists, fetch_warrants
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject, selects
 from magistrate.engine.warrants.overlay import Overlay
-from magistrate.engine.warrants.reader import WarrantRead, is_among
+from magistrate.engine.warrants.reader import WarrantRead
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 from magistrate.engine.work import WARRANTS_FOR_A_NODE, Work
 
@@ -82,7 +82,7 @@ class KnownWarrants:
 def _is_possible(pattern: WarrantPattern, subjects: Subject | TypeName | None, is_wildcard: bool | None) -> bool:
     """Returns whether a warrant of this pattern can be to such subjects and on the wildcard, on another object, or on
     either."""
-    return is_wildcard in (None, pattern.object_id == WILDCARD) and is_among(pattern, subjects)
+    return is_wildcard in (None, pattern.object_id == WILDCARD) and selects(subjects, pattern)
 
 
 class HypotheticalCheck(NamedTuple):

@@ -18,8 +18,9 @@ from magistrate.engine.importers.relationships import (
 )
 from magistrate.engine.importers.schema import ForeignModel
 from magistrate.engine.lists.language import ObjectsQuery, SubjectsQuery
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, join_subject_type, suggest_name
-from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, relation_name
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, suggest_name
+from magistrate.engine.subjects import Subject, join_subject_type
+from magistrate.engine.terms import ObjectRef, object_id_or_wildcard, relation_name
 from magistrate.engine.testing.suites import (
     Assertion,
     CheckAssertion,
@@ -48,7 +49,7 @@ class _End(NamedTuple):
     """Holds an object, or with a relation the userset of it."""
 
     ref: ObjectRef
-    relation: RelationName | None
+    relation: str
 
 
 class AssertionReader:
@@ -155,7 +156,7 @@ class AssertionReader:
                 yield CheckAssertion(f"{written}@{name}", check, holds)
             end = self._read_end(user, place)
             has_wildcard |= end.ref.id == WILDCARD
-            expected += [_render(end.ref)] if end.relation is None and not caveat else []
+            expected += [_render(end.ref)] if not end.relation and not caveat else []
         if not has_wildcard:
             query = SubjectsQuery(
                 self._read_end(object_name, place).ref, (_read_relation(relation, place),), None, False
@@ -180,7 +181,7 @@ class AssertionReader:
         if not isinstance(text, str) or not colon:
             raise InvalidRequest(f"{place}: {text!r} is not the name of an object, such as document:plan")
         ref = ObjectRef(self._convert_type(of_type, place), object_id_or_wildcard(object_id, place))
-        return _End(ref, _read_relation(relation, place) if relation not in ("", _ITSELF) else None)
+        return _End(ref, _read_relation(relation, place) if relation not in ("", _ITSELF) else "")
 
     def _convert_type(self, name: str, place: str) -> TypeName:
         if name not in self._type_names:

@@ -14,7 +14,8 @@ from lark import Lark, Token, Transformer, UnexpectedToken
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.cache.segments import CacheSegment, Capacity
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, join_subject_type
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.subjects import join_subject_type
 from magistrate.engine.terms import ObjectRef, object_id, relation_name, type_name
 from magistrate.engine.text.positions import Position, position
 from magistrate.engine.warrants.notation import unquote_id
@@ -58,7 +59,7 @@ class ObjectsQuery:
     types: tuple[TypeName, ...] | None
     is_explicit: bool
     further: tuple[ObjectCondition, ...] = ()
-    subject_relation: RelationName | None = None
+    subject_relation: str = ""
 
     def list_further(self) -> "list[ObjectsQuery]":
         """Returns a query of its own for each further condition, as if none were negated."""

@@ -19,9 +19,10 @@ from magistrate.engine.lists.results import (
 from magistrate.engine.lists.reverse_graph import ReverseGraph, Target
 from magistrate.engine.lists.subjects import SubjectSearch
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, split_subject_type
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.steps import Checkpoints, Run, Steps, discard, take_pieces
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject, split_subject_type
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.work import ITEMS_AT_ONCE, Work
 from magistrate.errors import NotFound
 
@@ -186,9 +187,7 @@ def _subject_candidates(
 
     def build_check(object_id: ObjectId) -> Check:
         is_nobody = object_id == NOBODY
-        subject = (
-            Subject(TypeName(""), WILDCARD) if is_nobody else Subject(name, object_id, RelationName(userset) or None)
-        )
+        subject = Subject(TypeName(""), WILDCARD) if is_nobody else Subject(name, object_id, userset)
         return Check(query.object, relation, subject, context)
 
     return Candidates(of_type, relation, (*ids, WILDCARD, NOBODY), build_check)

@@ -10,8 +10,9 @@ import msgspec
 
 from magistrate.engine.evaluation.conditions import ALWAYS
 from magistrate.engine.model.plans import Expansion, Plan
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, split_subject_type
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import Combined, Quantifier
+from magistrate.engine.subjects import split_subject_type
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern

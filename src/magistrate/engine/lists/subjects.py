@@ -31,9 +31,10 @@ from magistrate.engine.lists.results import (
 from magistrate.engine.model.components import find_components
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Branch, Expansion, Operation, Plan
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, join_subject_type, split_subject_type
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.steps import Checkpoints, Steps, discard, fetch_warrants, prepare_plans, take_pieces
+from magistrate.engine.subjects import join_subject_type, split_subject_type
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED
 from magistrate.engine.warrants.reader import WarrantsByObject, build_request

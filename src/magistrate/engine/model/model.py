@@ -22,7 +22,7 @@ from magistrate.engine.model.plans import ArrowExpansion, Branch, Expansion, Ope
 from magistrate.engine.names import PolicyName, RelationName, Revision, TypeName, WarrantNames
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.rules.rule import Combined, LinkNames, Rule
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.engine.warrants.reader import WarrantsByObject, build_request
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 from magistrate.engine.work import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Work, complete

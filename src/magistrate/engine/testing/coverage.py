@@ -15,7 +15,8 @@ from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.rule import Rule
-from magistrate.engine.terms import ObjectRef, Subject, build_subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.testing.suite_run import SuiteRun
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite
 from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory, is_allowed
@@ -168,5 +169,5 @@ def _list_checks(memory: WarrantsInMemory, assertion: Assertion) -> Iterator[Che
             subject = Subject(query.subject.type, query.subject.id, query.subject_relation)
             yield Check(row.ref, row.relation, subject, context)
         else:
-            subject = build_subject(row.ref.type, row.id, row.subject_relation)
+            subject = Subject(row.ref.type, row.id, row.subject_relation)
             yield Check(query.object, row.relation, subject, context)

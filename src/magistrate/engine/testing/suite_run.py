@@ -11,10 +11,11 @@ from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.tree import ExplanationNode, PolicyTrace
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow
-from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames, join_subject_type, suggest_name
+from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames, suggest_name
 from magistrate.engine.nesting import fold
 from magistrate.engine.steps import Checkpoints
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject, join_subject_type
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite, QueryAssertion
 from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory, is_allowed
 from magistrate.engine.truth import FALSE, TRUE, Truth
@@ -198,7 +199,7 @@ def _split_row(query: Query, text: str) -> tuple[Subject, str]:
     userset, _, relation = relations.partition("#")
     if join_subject_type(TypeName(of_type), userset) not in (query.types or ()):
         userset, relation = "", relations
-    return Subject(TypeName(of_type), ObjectId(subject_id), RelationName(userset) if userset else None), relation
+    return Subject(TypeName(of_type), ObjectId(subject_id), userset), relation
 
 
 def _join(texts: Sequence[str]) -> str:

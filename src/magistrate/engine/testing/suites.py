@@ -16,7 +16,8 @@ from magistrate.engine.model.undefined_names import find_names_fault
 from magistrate.engine.names import RelationName, TypeName, WarrantNames, suggest_name
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.policy.policy import read_new_policy
-from magistrate.engine.terms import ObjectRef, Subject, object_id_or_wildcard, relation_name, subject_of, type_name
+from magistrate.engine.subjects import Subject, subject_of
+from magistrate.engine.terms import ObjectRef, object_id_or_wildcard, relation_name, type_name, userset_relation
 from magistrate.engine.text.faults import describe_fault
 from magistrate.engine.text.json_documents import ModelContent, build_content
 from magistrate.engine.text.reports import find_meaningless, is_json, report_text, report_value
@@ -215,7 +216,7 @@ def _read_warrants(
         text = _read_text(members.get("warrant"), f"{where}.warrant")
         with_names = _read_within(where, lambda text: _read_names(read_written(text)), text)
         object_ref, relation, subject, policy = with_names
-        names = (object_ref.type, object_ref.id, relation, subject.type, subject.id, subject.relation or "")
+        names = (object_ref.type, object_ref.id, relation, subject.type, subject.id, subject.relation)
         warrant = Warrant(*names, policy, now, 1 + before + index, *limits)
         fault = find_names_fault(warrant.names, types)
         if fault is not None:
@@ -241,7 +242,7 @@ def _read_names(written: Written) -> tuple[ObjectRef, RelationName, Subject, str
     names = written.names
     if written.policy:
         read_new_policy(written.policy)
-    userset = relation_name(names.subject_relation, "relation") if names.subject_relation else None
+    userset = userset_relation(names.subject_relation, "relation")
     return (
         ObjectRef(type_name(names.object_type, "objectType"), object_id_or_wildcard(names.object_id, "objectId")),
         relation_name(names.relation, "relation"),

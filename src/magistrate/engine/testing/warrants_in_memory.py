@@ -18,9 +18,10 @@ from magistrate.engine.lists.query_search import begin_search, check_each, find_
 from magistrate.engine.lists.results import Findings, QueryRow
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.object_types import ObjectType
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, split_subject_type
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.steps import Checkpoints, Run, Steps, answer_reads, take_pieces
+from magistrate.engine.subjects import split_subject_type
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import TRUE, Truth
 from magistrate.engine.warrants.notation import read_written

@@ -45,7 +45,7 @@ class CachedEntries:
 
     def find_view(self, check: Check, work: Work) -> int | None:
         subject, obj, graph = check.subject, check.object, self._graph
-        if subject.relation is not None or subject.id == WILDCARD or obj.id == WILDCARD:
+        if subject.relation or subject.id == WILDCARD or obj.id == WILDCARD:
             return None
         number = graph.find_view(obj.type, check.relation, subject.type, work)
         return number if number == UNREACHABLE or graph.view_evictions == self._view_evictions else None

@@ -34,7 +34,7 @@ from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, TypeName
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.rules.rule import CheckedNames, LeafRule
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.walk.findings import BEING_DECIDED, InProgress, OpenWalk, WalkFindings
 from magistrate.engine.work import Work

@@ -17,7 +17,8 @@ from msgspec.structs import astuple, replace
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.policy.policy import read_policy
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.plain_warrants import KindIds, PlainWarrants, WarrantKind
 from magistrate.engine.warrants.reader import AnyRead, ReverseWarrantRead, WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_pattern
@@ -258,7 +259,7 @@ class Overlay:
         if not isinstance(subjects, Subject):
             yield self._index_by_object((request.type, relation, subjects))
             return
-        by_subject = self._index_by_subject((request.type, relation, subjects.type, subjects.relation or ""))
+        by_subject = self._index_by_subject((request.type, relation, subjects.type, subjects.relation))
         ids = (subjects.id, WILDCARD) if request.has_subject_wildcard else (subjects.id,)
         for object_id in dict.fromkeys(ids):
             if object_id in by_subject:

@@ -19,7 +19,7 @@ import msgspec
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, Revision, TypeName
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.engine.warrants.reader import WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 

@@ -11,18 +11,14 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import Subject
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
+from magistrate.engine.subjects import SubjectSelection, selects
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
 
 
 # A struct, because it is created five times as fast as a dataclass, and every check creates some.
 class WarrantsByObject(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """Requests warrants by object: those of any of `relations`, on objects of `type`, and
-
-    - `subjects` is a Subject: given to exactly this one, or to every subject of its type with the same relation;
-    - `subjects` is the name of a type: given to a subject of this type, not to a group;
-    - `subjects` is None: given to any group.
+    """Requests warrants by object: those of any of `relations`, on objects of `type`, to `subjects`.
 
     `has_object_wildcard` and `has_subject_wildcard` are false when no such warrant has `*` in place of the object, or
     of a subject; wildcards then need not be read. Requests are compared by identity, which makes them fast keys.
@@ -30,7 +26,7 @@ class WarrantsByObject(msgspec.Struct, frozen=True, eq=False, gc=False):
 
     type: TypeName
     relations: tuple[RelationName, ...]
-    subjects: Subject | TypeName | None
+    subjects: SubjectSelection
     has_object_wildcard: bool = True
     has_subject_wildcard: bool = True
 
@@ -96,13 +92,13 @@ class WarrantReader(Protocol):
 
 
 def build_request(
-    of_type: TypeName, patterns: Iterable[WarrantPattern], subjects: Subject | TypeName | None
+    of_type: TypeName, patterns: Iterable[WarrantPattern], subjects: SubjectSelection
 ) -> WarrantsByObject | None:
     """Returns the request for warrants to such subjects, or None when no pattern is to such subjects.
 
     It names no relation and no `*` that does not occur in these patterns.
     """
-    possible = [pattern for pattern in patterns if is_among(pattern, subjects)]
+    possible = [pattern for pattern in patterns if selects(subjects, pattern)]
     if not possible:
         return None
     named = tuple(dict.fromkeys(pattern.relation for pattern in possible))
@@ -111,19 +107,3 @@ def build_request(
         any(pattern.subject_id for pattern in possible),
     )
     return WarrantsByObject(of_type, named, subjects, has_object_wildcard, has_subject_wildcard=has_subject_wildcard)
-
-
-def request_subjects(of_type: TypeName, subject_relation: str) -> TypeName | None:
-    """Returns the subjects of a WarrantsByObject that reads the warrants to such subjects: their type or, for usersets,
-    those of all types."""
-    return None if subject_relation else of_type
-
-
-def is_among(pattern: WarrantPattern, subjects: Subject | TypeName | None) -> bool:
-    """Returns whether a warrant of this pattern can be given to the subjects of a WarrantsByObject."""
-    if subjects is None:
-        return pattern.subject_relation != ""
-    if not isinstance(subjects, Subject):
-        return (pattern.subject_type, pattern.subject_relation) == (subjects, "")
-    same_kind = (pattern.subject_type, pattern.subject_relation) == (subjects.type, subjects.relation or "")
-    return same_kind and (subjects.id != WILDCARD or pattern.subject_id == WILDCARD)

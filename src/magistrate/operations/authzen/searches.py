@@ -16,7 +16,8 @@ from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.errors import NotFound
 from magistrate.operations.authzen.evaluations import ModelState, PendingEvaluations, read_state
 from magistrate.operations.authzen.properties import build_context, get_subject, read_properties

@@ -87,7 +87,7 @@ class DecisionLog:
                     _shorten(msgspec.json.encode(former_context)) if former_context else (None, False)
                 )
             obj, subject = check.object, check.subject
-            names = (obj.type, obj.id, check.relation, subject.type, subject.id, subject.relation or "")
+            names = (obj.type, obj.id, check.relation, subject.type, subject.id, subject.relation)
             is_partial = lacks_context or lacks_warrants
             allowed, revision = decision.is_authorized, decided.revision
             record = DecisionRecord(at, allowed, names, context, revision, warrants, is_partial, *origin, bits)

@@ -24,7 +24,8 @@ from magistrate.engine.lists.reverse_graph import ReverseGraph, Target
 from magistrate.engine.lists.subjects import Root, SubjectSearch
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.steps import Checkpoints, Run, Steps
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk

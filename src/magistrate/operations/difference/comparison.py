@@ -24,7 +24,8 @@ from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.lists.subjects import Root
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.steps import Checkpoints, take_pieces
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, Truth
 from magistrate.engine.work import sort_in_steps
 from magistrate.operations.difference.affected_access import AffectedSearch, StateSearch

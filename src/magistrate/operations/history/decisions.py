@@ -8,7 +8,8 @@ import msgspec
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import warrant_names
-from magistrate.engine.terms import ObjectRef, subject_of
+from magistrate.engine.subjects import subject_of
+from magistrate.engine.terms import ObjectRef
 from magistrate.errors import NotFound, NotReplayable
 from magistrate.operations.checks.decision_log import MAX_CHARACTERS, read_contextual_warrants
 from magistrate.operations.checks.explain import ExplainedCheck, explain_check

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import RuleDefinition
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.models.definitions import read_definition
 from magistrate.store.contract.lists import Slice, WarrantFilter

@@ -15,8 +15,9 @@ from magistrate.engine.lists.language import Query
 from magistrate.engine.lists.query_search import begin_search, check_each, find_row_types
 from magistrate.engine.lists.results import Findings, QueryRow, RelationResult
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import ObjectId, Revision, TypeName, split_subject_type
+from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.steps import Checkpoints, Run, take_pieces
+from magistrate.engine.subjects import split_subject_type
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, ReverseWarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
 

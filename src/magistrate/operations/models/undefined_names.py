@@ -124,7 +124,7 @@ def _describe_allowed_types(model: Model, name: UsedName) -> str:
 
 
 def _relation_fault(model: Model, name: UsedName) -> InvalidParameter | None:
-    if name.relation is None:
+    if not name.relation:
         return None
     userset = (name.type, name.relation)
     if name.is_subject and any(

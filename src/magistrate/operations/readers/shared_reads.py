@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from magistrate.engine.byte_sizes import OBJECT_BYTES, SLOT_BYTES, CacheBytes, measure_text, measure_warrant
 from magistrate.engine.names import ObjectId, Revision, TypeName
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead, WarrantReader
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import ITEMS_AT_ONCE, free_containers

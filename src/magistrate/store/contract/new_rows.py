@@ -7,7 +7,8 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from magistrate.engine.names import ObjectId, PolicyName, RelationName, Revision, TypeName, WarrantNames
-from magistrate.engine.terms import ObjectRef, Subject, subject_of
+from magistrate.engine.subjects import Subject, subject_of
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.store.contract.revisions import RevisionId
 
@@ -83,7 +84,7 @@ class NewWarrant(msgspec.Struct, frozen=True, gc=False):
     @property
     def names(self) -> WarrantNames:
         on_object, subject = self.object, self.subject
-        subject_names = subject.type, subject.id, subject.relation or ""
+        subject_names = subject.type, subject.id, subject.relation
         return WarrantNames(on_object.type, on_object.id, self.relation, *subject_names)
 
 

@@ -337,7 +337,7 @@ def insert_patterns(patterns: Iterable[Key], stored: Rows, revision: Revision) -
 def warrant_key(warrant: NewWarrant) -> Key:
     obj, subject = warrant.object, warrant.subject
     digest = policy_digest(warrant.policy) if warrant.policy else ""
-    return obj.type, obj.id, warrant.relation, subject.type, subject.id, subject.relation or "", digest
+    return obj.type, obj.id, warrant.relation, subject.type, subject.id, subject.relation, digest
 
 
 def render_key(key: Key) -> str:

@@ -13,7 +13,8 @@ from typing import Literal
 import msgspec
 
 from magistrate.engine.names import WILDCARD, ObjectId, Revision
-from magistrate.engine.terms import ObjectRef, Subject
+from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.read_ahead import NOBODY, PlacedRead, ReadOutline, ReadsAhead
 from magistrate.engine.warrants.reader import AnyRead, WarrantRead, WarrantsByObject, WarrantsBySubject
 from magistrate.store.contract.stored_rows import ALIVE
@@ -229,7 +230,7 @@ def _subjects(request: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter,
     """Returns conditions on subjects, each of which is one range of the index, and their values."""
     selected = request.subjects
     if isinstance(selected, Subject):
-        group = selected.relation or ""
+        group = selected.relation
         itself, wildcard = (group, selected.type, selected.id), (group, selected.type, WILDCARD)
         if selected.id == WILDCARD or not request.has_subject_wildcard:
             return [(_EXACTLY, itself)]
