@@ -42,13 +42,17 @@ class Writer(Protocol):
         ...
 
 
+def render_key(*names: str) -> str:
+    return msgspec.json.encode(names).decode()
+
+
 def batch_rows(revision: int, objects: Sequence[tuple[str, str, str]], now: int) -> BatchRows:
     """For objects given as (type, id, meta as compact JSON); `now` in microseconds since 1970 UTC."""
     return BatchRows(
         head=(revision, BITS),
         revision=(1, revision, BITS, now, ACTOR, None),
         changes=[
-            (revision, position, "created", "object", msgspec.json.encode((of_type, object_id)).decode(), None, meta)
+            (revision, position, "created", "object", render_key(of_type, object_id), None, meta, None, None)
             for position, (of_type, object_id, meta) in enumerate(objects)
         ],
         objects=[(of_type, object_id, meta, now, revision) for of_type, object_id, meta in objects],

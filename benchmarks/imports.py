@@ -164,7 +164,8 @@ def _chunk(connection: apsw.Connection, revision: tuple[Any, ...]) -> Statements
         return connection.execute(text, revision[:1]).fetchall()
 
     changes = found(
-        "SELECT revision, position, action, kind, key, before, after FROM change WHERE revision = ? ORDER BY position"
+        "SELECT revision, position, action, kind, key, before, after, starts_at, expires_at FROM change "
+        "WHERE revision = ? ORDER BY position"
     )
     keys = [msgspec.json.decode(str(row[4]), type=tuple[str, ...]) for row in changes if row[3] == "object"]
     return [
@@ -176,7 +177,8 @@ def _chunk(connection: apsw.Connection, revision: tuple[Any, ...]) -> Statements
             WARRANT.insert,
             found(
                 "SELECT object_type, object_id, relation, subject_type, subject_id, subject_relation, policy, number, "
-                "created_at, created_revision FROM warrant WHERE created_revision = ? ORDER BY number"
+                "created_at, created_revision, starts_at, expires_at FROM warrant "
+                "WHERE created_revision = ? ORDER BY number"
             ),
         ),
     ]

@@ -163,14 +163,14 @@ def build_statements(number: int) -> Statements:
     objects += [("user", f"user-{n:04d}") for n in range(1_000)] if number == 0 else []
     logged = [("warrant", key) for key in keys] + [("object", key) for key in objects]
     changes: list[Row] = [
-        (revision, place, "created", kind, msgspec.json.encode(key).decode(), None, None)
+        (revision, place, "created", kind, msgspec.json.encode(key).decode(), *[None] * 4)
         for place, (kind, key) in enumerate(logged)
     ]
     first = revision * MAX_WARRANTS_IN_A_WRITE
     return [
         (MOVE_HEAD, [(revision, BITS)]),
         (INSERT_REVISION, [(1, revision, BITS, now, ACTOR, None)]),
-        (WARRANT.insert, [(*key, first + place, now, revision) for place, key in enumerate(keys)]),
+        (WARRANT.insert, [(*key, first + place, now, revision, None, None) for place, key in enumerate(keys)]),
         (OBJECT.insert, [(*key, None, now, revision) for key in objects]),
         (INSERT_CHANGE, changes),
     ]

@@ -40,8 +40,7 @@ class Execute(msgspec.Struct, frozen=True):
 
 
 class Find(msgspec.Struct, frozen=True):
-    """Selects the rows of any of the keys; the script is sent one list of them, in any order. There must be at least
-    one key.
+    """Selects the rows of any of the keys, in any order; none without keys.
 
     `one` is a statement for a single key; `any_of` ends in IN, to be followed by the keys. A database uses whichever
     suits it. Each row begins with the columns of its key."""
@@ -52,8 +51,8 @@ class Find(msgspec.Struct, frozen=True):
 
 
 class FindTogether(msgspec.Struct, frozen=True):
-    """Does the work of several Finds that do not depend on each other; the script is sent their lists, in order. A
-    Find without keys finds nothing."""
+    """Finds the rows of several tables that do not depend on each other; the script is sent a list of them for each, in
+    order."""
 
     finds: Sequence[Find]
 
@@ -66,7 +65,7 @@ class Compute(msgspec.Struct, frozen=True):
     run: Callable[[], None]
 
 
-Step = Select | Find | FindTogether | Execute | Compute
+Step = Select | FindTogether | Execute | Compute
 Script = Generator[Step, list[Rows], T]
 
 ScriptStart = Callable[[Revision], Script[T]]

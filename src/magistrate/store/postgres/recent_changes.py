@@ -75,8 +75,8 @@ class RecentChanges:
         newest = after if is_beyond else last.newest
         head = (newest.revision, 0, newest.bits, *after, last.model_revision)
         rows = [
-            (*head, made_by, position, key, action, *(limits or (None, None)))
-            for made_by, position, action, _, key, _, _, *limits in changes
+            (*head, made_by, position, key, action, starts_at, expires_at)
+            for made_by, position, action, _, key, _, _, starts_at, expires_at in changes
         ]
         return last.mark, rows or [(*head, *[None] * 6)]
 

@@ -20,7 +20,6 @@ from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions,
 from magistrate.store.database import (
     Compute,
     Execute,
-    Find,
     FindTogether,
     Observer,
     Row,
@@ -44,7 +43,6 @@ from magistrate.store.scripts.script_runs import (
     QueuedWrite,
     ScriptRun,
     WriteResult,
-    finds_of,
 )
 from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, READ_HEAD
 from magistrate.store.sql.insertions import join_insertions
@@ -204,10 +202,10 @@ class GroupTransaction:
         """Runs what is unsent, and then a step that takes the database."""
         if isinstance(step, Select):
             return await self._send([(step.sql, values) for values in step.values])
-        if isinstance(step, Find | FindTogether):
-            finds = [find for find in finds_of(step) if find.keys]
+        if isinstance(step, FindTogether):
+            finds = [find for find in step.finds if find.keys]
             rows = iter(await self._send([_find(find.one, find.keys) for find in finds]))
-            return [next(rows) if find.keys else [] for find in finds_of(step)]
+            return [next(rows) if find.keys else [] for find in step.finds]
         await self._send([])
         if isinstance(step, Compute):
             await asyncio.to_thread(step.run)

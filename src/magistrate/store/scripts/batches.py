@@ -8,6 +8,7 @@ time limits, are ended and read back alike."""
 
 from collections.abc import Container, Mapping, Sequence
 from operator import attrgetter
+from typing import Literal
 
 import msgspec
 
@@ -124,15 +125,14 @@ def _insert_warrants(
     policies = {key[6]: warrants[key].policy for key in keys if key[6]}
     yield from keep_policies(policies)
     yield from keep_patterns(keys, revision)
-    effects = [_creation(rows[key], warrants[key]) for key in keys]
+    effects = [_describe("created", rows[key], warrants[key].policy) for key in keys]
     there = [row for row in rows.values() if row[7] not in inserted]
     replaced = yield from _replace_warrants(there, stamp.at, revision)
     for row, is_redated in replaced:
-        warrant = warrants[row[:7]]
+        policy = warrants[row[:7]].policy
         if is_redated:
-            effects += [Effect("deleted", "warrant", row[:7], before=warrant.policy or None), _creation(row, warrant)]
-        else:
-            effects.append(_update(row, warrant))
+            effects.append(Effect("deleted", "warrant", row[:7], before=policy or None))
+        effects.append(_describe("created" if is_redated else "updated", row, policy))
     return effects, dict.fromkeys(objects_of(keys))
 
 
@@ -150,19 +150,11 @@ def _replace_warrants(rows: Sequence[Row], at: int, revision: Revision) -> Scrip
     return [(row, row[8] != created_at[row[:7]]) for row in replacing]
 
 
-def _creation(row: Row, warrant: NewWarrant) -> Effect:
-    _, starts_at, expires_at = row[8:]
-    return Effect(
-        "created", "warrant", row[:7], after=warrant.policy or None, starts_at=starts_at, expires_at=expires_at
-    )
-
-
-def _update(row: Row, warrant: NewWarrant) -> Effect:
-    policy = warrant.policy or None
-    _, starts_at, expires_at = row[8:]
-    return Effect(
-        "updated", "warrant", row[:7], before=policy, after=policy, starts_at=starts_at, expires_at=expires_at
-    )
+def _describe(action: Literal["created", "updated"], row: Row, policy: str) -> Effect:
+    """Returns what was done to a warrant, given its row and the text of its policy."""
+    after = policy or None
+    before = after if action == "updated" else None
+    return Effect(action, "warrant", row[:7], before=before, after=after, starts_at=row[9], expires_at=row[10])
 
 
 def write_atomically(

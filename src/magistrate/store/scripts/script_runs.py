@@ -26,7 +26,7 @@ from magistrate.store.database import (
     Step,
     observe_nothing,
 )
-from magistrate.store.sql.changes import INSERT_CHANGE, INSERT_LIMITED_CHANGE
+from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MOVE_HEAD, MOVE_MODEL
 
 T = TypeVar("T")
@@ -151,14 +151,14 @@ class ScriptRun(Generic[T]):
         """Returns what has to be looked up for the run to advance, before any of its own statements is sent; nothing
         if the run has ended, or cannot advance before the writes ahead of it are done."""
         missing: dict[str, list[tuple[str, ...]]] = defaultdict(list)
-        if isinstance(self.step, Find | FindTogether) and not self._reads_own_changes(self.step):
-            for find in finds_of(self.step):
+        if isinstance(self.step, FindTogether) and not self._reads_own_changes(self.step):
+            for find in self.step.finds:
                 missing[find.one] += (key for key in find.keys if not self._memo.has((find.one, key)))
         return {statement: keys for statement, keys in missing.items() if keys}
 
     def advance(self) -> None:
         """Runs the script until it has to wait for the database, or ends."""
-        if isinstance(self.step, Find | FindTogether) and (rows := self._answer(self.step)) is not None:
+        if isinstance(self.step, FindTogether) and (rows := self._answer(self.step)) is not None:
             self.answer(rows)
 
     def take_executes(self) -> list[Execute]:
@@ -185,8 +185,8 @@ class ScriptRun(Generic[T]):
         if isinstance(step, Execute | Select):
             if step.values:
                 self._observer(step.sql)
-        elif isinstance(step, Find | FindTogether):
-            for find in finds_of(step):
+        elif isinstance(step, FindTogether):
+            for find in step.finds:
                 if find.keys:
                     self._observer(find.one)
 
@@ -198,13 +198,13 @@ class ScriptRun(Generic[T]):
             return [] if self._unsent_values <= MAX_UNSENT_VALUES else None
         if isinstance(step, Select):
             return None if step.values else []
-        if not isinstance(step, Find | FindTogether) or self._reads_own_changes(step):
+        if not isinstance(step, FindTogether) or self._reads_own_changes(step):
             return None
-        places = {(find.one, key) for find in finds_of(step) for key in find.keys}
+        places = {(find.one, key) for find in step.finds for key in find.keys}
         if not all(map(self._memo.has, places)):
             return None
         self._looked_up |= places
-        return [self._memo.take(find) for find in finds_of(step)]
+        return [self._memo.take(find) for find in step.finds]
 
     def _note(self, step: Execute) -> None:
         if step.sql == MOVE_HEAD:
@@ -212,7 +212,7 @@ class ScriptRun(Generic[T]):
             return
         self.executes.append(step)
         self._unsent_values += len(step.values) * len(step.values[0])
-        if step.sql in (INSERT_CHANGE, INSERT_LIMITED_CHANGE):
+        if step.sql == INSERT_CHANGE:
             self.logged += [row for row in step.values if row[3] == "warrant"]
         self.moves_model |= step.sql == MOVE_MODEL
         if step.changes is None:
@@ -220,17 +220,11 @@ class ScriptRun(Generic[T]):
         else:
             self.changed.update((find, key) for find, keys in step.changes.items() for key in keys)
 
-    def _reads_own_changes(self, step: Find | FindTogether) -> bool:
-        return self.may_change_all or any(
-            (find.one, key) in self.changed for find in finds_of(step) for key in find.keys
-        )
+    def _reads_own_changes(self, step: FindTogether) -> bool:
+        return self.may_change_all or any((find.one, key) in self.changed for find in step.finds for key in find.keys)
 
 
 def read_moved_head(step: Execute) -> RevisionId:
     """Returns the revision that a step with MOVE_HEAD makes the newest."""
     revision, bits = step.values[-1]
     return RevisionId(Revision(int(revision or 0)), int(bits or 0))
-
-
-def finds_of(step: Find | FindTogether) -> Iterable[Find]:
-    return (step,) if isinstance(step, Find) else step.finds

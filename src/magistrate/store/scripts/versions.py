@@ -16,8 +16,8 @@ from magistrate.errors import KeyReused, NotFound, RevisionLost
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS, Once, Stamp
 from magistrate.store.contract.revisions import RevisionId
-from magistrate.store.database import NOTHING, Execute, Find, Row, Script, Select
-from magistrate.store.sql.changes import INSERT_CHANGE, INSERT_LIMITED_CHANGE
+from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Script, Select
+from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql.requests import DELETE_ONCE, FIND_ANY_ONCE, FIND_ONCE, KEEP_ONCE
@@ -91,11 +91,8 @@ def write(
     yield Execute(MOVE_HEAD, [(revision, bits)], NOTHING)
     yield Execute(INSERT_REVISION, [(int(is_called), revision, bits, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
     for start in range(0, len(outcome.effects), EFFECTS_AT_ONCE):
-        ordinary, limited = _build_log_rows(revision, start, outcome.effects[start : start + EFFECTS_AT_ONCE])
-        if ordinary:
-            yield Execute(INSERT_CHANGE, ordinary, NOTHING)
-        if limited:
-            yield Execute(INSERT_LIMITED_CHANGE, limited, NOTHING)
+        effects = outcome.effects[start : start + EFFECTS_AT_ONCE]
+        yield Execute(INSERT_CHANGE, _build_log_rows(revision, start, effects), NOTHING)
     if stamp.once is not None:
         key = (stamp.once.owner, stamp.once.key)
         rows = msgspec.json.encode(outcome.rows).decode()
@@ -125,7 +122,7 @@ def _without_rows(work: Script[list[Effect]]) -> Script[WriteOutcome[None]]:
 def _find_earlier(stamp: Stamp, once: Once) -> Script[Row | None]:
     """Returns the row of the earlier write with this idempotency key, or None. Raises KeyReused if that was another
     write."""
-    [rows] = yield Find(FIND_ONCE, FIND_ANY_ONCE, [(once.owner, once.key)])
+    [rows] = yield FindTogether([Find(FIND_ONCE, FIND_ANY_ONCE, [(once.owner, once.key)])])
     if not rows or rows[0][5] <= stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR:
         return None
     if rows[0][2] != once.fingerprint:
@@ -146,32 +143,25 @@ def find_called_revision(expected: Sequence[RevisionId], newest: Revision) -> Sc
     return called
 
 
-LogRows = list[tuple[Parameter, ...]]
-
 _ENCODER = msgspec.json.Encoder()
 
 
-def _build_log_rows(revision: Revision, start: int, effects: Sequence[Effect]) -> tuple[LogRows, LogRows]:
-    """Returns the rows of the change log from this position on, those on warrants with time limits apart."""
-    ordinary: LogRows = []
-    limited: LogRows = []
+def _build_log_rows(revision: Revision, start: int, effects: Sequence[Effect]) -> list[tuple[Parameter, ...]]:
+    """Returns the rows of the change log from this position on."""
     # No line of JSON has a line break, so all keys are encoded together.
     keys = _ENCODER.encode_lines([effect.key for effect in effects]).decode().split("\n")
-    numbered = enumerate(zip(effects, keys, strict=False), start)  # the last line ends with a line break
-    for position, (effect, key) in numbered:
-        row = (revision, position, effect.action, effect.kind, key, effect.before, effect.after)
-        if effect.starts_at or effect.expires_at:
-            limited.append((*row, effect.starts_at, effect.expires_at))
-        else:
-            ordinary.append(row)
-    return ordinary, limited
+    rows: list[tuple[Parameter, ...]] = []
+    for position, (effect, key) in enumerate(zip(effects, keys, strict=False), start):  # the last line ends with one
+        limits = (effect.starts_at, effect.expires_at)
+        rows.append((revision, position, effect.action, effect.kind, key, effect.before, effect.after, *limits))
+    return rows
 
 
 def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:
     """Returns the rows of these keys that are alive; keys without one are left out."""
     if not keys:
         return {}
-    [rows] = yield Find(table.statements.find, table.statements.find_any, list(keys))
+    [rows] = yield FindTogether([Find(table.statements.find, table.statements.find_any, list(keys))])
     return index_rows(table, rows)
 
 

@@ -45,8 +45,6 @@ from magistrate.store.sql.warrants import (
     END_MATCHED_WARRANT,
     END_NUMBERED_WARRANT,
     EXPIRED_WARRANTS,
-    INSERT_LIMITED_WARRANT,
-    INSERT_MISSING_LIMITED_WARRANT,
     INSERT_MISSING_WARRANT,
     KEEP_POLICY,
     NUMBERS_ENDED,
@@ -136,7 +134,8 @@ def insert_all(
         yield _end_rows(END_NUMBERED_WARRANT, (revision,), plan.replaced)
     if plan.expired:
         yield _end_rows(END_EXPIRED_WARRANT, (revision, revision), plan.expired)
-    yield from _insert_rows(plan.ordinary, plan.limited)
+    if plan.rows:
+        yield Execute(WARRANT.insert, plan.rows, {WARRANT.find: list(plan.inserted)})
     existing = set(map(itemgetter(slice(OBJECTS.key_length)), known_objects))
     missing: dict[Key, str | None] = dict.fromkeys(filterfalse(existing.__contains__, objects))
     stored.update(plan.inserted)
@@ -155,11 +154,10 @@ def _end_rows(statement: str, values: Row, rows: Iterable[Row]) -> Execute:
 @dataclass(slots=True)
 class _WritePlan:
     """Holds the rows that a write ends and inserts, with the columns of `build_warrant`. Those that it inserts are also
-    there as rows of `_insert_rows`."""
+    there as `rows` with the columns of the table."""
 
     inserted: dict[Key, Row] = field(default_factory=dict)
-    ordinary: list[Row] = field(default_factory=list)
-    limited: list[Row] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     replaced: list[Row] = field(default_factory=list)
     expired: list[Row] = field(default_factory=list)
     effects: list[Effect] = field(default_factory=list)
@@ -187,10 +185,7 @@ def _plan_writes(named: Mapping[Key, NewWarrant], stored: Mapping[Key, Row], at:
             number, created_at = number + FIRST_REPLACEMENT, at if is_over else former[-1]
             action, before = "updated", after
         plan.inserted[key] = (*key, number, starts_at, expires_at, after, created_at)
-        if starts_at or expires_at:
-            plan.limited.append((*key, number, created_at, revision, starts_at, expires_at))
-        else:
-            plan.ordinary.append((*key, number, created_at, revision))
+        plan.rows.append((*key, number, created_at, revision, starts_at, expires_at))
         plan.effects.append(
             Effect(action, "warrant", key, before=before, after=after, starts_at=starts_at, expires_at=expires_at)
         )
@@ -201,11 +196,11 @@ def _plan_creations(keys: Sequence[Key], at: int, revision: Revision) -> _WriteP
     """Returns what is to be written so that warrants without policies and time limits are stored, none of which is. A
     large write mostly has such warrants; their rows are made in C."""
     numbers, nothing = range(first := revision * MAX_WARRANTS_IN_A_WRITE, first + len(keys)), repeat(None)
-    written = zip(numbers, repeat(at), repeat(revision))  # the others do not end
+    written = zip(numbers, repeat(at), repeat(revision), nothing, nothing)  # the others do not end
     inserted = zip(numbers, nothing, nothing, nothing, repeat(at))
     return _WritePlan(
         inserted=dict(zip(keys, map(add, keys, inserted), strict=True)),
-        ordinary=list(map(add, keys, written)),
+        rows=list(map(add, keys, written)),
         effects=[Effect("created", "warrant", key) for key in keys],
     )
 
@@ -213,28 +208,10 @@ def _plan_creations(keys: Sequence[Key], at: int, revision: Revision) -> _WriteP
 def insert_warrants(rows: Iterable[Row], at: int, revision: Revision, only_missing: bool = False) -> Script[None]:
     """Inserts warrants, given as rows (*key, number, created_at or None for `at`, starts_at, expires_at). With
     `only_missing`, those that exist are left as they are."""
-    ordinary: list[Row] = []
-    limited: list[Row] = []
-    for row in rows:
-        *columns, created_at, starts_at, expires_at = row
-        stored = (*columns, at if created_at is None else created_at, revision)
-        if starts_at or expires_at:
-            limited.append((*stored, starts_at, expires_at))
-        else:
-            ordinary.append(stored)
-    yield from _insert_rows(ordinary, limited, only_missing)
-
-
-def _insert_rows(ordinary: Sequence[Row], limited: Sequence[Row], only_missing: bool = False) -> Script[None]:
-    """Inserts warrants, given as rows (*key, number, created_at, created_revision), and as rows that also have
-    starts_at and expires_at."""
-    for rows, statement, missing in (
-        (ordinary, WARRANT.insert, INSERT_MISSING_WARRANT),
-        (limited, INSERT_LIMITED_WARRANT, INSERT_MISSING_LIMITED_WARRANT),
-    ):
-        if rows:
-            changes = {WARRANT.find: [row[:7] for row in rows]}
-            yield Execute(missing if only_missing else statement, rows, changes)
+    inserted = [(*row[:8], at if row[8] is None else row[8], revision, *row[9:]) for row in rows]
+    if inserted:
+        statement = INSERT_MISSING_WARRANT if only_missing else WARRANT.insert
+        yield Execute(statement, inserted, {WARRANT.find: [row[:7] for row in inserted]})
 
 
 def end_expired(head: Revision, stamp: Stamp, most: int) -> Script[int]:
@@ -322,7 +299,7 @@ def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
     """Stores the warrant patterns of these rows; a pattern that no warrant had before changes the model."""
     patterns = patterns_of(rows)
     if patterns:
-        [stored] = yield Find(FIND_PATTERN, FIND_PATTERNS, patterns)
+        [stored] = yield FindTogether([Find(FIND_PATTERN, FIND_PATTERNS, patterns)])
         yield from insert_patterns(patterns, stored, revision)
 
 

@@ -1,7 +1,6 @@
 """Holds the statements on the change log."""
 
-INSERT_CHANGE = "INSERT INTO change (revision, position, action, kind, key, before, after) VALUES (?, ?, ?, ?, ?, ?, ?)"
-INSERT_LIMITED_CHANGE = """
+INSERT_CHANGE = """
 INSERT INTO change (revision, position, action, kind, key, before, after, starts_at, expires_at)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"""
 # A subquery limits the changes: for a join, SQLite would build an index of the whole log each time.

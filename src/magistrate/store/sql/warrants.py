@@ -16,18 +16,14 @@ WARRANT = RowStatements(
 UPDATE warrant SET deleted_revision = ?
 WHERE ({_WARRANT_KEY}) = (?, ?, ?, ?, ?, ?, ?) AND deleted_revision = {ALIVE}""",
     insert=f"""
-INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE})""",
+INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, starts_at, expires_at, deleted_revision)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE})""",
 )
 # A NULL for created_at stands for any.
 END_WARRANT_THAT_DIFFERS = f"""{WARRANT.end} AND (created_at <> coalesce(?, created_at)
 OR starts_at IS DISTINCT FROM ? OR expires_at IS DISTINCT FROM ?)"""
 WARRANTS_ENDED = f"SELECT {_WARRANT_KEY}, created_at FROM warrant WHERE deleted_revision = ?"
 INSERT_MISSING_WARRANT = f"{WARRANT.insert} ON CONFLICT DO NOTHING"
-INSERT_LIMITED_WARRANT = f"""
-INSERT INTO warrant ({_WARRANT_KEY}, number, created_at, created_revision, deleted_revision, starts_at, expires_at)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {ALIVE}, ?, ?)"""
-INSERT_MISSING_LIMITED_WARRANT = f"{INSERT_LIMITED_WARRANT} ON CONFLICT DO NOTHING"
 NUMBERS_BETWEEN = "SELECT number FROM warrant WHERE number BETWEEN ? AND ?"
 
 KEEP_POLICY = "INSERT INTO policy (digest, text, reads_clock) VALUES (?, ?, ?) ON CONFLICT (digest) DO NOTHING"

@@ -225,8 +225,6 @@ class FileWriter:
             return []
         if isinstance(step, FindTogether):
             return [self._find_rows(find) for find in step.finds]
-        if isinstance(step, Find):
-            return [self._find_rows(step)]
         if isinstance(step, Select):
             return self._select(step)
         step.run()
