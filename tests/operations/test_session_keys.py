@@ -89,7 +89,7 @@ async def test_a_key_is_known_until_its_last_token_has_expired_and_then_deleted(
     assert await keys.find(second.id) == second
     clock.days += SIGNING_DAYS - 0.002
     third = (await keys.signing()).value
-    assert (await store.session_keys()).keys == (third, second)
+    assert (await store.session_keys()).value == (third, second)
 
 
 async def test_processes_that_need_a_key_at_once_agree_on_one(keys: SessionKeys, other_keys: SessionKeys) -> None:

@@ -40,7 +40,7 @@ async def keep(settings: Settings, key: SessionKey = PLAIN) -> None:
 
 async def read(settings: Settings) -> list[SessionKey]:
     async with wiring.open_context(settings) as context:
-        return list((await context.store.session_keys()).keys)
+        return list((await context.store.session_keys()).value)
 
 
 def secrets_in(url: str) -> list[str]:

@@ -8,6 +8,7 @@ from magistrate import wiring
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.keys import KeptKeys, SessionKey
+from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.store import Store
 from tests.databases import dump
@@ -22,7 +23,7 @@ def key(number: int) -> SessionKey:
 
 
 def kept(*keys: SessionKey, revision: int = 0) -> KeptKeys:
-    return KeptKeys(Revision(revision), keys)
+    return Snapshot(Revision(revision), keys)
 
 
 async def test_a_new_store_keeps_no_key(store: Store) -> None:
@@ -60,8 +61,8 @@ async def test_of_several_processes_at_a_time_one_has_its_key_kept(store: Store,
     )
     await other.close()
 
-    assert len({answer.keys for answer in answers}) == 1
-    assert len(answers[0].keys) == 1
+    assert len({answer.value for answer in answers}) == 1
+    assert len(answers[0].value) == 1
 
 
 async def test_all_keys_are_deleted_at_once(store: Store) -> None:

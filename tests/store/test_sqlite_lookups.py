@@ -31,7 +31,9 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connec
     with closing(open_connection(path, 1_000)) as connection:
         connection.execute("BEGIN")
         connection.executemany(OBJECT.insert, [(*key, None, 5, 1) for key in STORED])
-        connection.executemany(WARRANT.insert, [(*key, place, 5, 1, None, None) for place, key in enumerate(WARRANTS[::2])])
+        connection.executemany(
+            WARRANT.insert, [(*key, place, 5, 1, None, None) for place, key in enumerate(WARRANTS[::2])]
+        )
         connection.execute("COMMIT")
         yield connection
 

@@ -9,9 +9,8 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
-from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
+from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, StoreState
 from magistrate.store.sql.dialect import Dialect, Parameter
 
 T = TypeVar("T")
@@ -82,19 +81,10 @@ def observe_nothing(sql: str) -> None:
     """Does nothing; it is the observer of a store that is not observed."""
 
 
-class Database(Protocol):
+class Database(StoreState, Protocol):
     dialect: Dialect
     known: KnownRevisions
     """Learns of all revisions that this process writes."""
-
-    @property
-    def statements(self) -> int:
-        """Returns the number of statements run since the start, including those of writes."""
-        ...
-
-    def measure_caches(self) -> Sequence[CacheBytes]:
-        """Returns how many bytes each cache takes, and the limits on them."""
-        ...
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         """Returns every row of one statement, from one snapshot of what is committed. `long` means that it may look
@@ -111,33 +101,11 @@ class Database(Protocol):
         revision makes nothing stale."""
         ...
 
-    def mark(self) -> Mark:
-        """Implements Store.mark."""
-        ...
-
-    def staleness(self, mark: Mark) -> Staleness:
-        """Implements Store.staleness."""
-        ...
-
     def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
         """Returns a mark, and what LIST_WARRANT_CHANGES then returns for these values, if that takes no waiting."""
-        ...
-
-    def is_newest(self, mark: Mark) -> bool:
-        """Implements Store.is_newest."""
-        ...
-
-    def now(self) -> int:
-        """Implements Store.now."""
-        ...
-
-    async def synchronize_clock(self) -> None:
-        """Implements Store.synchronize_clock."""
         ...
 
     async def schema_version(self) -> int:
         """Returns the number of the last migration applied. Raises StoreUnavailable, or SchemaMismatch for an empty
         database."""
         ...
-
-    async def close(self) -> None: ...

@@ -52,10 +52,10 @@ class SessionKeys:
         now = self._now()
         oldest = now - SIGNING_DAYS * MICROSECONDS_PER_DAY
         kept = await self._store.session_keys()
-        if not kept.keys or kept.keys[0].created_at <= oldest:
+        if not kept.value or kept.value[0].created_at <= oldest:
             new = SessionKey(secrets.token_hex(8), secrets.token_hex(32), now)
             kept = await self._store.keep_session_key(new, oldest, now - KNOWN_DAYS * MICROSECONDS_PER_DAY)
-        return Snapshot(kept.revision, kept.keys[0])
+        return Snapshot(kept.revision, kept.value[0])
 
     async def find(self, key_id: str) -> SessionKey | None:
         """Returns the key with this id, if tokens that it signed may still be valid. Raises StoreUnavailable."""
@@ -83,5 +83,5 @@ class SessionKeys:
             await asyncio.sleep(max(0.0, self._read_at + READ_EVERY_SECONDS - self._monotonic()))
             began_at = self._monotonic()
             kept = await self._store.session_keys()
-            self._known = {key.id: key for key in kept.keys}
+            self._known = {key.id: key for key in kept.value}
             self._read_at = began_at

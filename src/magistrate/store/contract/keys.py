@@ -103,12 +103,8 @@ class SessionKey:
     created_at: int
 
 
-@dataclass(frozen=True, slots=True)
-class KeptKeys:
-    """Holds every stored key, the newest first, and the newest revision."""
-
-    revision: Revision
-    keys: tuple[SessionKey, ...]
+KeptKeys = Snapshot[tuple[SessionKey, ...]]
+"""Holds every stored key, the newest first."""
 
 
 class SessionKeyStore(Protocol):

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, Protocol
 
 import msgspec
 
+from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
 from magistrate.store.contract.stored_rows import Identity
@@ -203,6 +204,46 @@ class Staleness(Enum):
     CURRENT = 0
     AGING = 1
     STALE = 2
+
+
+class StoreState(Protocol):
+    """Describes what a process knows of its store without a statement: the time, whether anything was written since a
+    mark, and what its caches take. It ends with `close`."""
+
+    def now(self) -> int:
+        """Returns the time on the machine that the database runs on, in microseconds since 1970 UTC. It takes no
+        statement: `synchronize_clock` measures how it differs from the clock of this process."""
+        ...
+
+    async def synchronize_clock(self) -> None:
+        """Measures the clock of the database's machine again, which is to be done every second or so."""
+        ...
+
+    @property
+    def statements(self) -> int:
+        """Returns the number of statements that this process has run on the database."""
+        ...
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        """Returns how many bytes each cache of the store takes in this process, and the limits on them."""
+        ...
+
+    def mark(self) -> Mark:
+        """Returns a mark, which is to be taken before something is read. Takes a microsecond or two. Raises
+        StoreUnavailable."""
+        ...
+
+    def staleness(self, mark: Mark) -> Staleness:
+        """Returns how stale a value is that was read after the mark. Takes no longer than `mark`. Raises
+        StoreUnavailable."""
+        ...
+
+    def is_newest(self, mark: Mark) -> bool:
+        """Returns whether no process has made a revision since the mark; false as well if that cannot be known without
+        a statement. Takes no longer than `mark`. Raises StoreUnavailable."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

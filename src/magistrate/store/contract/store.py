@@ -21,7 +21,6 @@ from typing import Protocol
 
 import msgspec
 
-from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.read_ahead import AheadReader
@@ -41,7 +40,14 @@ from magistrate.store.contract.new_rows import (
     NewWarrant,
     Stamp,
 )
-from magistrate.store.contract.revisions import HistoryStore, Mark, RevisionId, RevisionStore, Staleness, WarrantChanges
+from magistrate.store.contract.revisions import (
+    HistoryStore,
+    Mark,
+    RevisionId,
+    RevisionStore,
+    StoreState,
+    WarrantChanges,
+)
 from magistrate.store.contract.stored_rows import ObjectName, StoredModel, StoredObject, StoredObjectType, StoredPolicy
 
 
@@ -121,20 +127,11 @@ class Store(
     EventStore,
     HistoryStore,
     RevisionStore,
+    StoreState,
     Protocol,
 ):
     """Represents one database. Use it from one event loop and `close` it once; every call after that raises
     StoreUnavailable."""
-
-    @property
-    def now(self) -> Callable[[], int]:
-        """Returns the clock of the machine that the database runs on, in microseconds since 1970 UTC. It takes no
-        statement: `synchronize_clock` measures how it differs from the clock of this process."""
-        ...
-
-    async def synchronize_clock(self) -> None:
-        """Measures the clock of the database's machine again, which is to be done every second or so."""
-        ...
 
     async def check(self) -> Revision:
         """Returns the newest revision. Raises SchemaMismatch unless the schema is the one this version was written
@@ -322,30 +319,6 @@ class Store(
         """Deletes the object type; objects and warrants of the type stay. Raises NotFound unless the type exists."""
         ...
 
-    @property
-    def statements(self) -> int:
-        """Returns the number of statements that this process has run on the database."""
-        ...
-
-    def measure_caches(self) -> Sequence[CacheBytes]:
-        """Returns how many bytes each cache of the store takes in this process, and the limits on them."""
-        ...
-
-    def mark(self) -> Mark:
-        """Returns a mark, which is to be taken before something is read. Takes a microsecond or two. Raises
-        StoreUnavailable."""
-        ...
-
-    def staleness(self, mark: Mark) -> Staleness:
-        """Returns how stale a value is that was read after the mark. Takes no longer than `mark`. Raises
-        StoreUnavailable."""
-        ...
-
-    def is_newest(self, mark: Mark) -> bool:
-        """Returns whether no process has made a revision since the mark; false as well if that cannot be known without
-        a statement. Takes no longer than `mark`. Raises StoreUnavailable."""
-        ...
-
     async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
         """Lists the warrants that began or ended after a revision. Raises HistoryReplaced if it has other bits in the
         store."""
@@ -376,5 +349,3 @@ class Store(
     ) -> ReadResult:
         """Implements WarrantReader; `with_expired` adds warrants that had expired by then and are not collected."""
         ...
-
-    async def close(self) -> None: ...

@@ -44,18 +44,10 @@ from magistrate.store.scripts.script_runs import (
     ScriptRun,
     WriteResult,
 )
+from magistrate.store.sql.dialect import COMMIT, RELEASE, ROLL_BACK, ROLL_BACK_TO_SAVEPOINT, SAVEPOINT
 from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, READ_HEAD
 from magistrate.store.sql.insertions import join_insertions
-from magistrate.store.sql.postgres import (
-    BEGIN_WRITE,
-    COMMIT,
-    CONTROL,
-    RELEASE,
-    ROLL_BACK,
-    ROLL_BACK_TO_SAVEPOINT,
-    SAVEPOINT,
-    find_each,
-)
+from magistrate.store.sql.postgres import BEGIN_WRITE, CONTROL, find_each
 
 KEYS_AT_ONCE = 2_000
 """Limits the keys that the writes of a group look up first: one that exceeds it is the last, so that writes of many

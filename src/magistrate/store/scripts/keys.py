@@ -117,7 +117,7 @@ def keep_session_key(
 ) -> Script[KeptKeys]:
     [rows] = yield Select(LIST_SESSION_KEYS, [()])
     kept = open_kept_keys(rows, sealing)
-    if any(key.created_at > unless_after for key in kept.keys):
+    if any(key.created_at > unless_after for key in kept.value):
         return kept
     yield Execute(DELETE_SESSION_KEYS, [(delete_by,)])
     sealed = sealing.seal(new.secret, _binding(new.id, new.created_at))

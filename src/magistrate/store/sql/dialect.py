@@ -7,6 +7,10 @@ from dataclasses import dataclass
 
 Parameter = str | int | None
 
+COMMIT, ROLL_BACK = "COMMIT", "ROLLBACK"
+SAVEPOINT = "SAVEPOINT one_write"
+ROLL_BACK_TO_SAVEPOINT, RELEASE = f"ROLLBACK TO {SAVEPOINT}", f"RELEASE {SAVEPOINT}"
+
 
 @dataclass(frozen=True, slots=True)
 class Clause:

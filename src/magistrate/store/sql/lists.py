@@ -11,7 +11,7 @@ from magistrate.store.contract.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYT
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.dialect import Clause, Dialect, Parameter
 from magistrate.store.sql.head import NEWEST
-from magistrate.store.sql.warrants import UNEXPIRED
+from magistrate.store.sql.warrants import UNEXPIRED, WARRANT_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +76,7 @@ OBJECT_TYPES = TableListing(
 
 WARRANTS = TableListing(
     table="warrant",
-    columns=(
-        "object_type",
-        "object_id",
-        "relation",
-        "subject_type",
-        "subject_id",
-        "subject_relation",
-        "text",
-        "created_at",
-        "number",
-        "starts_at",
-        "expires_at",
-    ),
+    columns=(*WARRANT_NAMES, "text", "created_at", "number", "starts_at", "expires_at"),
     sorts={"createdAt": ("created_at", "number")},
     indexes={("created_at", "number"): "warrant_by_creation"},
     joined=" LEFT JOIN policy ON digest = policy",
@@ -280,10 +268,7 @@ def _contains(columns: tuple[str, ...], text: str) -> Clause:
     return Clause(f"({condition})", (f"%{escaped}%",) * len(columns))
 
 
-_COLUMNS = (
-    "object_type, object_id, relation, subject_type, subject_id, subject_relation, "
-    "coalesce(text, ''), created_at, number"
-)
+_COLUMNS = f"{', '.join(WARRANT_NAMES)}, coalesce(text, ''), created_at, number"
 _TYPE_AND_RELATION = "object_type || '#' || relation"
 
 

@@ -3,6 +3,7 @@
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.head import NEWEST
 from magistrate.store.sql.versions import build_statements
+from magistrate.store.sql.warrants import WARRANT_NAMES
 
 OBJECT_TYPE = build_statements("object_type", ("type",), "definition")
 LIST_DEFINITIONS = f"SELECT type, definition FROM object_type WHERE deleted_revision = {ALIVE} ORDER BY type"
@@ -10,7 +11,7 @@ LIST_DEFINITIONS = f"SELECT type, definition FROM object_type WHERE deleted_revi
 NAMED_POLICY = build_statements("named_policy", ("name",), "definition")
 LIST_POLICY_NAMES = f"SELECT name FROM named_policy WHERE deleted_revision = {ALIVE} ORDER BY name"
 
-_PATTERN = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
+_PATTERN = ", ".join(WARRANT_NAMES)
 LIST_PATTERNS = f"SELECT {_PATTERN} FROM warrant_pattern"
 FIND_PATTERN = f"SELECT {_PATTERN} FROM warrant_pattern WHERE ({_PATTERN}) = (?, ?, ?, ?, ?, ?)"
 FIND_PATTERNS = f"SELECT {_PATTERN} FROM warrant_pattern WHERE ({_PATTERN}) IN"

@@ -5,7 +5,7 @@ import re
 from functools import lru_cache
 from itertools import count
 
-from magistrate.store.sql.dialect import Dialect
+from magistrate.store.sql.dialect import COMMIT, RELEASE, ROLL_BACK_TO_SAVEPOINT, SAVEPOINT, Dialect
 from magistrate.store.sql.head import LOCK_HEAD
 
 # OFFSET 0 keeps a subquery from being merged: it is looked up once for each id or revision, in their order.
@@ -31,10 +31,6 @@ POSTGRES = Dialect(
 
 # The level is said with each BEGIN: a stricter default of the database would make writers that wait for the head fail.
 BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
-COMMIT, ROLL_BACK = "COMMIT", "ROLLBACK"
-SAVEPOINT, ROLL_BACK_TO_SAVEPOINT, RELEASE = (
-    "SAVEPOINT one_write", "ROLLBACK TO SAVEPOINT one_write", "RELEASE SAVEPOINT one_write"
-)  # fmt: skip
 CONTROL = frozenset((BEGIN_WRITE, LOCK_HEAD, SAVEPOINT, ROLL_BACK_TO_SAVEPOINT, RELEASE, COMMIT))
 """Holds the statements of a write's transaction that are none of its script."""
 

@@ -20,6 +20,7 @@ from magistrate.engine.warrants.reader import AnyRead, WarrantRead, WarrantsByOb
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.dialect import Clause, Dialect, Parameter
 from magistrate.store.sql.head import NEWEST
+from magistrate.store.sql.warrants import READ_WARRANT, STORED_WARRANT, WARRANT_NAMES
 
 MAX_SINGLE_IDS = 2
 """Limits how many ids get an arm each, which is faster than sending them as one JSON array."""
@@ -35,16 +36,8 @@ MAX_IDS = 10_000
 """Limits the ids of one statement, if it has more than one read request: encoding them takes a millisecond, and other
 requests run between two statements."""
 
-_COLUMNS = (
-    "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
-    "w.created_at, w.number, w.starts_at, w.expires_at"
-)
-_ANSWERED = (
-    "u.read_number, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation, "
-    "coalesce(p.text, ''), u.created_at, u.number, u.starts_at, u.expires_at"
-)
-_REACHED = "read_number, " + _COLUMNS.replace("w.", "")
-_NO_ROW = f"SELECT 0 AS read_number, {_COLUMNS} FROM warrant w WHERE w.number = -1"
+_REACHED = "read_number, " + STORED_WARRANT.replace("w.", "")
+_NO_ROW = f"SELECT 0 AS read_number, {STORED_WARRANT} FROM warrant w WHERE w.number = -1"
 """Selects no row, because numbers are positive. With WHERE false, SQLite would read the whole table and return none
 of it."""
 SOME_OBJECT = ObjectId("  ")
@@ -54,12 +47,7 @@ _EXACTLY = "w.subject_relation = ? AND w.subject_type = ? AND w.subject_id = ?"
 _OF_TYPE = "w.subject_relation = '' AND w.subject_type = ?"
 _OF_KIND = "w.subject_relation = ? AND w.subject_type = ?"
 _ANY_GROUP = "w.subject_relation > ''"
-_SAME = " AND ".join(
-    f"later.{column} = w.{column}"
-    for column in (
-        "object_id", "object_type", "relation", "subject_relation", "subject_type", "subject_id", "policy",
-    )
-)  # fmt: skip
+_SAME = " AND ".join(f"later.{column} = w.{column}" for column in (*WARRANT_NAMES, "policy"))
 _EXPIRED = (
     "(w.expired_revision IS NOT NULL AND NOT EXISTS "
     f"(SELECT 1 FROM warrant later WHERE {_SAME} AND later.deleted_revision > w.deleted_revision{{written}}))"
@@ -246,7 +234,7 @@ def _text(arms: tuple[_Arm, ...], existing: str, dialect: Dialect) -> str:
     union = " UNION ALL ".join(_arm_text(arm, existing, dialect) for arm in arms) or _NO_ROW
     # Limited twice: SQLite may materialize the inner rows, all of them, before it reads the outer limit.
     return (
-        f"SELECT {NEWEST}, h.model_revision, {_ANSWERED} "
+        f"SELECT {NEWEST}, h.model_revision, u.read_number, {READ_WARRANT} "
         f"FROM head h LEFT JOIN ({union} LIMIT ?) u ON true "
         "LEFT JOIN policy p ON p.digest = u.policy LIMIT ?"
     )
@@ -269,7 +257,7 @@ def _following(outline: ReadOutline, existing: str, dialect: Dialect) -> tuple[s
             condition = (
                 f"{reached} AND w.object_id = u.subject_id AND {_of_object(places, subjects, existing, dialect)}"
             )
-            columns = f"{step.request} AS read_number, {_COLUMNS}"
+            columns = f"{step.request} AS read_number, {STORED_WARRANT}"
             texts.append(dialect.following.format(columns=columns, condition=condition))
             values += (step.type, *names, request.type, *_texts(request.relations), *subject_values, *revisions)
     return dialect.all_following.format(arms=dialect.between.join(texts)) if texts else "", tuple(values)
@@ -281,7 +269,7 @@ def _ahead_text(arms: tuple[_Arm, ...], following: str, existing: str, dialect: 
     recursion = f" UNION {following}" if following else ""
     return (
         f"WITH RECURSIVE reached ({_REACHED}) AS (SELECT * FROM ({union}) b{recursion}) "
-        f"SELECT {NEWEST}, h.model_revision, {_ANSWERED} "
+        f"SELECT {NEWEST}, h.model_revision, u.read_number, {READ_WARRANT} "
         "FROM head h LEFT JOIN (SELECT * FROM reached LIMIT ?) u ON true "
         "LEFT JOIN policy p ON p.digest = u.policy"
     )
@@ -306,5 +294,5 @@ def _arm_text(arm: _Arm, existing: str, dialect: Dialect) -> str:
     else:
         of_type = f"w.object_type || '#' || w.relation {relations} AND {subjects} AND {existing}"
         warrants = dialect.indexed.format(index="warrant_by_type", condition=of_type)
-    text = f"SELECT {read} AS read_number, {_COLUMNS} FROM {warrants}"
+    text = f"SELECT {read} AS read_number, {STORED_WARRANT} FROM {warrants}"
     return f"SELECT * FROM ({text} LIMIT 1 OFFSET ?) b" if is_beyond else text

@@ -4,7 +4,14 @@ from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.head import NEWEST
 from magistrate.store.sql.versions import RowStatements
 
-_NAMES = "object_type, object_id, relation, subject_type, subject_id, subject_relation"
+WARRANT_NAMES = ("object_type", "object_id", "relation", "subject_type", "subject_id", "subject_relation")
+STORED_WARRANT = ", ".join(
+    f"w.{column}" for column in (*WARRANT_NAMES, "policy", "created_at", "number", "starts_at", "expires_at")
+)
+"""Selects the columns of Warrant from `warrant w`; its policy is a digest."""
+READ_WARRANT = STORED_WARRANT.replace("w.policy", "coalesce(p.text, '')").replace("w.", "u.")
+"""Selects them from such rows `u` and their `policy p`."""
+_NAMES = ", ".join(WARRANT_NAMES)
 _WARRANT_KEY = f"{_NAMES}, policy"
 _FIND_WARRANTS = f"""
 SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text, created_at
@@ -73,10 +80,6 @@ ENDED_WARRANTS = """
 SELECT number, deleted_revision FROM warrant WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"""
 DELETE_ENDED_WARRANT = "DELETE FROM warrant WHERE number = ? AND deleted_revision = ?"
 
-_TIMED_WARRANT = (
-    "w.object_type, w.object_id, w.relation, w.subject_type, w.subject_id, w.subject_relation, w.policy, "
-    "w.created_at, w.number, w.starts_at, w.expires_at"
-)
 # Each arm reads a range of a partial index, whose condition has to be repeated. CROSS JOIN keeps SQLite from beginning
 # with the warrants.
 _LIMIT_REACHED = """
@@ -85,11 +88,10 @@ SELECT {columns} FROM warrant w WHERE w.deleted_revision = {alive}
 UNION ALL SELECT {columns} FROM warrant w WHERE w.deleted_revision > ? AND w.deleted_revision < {alive}
     AND w.{limit} IS NOT NULL AND w.{limit} > ? AND w.{limit} <= ? AND w.created_revision <= ?"""
 LIST_TIMED_WARRANTS = f"""
-SELECT {NEWEST}, u.object_type, u.object_id, u.relation, u.subject_type, u.subject_id, u.subject_relation,
-    coalesce(p.text, ''), u.created_at, u.number, u.starts_at, u.expires_at
+SELECT {NEWEST}, {READ_WARRANT}
 FROM head h LEFT JOIN (SELECT * FROM (
-    {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="starts_at")}
-    UNION {_LIMIT_REACHED.format(columns=_TIMED_WARRANT, alive=ALIVE, limit="expires_at")}
-    UNION SELECT {_TIMED_WARRANT} FROM policy c CROSS JOIN warrant w WHERE c.reads_clock = 1
+    {_LIMIT_REACHED.format(columns=STORED_WARRANT, alive=ALIVE, limit="starts_at")}
+    UNION {_LIMIT_REACHED.format(columns=STORED_WARRANT, alive=ALIVE, limit="expires_at")}
+    UNION SELECT {STORED_WARRANT} FROM policy c CROSS JOIN warrant w WHERE c.reads_clock = 1
         AND w.policy = c.digest AND w.policy <> '' AND w.deleted_revision > ? AND w.created_revision <= ?
 ) v LIMIT ?) u ON true LEFT JOIN policy p ON p.digest = u.policy"""

@@ -23,12 +23,12 @@ from magistrate.store.migration import (
     new_identity,
     newest_of,
 )
+from magistrate.store.sql.dialect import COMMIT
 from magistrate.store.sql.head import MAKE_HEAD, READ_HEAD
 from magistrate.store.sql.revisions import NEWEST_REVISION
 from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, LIST_MIGRATIONS
 from magistrate.store.sql.sqlite import (
     BEGIN_WRITE,
-    COMMIT,
     HAS_MIGRATIONS,
     OF_EACH_CONNECTION,
     READ_ENCODING,

@@ -21,17 +21,10 @@ from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions, RevisionId, note_writes
 from magistrate.store.database import Execute, Find, FindTogether, Observer, Rows, Script, ScriptStart, Select, Step
 from magistrate.store.scripts.script_runs import WRITES_AT_ONCE, QueuedWrite, WriteResult, read_moved_head
+from magistrate.store.sql.dialect import COMMIT, RELEASE, ROLL_BACK, ROLL_BACK_TO_SAVEPOINT, SAVEPOINT
 from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql.insertions import join_insertions
-from magistrate.store.sql.sqlite import (
-    BEGIN_GROUP,
-    COMMIT,
-    RELEASE,
-    ROLL_BACK,
-    ROLL_BACK_TO_SAVEPOINT,
-    SAVEPOINT,
-    build_lookups,
-)
+from magistrate.store.sql.sqlite import BEGIN_GROUP, build_lookups
 
 PAGES_BETWEEN_CHECKPOINTS = 1_000
 """Sets how long the log becomes before it is copied, in pages: SQLite's own default."""
