@@ -138,24 +138,24 @@ class Compiler(Transformer[LarkToken, Any]):
         return compiler.compile_steps(base, steps, self.environment)
 
     def member(self, parts: list[LarkToken]) -> access.Step:
-        return compiler.member(_plain(parts[0]))
+        return access.member(_plain(parts[0]))
 
     def optional_member(self, parts: list[LarkToken]) -> access.Step:
-        return compiler.optional_member(_plain(parts[1]))
+        return access.optional_member(_plain(parts[1]))
 
     def method(self, parts: list[Any]) -> access.Step:
         _, name, *arguments = parts
-        return compiler.method(_plain(name), _without_commas(arguments))
+        return access.method(_plain(name), _without_commas(arguments))
 
     def optional_method(self, parts: list[Any]) -> access.Step:
         _, name, *arguments = parts
-        return compiler.optional_method(_plain(name), _without_commas(arguments))
+        return access.optional_method(_plain(name), _without_commas(arguments))
 
     def element(self, parts: list[Any]) -> access.Step:
-        return compiler.element(_plain(parts[0]), parts[1])
+        return access.element(_plain(parts[0]), parts[1])
 
     def section(self, parts: list[Any]) -> access.Step:
-        return compiler.section(_plain(parts[0]), parts[1], parts[2])
+        return access.section(_plain(parts[0]), parts[1], parts[2])
 
     def variable(self, parts: list[LarkToken]) -> PolicyNode:
         return compiler.variable(_plain(parts[0]), self.environment)

@@ -7,7 +7,7 @@ that follow, up to the next bracket.
 from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -22,6 +22,7 @@ from magistrate.engine.policy.structs import (
     VIEW_TYPES,
     call_method,
 )
+from magistrate.engine.policy.tokens import Token
 from magistrate.engine.policy.types import (
     ANY,
     FUNCTION,
@@ -91,9 +92,13 @@ def _walk(start: Evaluate, steps: list[Step]) -> Evaluate:
     return evaluate
 
 
-def member(name: str, offset: int, is_optional: bool = False) -> Step:
+def member(name: Token, is_optional: bool = False) -> Step:
     """Returns the step of `.name`; a missing member of a map is nil."""
-    return Step(f'".{name}"', _take_member(name), _resolve_member(name), offset, is_optional=is_optional, key=name)
+    take, resolve = _take_member(name.text), _resolve_member(name.text)
+    return Step(f'".{name.text}"', take, resolve, name.offset, is_optional=is_optional, key=name.text)
+
+
+optional_member = partial(member, is_optional=True)
 
 
 @lru_cache(maxsize=1_024)
@@ -124,16 +129,18 @@ def _resolve_member(name: str) -> Resolve:
     return resolve
 
 
-def element(index: PolicyNode, offset: int) -> Step:
+def element(bracket: Token, index: PolicyNode) -> Step:
     """Returns the step of `[index]`: an element, counted from 0, or from -1 at the end; a member."""
     if type(index.literal) is str:
-        return msgspec.structs.replace(member(index.literal, offset), name='"[]"', children=(index,), ends_chain=True)
+        step = member(Token("string", index.literal, bracket.offset))
+        return msgspec.structs.replace(step, name='"[]"', children=(index,), ends_chain=True)
     at, static = index.evaluate, index.type
 
     def take(run: PolicyRun, value: Any, at: Evaluate = at) -> Any:
         return element_of(run, value, at(run))
 
-    return Step('"[]"', take, lambda base: resolve_element(base, static), offset, children=(index,), ends_chain=True)
+    resolve = partial(resolve_element, index=static)
+    return Step('"[]"', take, resolve, bracket.offset, children=(index,), ends_chain=True)
 
 
 def resolve_element(base: StaticType, index: StaticType) -> StaticType | None:
@@ -191,14 +198,14 @@ def demand_element(run: PolicyRun, value: Any, *keys: Any) -> Any:
     return value
 
 
-def section(start: PolicyNode | None, end: PolicyNode | None, offset: int) -> Step:
+def section(bracket: Token, start: PolicyNode | None, end: PolicyNode | None) -> Step:
     """Returns the step of `[start:end]` on a list or text, end excluded; bounds outside are clipped."""
     bounds = tuple(bound for bound in (start, end) if bound is not None)
 
     def resolve(static: StaticType) -> StaticType | None:
         for bound in bounds:
             if not is_integer(bound.type) and not is_any(bound.type):
-                raise Refusal(f'"[:]" does not take {bound.type.name}', offset)
+                raise Refusal(f'"[:]" does not take {bound.type.name}', bracket.offset)
         if is_any(static):
             return NOT_BOOL
         return static if is_slice(static) or is_string(static) else None
@@ -209,7 +216,7 @@ def section(start: PolicyNode | None, end: PolicyNode | None, offset: int) -> St
         taken = _evaluate_bounds(run, start, end)
         return _slice_text(run, value, taken) if type(value) is str else _slice_list(run, value, taken)
 
-    return Step('"[:]"', take, resolve, offset, children=bounds, ends_chain=True)
+    return Step('"[:]"', take, resolve, bracket.offset, children=bounds, ends_chain=True)
 
 
 def _slice_list(run: PolicyRun, elements: Any, taken: slice) -> Any:
@@ -235,35 +242,36 @@ def _evaluate_bounds(run: PolicyRun, start: PolicyNode | None, end: PolicyNode |
     return slice(None if start is None else to_integer(start.evaluate(run)), last)
 
 
-def method(name: str, offset: int, arguments: list[PolicyNode], is_optional: bool = False) -> Step:
+def method(name: Token, arguments: list[PolicyNode], is_optional: bool = False) -> Step:
     """Returns the step of a method such as `.Hour()`. A method of a value of any type is looked up when it is called:
     if there is none, the call is an error."""
     evaluates = [argument.evaluate for argument in arguments]
-
-    def resolve(static: StaticType) -> StaticType | None:
-        return _resolve_method(static, name, offset, arguments)
+    resolve = partial(_resolve_method, name, arguments)
 
     def take(run: PolicyRun, value: Any) -> Any:
-        return call_method(run, name, value, [argument(run) for argument in evaluates])
+        return call_method(run, name.text, value, [argument(run) for argument in evaluates])
 
-    return Step(f'"{name}"', take, resolve, offset, is_optional=is_optional, children=tuple(arguments))
+    return Step(f'"{name.text}"', take, resolve, name.offset, is_optional=is_optional, children=tuple(arguments))
 
 
-def _resolve_method(static: StaticType, name: str, offset: int, arguments: list[PolicyNode]) -> StaticType | None:
+optional_method = partial(method, is_optional=True)
+
+
+def _resolve_method(name: Token, arguments: list[PolicyNode], static: StaticType) -> StaticType | None:
     if is_any(static) or is_map(static):
         return ANY
     kind = KINDS_WITH_METHODS.get(static)
-    signature = None if kind is None else METHODS[kind].get(name)
+    signature = None if kind is None else METHODS[kind].get(name.text)
     if signature is None:
         return None
     if len(arguments) != len(signature.parameters):
-        raise Refusal(f"{name} takes {len(signature.parameters)} arguments, got {len(arguments)}", offset)
+        raise Refusal(f"{name.text} takes {len(signature.parameters)} arguments, got {len(arguments)}", name.offset)
     for argument, parameter in zip(arguments, signature.parameters, strict=True):
-        require_parameter(argument, parameter, name)
+        _require_parameter(argument, parameter, name.text)
     return signature.result
 
 
-def require_parameter(argument: PolicyNode, parameter: StaticType, name: str) -> None:
+def _require_parameter(argument: PolicyNode, parameter: StaticType, name: str) -> None:
     """Raises Refusal if the argument can never be of the type. Nil passes here, and is an error when it is used."""
     static = argument.type
     if static is NIL or is_any(static) or is_assignable(static, parameter):

@@ -104,36 +104,12 @@ def item_pointer(sign: Token, name: Token, environment: Environment) -> PolicyNo
 
 def item_member(environment: Environment, dot: Token, name: Token) -> PolicyNode:
     """Compiles `.name`, a member of that element."""
-    return access.compile_access(item(dot, environment), [member(name)])
+    return access.compile_access(item(dot, environment), [access.member(name)])
 
 
 def item_method(dot: Token, name: Token, arguments: list[PolicyNode], environment: Environment) -> PolicyNode:
     """Compiles `.Name()`, a method of that element."""
-    return access.compile_access(item(dot, environment), [method(name, arguments)])
-
-
-def member(name: Token) -> Step:
-    return access.member(name.text, name.offset)
-
-
-def optional_member(name: Token) -> Step:
-    return access.member(name.text, name.offset, is_optional=True)
-
-
-def method(name: Token, arguments: list[PolicyNode]) -> Step:
-    return access.method(name.text, name.offset, arguments)
-
-
-def optional_method(name: Token, arguments: list[PolicyNode]) -> Step:
-    return access.method(name.text, name.offset, arguments, is_optional=True)
-
-
-def element(bracket: Token, index: PolicyNode) -> Step:
-    return access.element(index, bracket.offset)
-
-
-def section(bracket: Token, start: PolicyNode | None, end: PolicyNode | None) -> Step:
-    return access.section(start, end, bracket.offset)
+    return access.compile_access(item(dot, environment), [access.method(name, arguments)])
 
 
 def compile_steps(base: PolicyNode, steps: list[Step], environment: Environment) -> PolicyNode:

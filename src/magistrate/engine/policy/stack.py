@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable
-from enum import IntEnum, auto
 from typing import Any
 
 from magistrate.engine.policy import access, compiler, logic
@@ -27,25 +26,6 @@ LEVELS = {
     "??": COALESCING,
 }
 """Maps the kind of a token to the precedence of its binary operator."""
-
-
-class NextToken(IntEnum):
-    """Names what may come next. The parser has a table of tokens for each."""
-
-    OPERAND = auto()
-    SCOPED_OPERAND = auto()
-    BEHIND_OPERAND = auto()
-    BEHIND_ITEM = auto()
-    RELATION = auto()
-    PIPED = auto()
-    PIPED_CALL = auto()
-    FIRST_PIPED = auto()
-    DECLARED = auto()
-    ASSIGNED = auto()
-    MEMBER = auto()
-    KEY = auto()
-    COLON = auto()
-    BEHIND_CLOSURE = auto()
 
 
 class Operators:
@@ -152,87 +132,4 @@ class Bracket:
 Begun = Operators | Prefix | Conditional | Declaration | Bracket
 
 Make = Callable[..., Any]
-_NO_STEPS: list[access.Step] = []
-
-
-class Stack:
-    """Holds the incomplete parts. `_stack` has them, the innermost last. Of the current operand `_base` and `_steps`
-    are complete, and `_make` makes the next part of it from `_children`, once the token after that is known.
-
-    `_expected` says what may come next. `_pending` begins the scope of a closure or of `let`, once the token after that
-    is known, too. `_ended` is the level of the part that was completed last before the current operator, OPEN if it
-    completed none. `_root` is the whole policy, when it is complete."""
-
-    __slots__ = (
-        "_base",
-        "_children",
-        "_ended",
-        "_environment",
-        "_expected",
-        "_make",
-        "_pending",
-        "_root",
-        "_stack",
-        "_steps",
-    )
-
-    def __init__(self, environment: Environment) -> None:
-        self._environment = environment
-        self._expected = NextToken.OPERAND
-        self._pending: Callable[[], None] | None = None
-        self._ended = OPEN
-        self._root: PolicyNode | None = None
-        self._stack: list[Begun] = []
-        self._make: Make = PolicyNode
-        self._children: tuple[Any, ...] = ()
-        self._base: PolicyNode | None = None
-        self._steps = _NO_STEPS
-
-    def _push(self, kind: str, token: Token) -> None:
-        self._stack.append(Bracket(kind, token, self._base, self._steps))
-        self._base, self._steps = None, _NO_STEPS
-
-    def _pop(self) -> Bracket:
-        bracket = self._top_bracket()
-        self._stack.pop()
-        self._base, self._steps = bracket.base, bracket.steps
-        return bracket
-
-    def _top_bracket(self) -> Bracket:
-        top = self._stack[-1]
-        assert isinstance(top, Bracket)
-        return top
-
-    def _reread_as_map(self, key: Any) -> None:
-        top = self._top_bracket()
-        top.kind, top.key = "map", key
-
-    def _join_child(self) -> None:
-        made = self._make(*self._children)
-        if self._base is None:
-            self._base, self._steps = made, []
-        else:
-            self._steps.append(made)
-
-    def _take_operand(self) -> PolicyNode:
-        made: Any = self._make(*self._children)
-        base = self._base
-        if base is None:
-            operand: PolicyNode = made
-        else:
-            steps = [*self._steps, made]
-            self._base, self._steps = None, _NO_STEPS
-            operand = compiler.compile_steps(base, steps, self._environment)
-        return self._environment.clear_decided(operand) if self._environment.notes_absent else operand
-
-    def _complete(self, operand: PolicyNode, level: int) -> PolicyNode:
-        """Completes the parts that bind tighter than the level."""
-        stack = self._stack
-        self._ended = OPEN
-        while stack[-1].level > level:
-            begun = stack.pop()
-            self._ended = begun.level
-            operand = begun.complete(operand)
-            if self._environment.notes_absent:
-                operand = self._environment.clear_decided(operand)
-        return operand
+NO_STEPS: list[access.Step] = []
