@@ -62,7 +62,7 @@ def median(run: PolicyRun, elements: Any) -> float:
 
 
 def _extreme(sign: str) -> Callable[..., Any]:
-    is_passed = OPERATORS[sign]
+    is_passed = OPERATORS[sign].apply
 
     def apply(run: PolicyRun, *values: Any) -> Any:
         extreme = None

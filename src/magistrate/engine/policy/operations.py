@@ -6,7 +6,6 @@ make evaluation deeper.
 
 from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -25,7 +24,7 @@ from magistrate.engine.policy.node import (
     literal_node,
     require,
 )
-from magistrate.engine.policy.operators import OPERATORS, opposite, result_type
+from magistrate.engine.policy.operators import COMPARISONS, OPERATORS, opposite, result_type
 from magistrate.engine.policy.run import MAX_STEPS, Fault, PolicyRun
 from magistrate.engine.policy.texts import literal_pattern, matches_literal
 from magistrate.engine.policy.types import FLOAT, INT, NOT_BOOL, STRING, StaticType, is_any, is_comparable, is_number
@@ -35,22 +34,13 @@ from magistrate.engine.warrants.warrant import NO_WARRANT
 _SHORT_TEXT = 256
 """Limits the characters up to which looking for a text is not charged."""
 
-_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-}
-
 
 def compare_variable(left: PolicyNode, sign: str, right: PolicyNode) -> Evaluate | None:
     """Returns what compares a variable with a literal; None for operands it does not know."""
     name, literal = left.variable, right.literal
     assert name is not None
-    if left.type is FLOAT and type(literal) in (int, float) and sign in _COMPARE:
-        return _compare_number(name, _COMPARE[sign], float(literal))
+    if left.type is FLOAT and type(literal) in (int, float) and sign in COMPARISONS:
+        return _compare_number(name, COMPARISONS[sign], float(literal))
     if left.type is not STRING:
         return None
     if sign in ("==", "!=") and type(literal) is str:
@@ -83,10 +73,6 @@ def _find_among(name: str, literals: frozenset[Any]) -> Evaluate:
         return text in literals
 
     return evaluate
-
-
-_FOLDED = frozenset({"+", "-", "*", "/", "%", "**", "^", "=="})
-"""Lists the operators whose result is known before evaluation if both operands are literals."""
 
 
 class Sign(msgspec.Struct, frozen=True, gc=False):
@@ -160,14 +146,14 @@ def _fold_first(first: PolicyNode, pairs: list[tuple[Sign, PolicyNode]]) -> tupl
 def _fold(left: Any, sign: Sign, right: Any) -> Any:
     """Returns the value of an operation on two literals, NOT_LITERAL if it is known only during evaluation."""
     kinds = (type(left), type(right))
-    if kinds not in _FOLDED_KINDS or sign.name not in _FOLDED or sign.is_negated:
+    if kinds not in _FOLDED_KINDS or not OPERATORS[sign.name].folds or sign.is_negated:
         return NOT_LITERAL
     if sign.name == "==":
         return left == right if kinds[0] is kinds[1] and kinds[0] is not float else NOT_LITERAL
     if kinds[0] is bool or (kinds[0] is str and sign.name != "+"):
         return NOT_LITERAL
     try:
-        return OPERATORS[sign.name](_FOLDING, left, right)
+        return OPERATORS[sign.name].apply(_FOLDING, left, right)
     except (Fault, ArithmeticError):
         return NOT_LITERAL
     finally:
@@ -200,7 +186,7 @@ def compile_sign(sign: str, child: PolicyNode, offset: int) -> PolicyNode:
 def _apply(sign: Sign, left: PolicyNode, right: PolicyNode) -> Apply:
     if sign.is_lost:
         return _refuse_lost
-    apply = OPERATORS[sign.name]
+    apply = OPERATORS[sign.name].apply
     if _is_pattern(sign, right):
         try:
             literal_pattern(right.literal)

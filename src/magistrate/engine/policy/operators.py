@@ -4,13 +4,12 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from magistrate.engine.policy import texts
 from magistrate.engine.policy.equality import contains_value, equal, plain_number
 from magistrate.engine.policy.node import Apply
 from magistrate.engine.policy.run import Fault, PolicyRun
-from magistrate.engine.policy.texts import matches
 from magistrate.engine.policy.types import (
     BOOL,
     DURATION,
@@ -26,7 +25,6 @@ from magistrate.engine.policy.types import (
     is_any,
     is_assignable,
     is_comparable,
-    is_duration,
     is_integer,
     is_map,
     is_number,
@@ -57,21 +55,17 @@ def _by_kinds(table: Table) -> Apply:
     return apply
 
 
-def _numbers(on_whole: Callable[[int, int], Any], on_any: Callable[[float, float], Any], is_whole: bool) -> Table:
+def _numbers(compute: Callable[[Any, Any], Any], is_whole: bool) -> Table:
     """Returns the table for numbers: two integers give an integer if `is_whole`, any other two numbers a float."""
 
     def ints(run: PolicyRun, left: int, right: int) -> Any:
-        return whole(on_whole(left, right))
+        return whole(compute(left, right))
 
     def floats(run: PolicyRun, left: float, right: float) -> Any:
-        return finite(on_any(float(left), float(right)))
+        return finite(compute(float(left), float(right)))
 
-    return {
-        (int, int): ints if is_whole else floats,
-        (int, float): floats,
-        (float, int): floats,
-        (float, float): floats,
-    }
+    mixed = dict.fromkeys(((int, float), (float, int), (float, float)), floats)
+    return {(int, int): ints if is_whole else floats, **mixed}
 
 
 def _power(base: float, exponent: float) -> float:
@@ -111,21 +105,21 @@ def _duration(run: PolicyRun, nanoseconds: int) -> Duration:
 
 
 _ADD: Table = {
-    **_numbers(operator.add, operator.add, True),
+    **_numbers(operator.add, True),
     (str, str): _join,
     (Time, Duration): lambda run, a, b: _time(run, a, b.nanoseconds),
     (Duration, Time): lambda run, a, b: _time(run, b, a.nanoseconds),
     (Duration, Duration): lambda run, a, b: _duration(run, a.nanoseconds + b.nanoseconds),
 }
 _SUBTRACT: Table = {
-    **_numbers(operator.sub, operator.sub, True),
+    **_numbers(operator.sub, True),
     (Time, Time): lambda run, a, b: _duration(run, a.nanoseconds - b.nanoseconds),
     (Time, Duration): lambda run, a, b: _time(run, a, -b.nanoseconds),
     (Duration, Duration): lambda run, a, b: _duration(run, a.nanoseconds - b.nanoseconds),
 }
 
 _MULTIPLY: Table = {
-    **_numbers(operator.mul, operator.mul, True),
+    **_numbers(operator.mul, True),
     (int, Duration): lambda run, by, duration: _duration(run, by * duration.nanoseconds),
     (Duration, int): lambda run, duration, by: _duration(run, by * duration.nanoseconds),
     (Duration, Duration): lambda run, a, b: _duration(run, a.nanoseconds * b.nanoseconds),
@@ -154,31 +148,6 @@ def _on_texts(apply: Callable[[PolicyRun, str, str], bool]) -> Apply:
     return _by_kinds({(str, str): apply})
 
 
-OPERATORS: dict[str, Apply] = {
-    "==": equal,
-    "!=": lambda run, left, right: not equal(run, left, right),
-    "<": _order(operator.lt),
-    "<=": _order(operator.le),
-    ">": _order(operator.gt),
-    ">=": _order(operator.ge),
-    "in": contains_value,
-    "contains": _on_texts(texts.contains),
-    "startsWith": _on_texts(texts.has_prefix),
-    "endsWith": _on_texts(texts.has_suffix),
-    "matches": _on_texts(matches),
-    "..": _interval,
-    "+": _by_kinds(_ADD),
-    "-": _by_kinds(_SUBTRACT),
-    "*": _by_kinds(_MULTIPLY),
-    "/": _by_kinds(_numbers(operator.truediv, operator.truediv, False)),
-    "%": _by_kinds({(int, int): _remainder}),
-    "**": _by_kinds(_numbers(_power, _power, False)),
-    "^": _by_kinds(_numbers(_power, _power, False)),
-}
-"""Lists the binary operators, except the logical ones and `??`, which do not evaluate both operands. They raise Fault,
-or ArithmeticError, for operands they cannot take."""
-
-
 def opposite(apply: Apply) -> Apply:
     """Returns the negation of an operator: `not in`, `not contains`."""
     return lambda run, left, right: not apply(run, left, right)
@@ -188,20 +157,27 @@ Rule = Callable[[StaticType, StaticType], StaticType | None]
 """Returns the type of the result for the types of the operands; None if the operator does not take them."""
 
 
-def _fits(left: StaticType, right: StaticType, *type_rules: TypeRule) -> bool:
-    """Returns whether one operand may have any type and the other too, or one that fits a type_rule."""
-    if is_any(left):
-        return is_any(right) or any(type_rule(right) for type_rule in type_rules)
-    return is_any(right) and any(type_rule(left) for type_rule in type_rules)
+def _rule(
+    of_any: StaticType,
+    results: Mapping[TypeRule, StaticType | None],
+    pairs: Mapping[tuple[StaticType, StaticType], StaticType] = {},
+) -> Rule:
+    """Returns the rule for an operator that takes two operands which both meet a type rule of `results`, or a pair of
+    types; None stands for the type that has them both. If an operand may have any type, the result has the type
+    `of_any`, as long as the other one could be an operand."""
 
+    def can_be_operand(static: StaticType) -> bool:
+        return any(type_rule(static) for type_rule in (is_any, *results)) or any(static in pair for pair in pairs)
 
-def _equality(left: StaticType, right: StaticType) -> StaticType | None:
-    return BOOL if is_comparable(left, right) else None
+    def find_result(left: StaticType, right: StaticType) -> StaticType | None:
+        for type_rule, result in results.items():
+            if type_rule(left) and type_rule(right):
+                return result or _combine(left, right)
+        if is_any(left) or is_any(right):
+            return of_any if can_be_operand(left) and can_be_operand(right) else None
+        return pairs.get((left, right))
 
-
-def _order_type(left: StaticType, right: StaticType) -> StaticType | None:
-    alike = any(type_rule(left) and type_rule(right) for type_rule in (is_number, is_string, is_time))
-    return BOOL if alike or _fits(left, right, is_number, is_string, is_time) else None
+    return find_result
 
 
 def _combine(left: StaticType, right: StaticType) -> StaticType:
@@ -210,46 +186,8 @@ def _combine(left: StaticType, right: StaticType) -> StaticType:
     return FLOAT if "float64" in (left.kind, right.kind) else INT
 
 
-def _sum(left: StaticType, right: StaticType) -> StaticType | None:
-    if is_number(left) and is_number(right):
-        return _combine(left, right)
-    if is_string(left) and is_string(right):
-        return STRING
-    if (left is TIME and right is DURATION) or (left is DURATION and right is TIME):
-        return TIME
-    return NOT_BOOL if _fits(left, right, is_number, is_string, is_time, is_duration) else None
-
-
-def _difference(left: StaticType, right: StaticType) -> StaticType | None:
-    if is_number(left) and is_number(right):
-        return _combine(left, right)
-    if left is TIME and right in (TIME, DURATION):
-        return DURATION if right is TIME else TIME
-    return NOT_BOOL if _fits(left, right, is_number, is_time) else None
-
-
-def _product(left: StaticType, right: StaticType) -> StaticType | None:
-    if is_number(left) and is_number(right):
-        return _combine(left, right)
-    return NOT_BOOL if _fits(left, right, is_number) else None
-
-
-def _quotient(left: StaticType, right: StaticType) -> StaticType | None:
-    return FLOAT if (is_number(left) and is_number(right)) or _fits(left, right, is_number) else None
-
-
-def _remainder_type(left: StaticType, right: StaticType) -> StaticType | None:
-    if is_integer(left) and is_integer(right):
-        return _combine(left, right)
-    return NOT_BOOL if _fits(left, right, is_integer) else None
-
-
-def _interval_type(left: StaticType, right: StaticType) -> StaticType | None:
-    return RANGE if (is_integer(left) and is_integer(right)) or _fits(left, right, is_integer) else None
-
-
-def _texts(left: StaticType, right: StaticType) -> StaticType | None:
-    return BOOL if (is_string(left) and is_string(right)) or _fits(left, right, is_string) else None
+def _equality(left: StaticType, right: StaticType) -> StaticType | None:
+    return BOOL if is_comparable(left, right) else None
 
 
 def _membership(left: StaticType, right: StaticType) -> StaticType | None:
@@ -263,22 +201,59 @@ def _membership(left: StaticType, right: StaticType) -> StaticType | None:
     return BOOL if is_any(left) and is_string(right) else None
 
 
-_RULES: dict[str, Rule] = {
-    **dict.fromkeys(("==", "!="), _equality),
-    **dict.fromkeys(("<", "<=", ">", ">="), _order_type),
-    **dict.fromkeys(("contains", "startsWith", "endsWith", "matches"), _texts),
-    **dict.fromkeys(("/", "**", "^"), _quotient),
-    "in": _membership,
-    "..": _interval_type,
-    "+": _sum,
-    "-": _difference,
-    "*": _product,
-    "%": _remainder_type,
+class Operator(NamedTuple):
+    """Describes a binary operator: its implementation, which raises Fault, or ArithmeticError, for operands it cannot
+    take, and the static types that it takes. If it `folds`, its result is known before evaluation if both operands are
+    literals."""
+
+    apply: Apply
+    rule: Rule
+    folds: bool = False
+
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
+_ORDERED = _rule(BOOL, {is_number: BOOL, is_string: BOOL, is_time: BOOL})
+_OF_TEXTS = _rule(BOOL, {is_string: BOOL})
+_POWER = Operator(_by_kinds(_numbers(_power, False)), _rule(FLOAT, {is_number: FLOAT}), folds=True)
+
+OPERATORS: Mapping[str, Operator] = {
+    "==": Operator(equal, _equality, folds=True),
+    "!=": Operator(opposite(equal), _equality),
+    **{name: Operator(_order(COMPARISONS[name]), _ORDERED) for name in ("<", "<=", ">", ">=")},
+    "in": Operator(contains_value, _membership),
+    "contains": Operator(_on_texts(texts.contains), _OF_TEXTS),
+    "startsWith": Operator(_on_texts(texts.has_prefix), _OF_TEXTS),
+    "endsWith": Operator(_on_texts(texts.has_suffix), _OF_TEXTS),
+    "matches": Operator(_on_texts(texts.matches), _OF_TEXTS),
+    "..": Operator(_interval, _rule(RANGE, {is_integer: RANGE})),
+    "+": Operator(
+        _by_kinds(_ADD),
+        _rule(NOT_BOOL, {is_number: None, is_string: STRING}, {(TIME, DURATION): TIME, (DURATION, TIME): TIME}),
+        folds=True,
+    ),
+    "-": Operator(
+        _by_kinds(_SUBTRACT),
+        _rule(NOT_BOOL, {is_number: None, is_time: DURATION}, {(TIME, DURATION): TIME}),
+        folds=True,
+    ),
+    "*": Operator(_by_kinds(_MULTIPLY), _rule(NOT_BOOL, {is_number: None}), folds=True),
+    "/": Operator(_by_kinds(_numbers(operator.truediv, False)), _rule(FLOAT, {is_number: FLOAT}), folds=True),
+    "%": Operator(_by_kinds({(int, int): _remainder}), _rule(NOT_BOOL, {is_integer: None}), folds=True),
+    "**": _POWER,
+    "^": _POWER,
+}
+"""Lists the binary operators, except the logical ones and `??`, which do not evaluate both operands."""
 
 
 @lru_cache(maxsize=4_096)
 def result_type(name: str, left: StaticType, right: StaticType) -> StaticType | None:
     """Returns the type of the operator's result for operands of these types; None if it does not take them. There are
     few combinations, and a long policy has thousands of operators."""
-    return _RULES[name](left, right)
+    return OPERATORS[name].rule(left, right)

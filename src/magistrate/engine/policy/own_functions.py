@@ -23,9 +23,9 @@ from magistrate.engine.policy.types import (
     ARRAY,
     BOOL,
     INT,
-    IP_ADDRESS,
     StaticType,
     TypeRule,
+    is_address,
     is_integer,
     is_map,
     is_slice,
@@ -295,10 +295,6 @@ def convert_value(run: PolicyRun, value: Any, of_type: str) -> Any:
     return _CONVERSIONS[of_type](run, value)
 
 
-def _is_address(static: StaticType) -> bool:
-    return static is IP_ADDRESS
-
-
 _TEXT = FunctionParameter((is_string,), frozenset({str}))
 _TIME = FunctionParameter((is_time,), frozenset({Time}))
 _LIST = FunctionParameter((is_slice,), LISTS)
@@ -306,7 +302,7 @@ _MAP = FunctionParameter((is_map,), TEXT_MAPS)
 _CONTAINER = FunctionParameter((is_slice, is_map), LISTS | TEXT_MAPS)
 _SIZED = FunctionParameter((is_string, is_slice, is_map), LISTS | TEXT_MAPS | {str})
 _INTEGER = FunctionParameter((is_integer,), NUMBERS)
-_ADDRESS = FunctionParameter((is_string, _is_address), None)
+_ADDRESS = FunctionParameter((is_string, is_address), None)
 _VALUE = FunctionParameter(None, None)
 
 OWN_FUNCTIONS: Mapping[str, Function] = {

@@ -6,7 +6,8 @@ refuses the whole policy, wherever in it the operand stands.
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
+from operator import is_
 from types import NoneType
 from typing import Any
 
@@ -44,9 +45,6 @@ WARRANT = StaticType("warrant", "struct")
 SUBJECT = StaticType("subject", "ptr")
 FUNCTION = StaticType("func", "func")
 
-_INTEGERS = frozenset({"int", "int64"})
-_NUMBERS = frozenset({"int", "int64", "float64"})
-
 
 @lru_cache(maxsize=4_096)
 def slice_of(element: StaticType) -> StaticType:
@@ -81,44 +79,20 @@ TYPES_OF_VALUES: dict[type, StaticType] = {
 TypeRule = Callable[[StaticType], bool]
 
 
-def is_any(static: StaticType) -> bool:
-    return static.kind == "interface"
+def _of_kinds(*kinds: str) -> TypeRule:
+    return lambda static: static.kind in kinds
 
 
-def is_bool(static: StaticType) -> bool:
-    return static.kind == "bool"
-
-
-def is_integer(static: StaticType) -> bool:
-    return static.kind in _INTEGERS
-
-
-def is_number(static: StaticType) -> bool:
-    return static.kind in _NUMBERS
-
-
-def is_string(static: StaticType) -> bool:
-    return static.kind == "string"
-
-
-def is_time(static: StaticType) -> bool:
-    return static is TIME
-
-
-def is_duration(static: StaticType) -> bool:
-    return static is DURATION
-
-
-def is_slice(static: StaticType) -> bool:
-    return static.kind == "slice"
-
-
-def is_map(static: StaticType) -> bool:
-    return static.kind == "map"
-
-
-def is_struct(static: StaticType) -> bool:
-    return static.kind in ("struct", "ptr")
+is_any = _of_kinds("interface")
+is_bool = _of_kinds("bool")
+is_integer = _of_kinds("int", "int64")
+is_number = _of_kinds("int", "int64", "float64")
+is_string = _of_kinds("string")
+is_slice = _of_kinds("slice")
+is_map = _of_kinds("map")
+is_struct = _of_kinds("struct", "ptr")
+is_address = _of_kinds("ipaddress")
+is_time: TypeRule = partial(is_, TIME)
 
 
 def is_assignable(static: StaticType, target: StaticType) -> bool:
