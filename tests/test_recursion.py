@@ -71,7 +71,6 @@ BOUNDED: dict[str, str] = {
     "magistrate.engine.model.model.Model.without_rules": "calls that of an object type",
     "magistrate.engine.policy.compiler.key": "names the key of a member, and a parameter of that name",
     "magistrate.engine.policy.parser.Parser.take_then": ANOTHER,
-    "magistrate.engine.policy.layouts._render_offset": "calls itself once, for the numeric form of a zone",
     "magistrate.engine.policy.types.slice_of": "calls itself once, for a type that is not its own argument",
     "magistrate.operations.readers.contextual_warrants.ContextualWarrants.extend_model": ANOTHER,
     "magistrate.operations.importing.importer.": ANOTHER,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 from magistrate.engine.policy.run import Fault
@@ -20,53 +20,51 @@ _TOKEN = re.compile(
     r"January|Jan(?![a-z])|Monday|Mon(?![a-z])|MST|2006|-07:00:00|-070000|-07:00|-0700|-07|Z07:00|Z0700|Z07"
     r"|[.,](?:0+|9+)(?![0-9])|002|__2|_2(?!006)|01|02|03|04|05|06|15|1|2|3|4|5|PM|pm"
 )
-_OFFSET = r"[+-]\d\d"
-_READ: dict[str, str] = {
-    "January": "|".join(MONTHS),
-    "Jan": "|".join(month[:3] for month in MONTHS),
-    "Monday": "|".join(WEEKDAYS),
-    "Mon": "|".join(day[:3] for day in WEEKDAYS),
-    "MST": r"UTC|GMT[+-]\d{1,2}|[A-Z]{3,4}T?|[+-]\d\d",
-    "2006": r"\d{4}",
-    "06": r"\d\d",
-    "01": r"\d\d",
-    "1": r"\d\d?",
-    "02": r"\d\d",
-    "2": r"\d\d?",
-    "_2": r" ?\d\d?",
-    "002": r"\d{3}",
-    "__2": r"[ \d]{2}\d",
-    "15": r"\d\d?",
-    "03": r"\d\d?",
-    "3": r"\d\d?",
-    "04": r"\d\d",
-    "4": r"\d\d?",
-    "05": r"\d\d",
-    "5": r"\d\d?",
-    "PM": "AM|PM",
-    "pm": "am|pm",
-    "-07:00:00": _OFFSET + r":\d\d:\d\d",
-    "-070000": _OFFSET + r"\d{4}",
-    "-07:00": _OFFSET + r":\d\d",
-    "-0700": _OFFSET + r"\d\d",
-    "-07": _OFFSET,
-    "Z07:00": "Z|" + _OFFSET + r":\d\d",
-    "Z0700": "Z|" + _OFFSET + r"\d\d",
-    "Z07": "Z|" + _OFFSET,
-}
-"""Maps each part of a layout to the regular expression of what it reads."""
 
-_NAMES: dict[str, str] = {
-    **dict.fromkeys(("January", "Jan", "01", "1"), "month"),
-    **dict.fromkeys(("02", "2", "_2"), "day"),
-    **dict.fromkeys(("002", "__2"), "yearday"),
-    **dict.fromkeys(("04", "4"), "minute"),
-    **dict.fromkeys(("05", "5"), "second"),
-    **dict.fromkeys(("PM", "pm"), "half"),
-    **dict.fromkeys(("03", "3"), "hour12"),
-    "2006": "year",
-    "06": "short",
-    "15": "hour",
+
+class LayoutToken(NamedTuple):
+    """Describes a token of a layout: the name of its value, the regular expression of what it reads, and what renders
+    it; None for the offset from UTC."""
+
+    name: str
+    expression: str
+    render: Callable[[datetime], str] | None = None
+
+
+_TOKENS: dict[str, LayoutToken] = {
+    "January": LayoutToken("month", "|".join(MONTHS), lambda moment: MONTHS[moment.month - 1]),
+    "Jan": LayoutToken("month", "|".join(month[:3] for month in MONTHS), lambda moment: MONTHS[moment.month - 1][:3]),
+    "Monday": LayoutToken("name", "|".join(WEEKDAYS), lambda moment: WEEKDAYS[moment.isoweekday() % 7]),
+    "Mon": LayoutToken(
+        "name", "|".join(day[:3] for day in WEEKDAYS), lambda moment: WEEKDAYS[moment.isoweekday() % 7][:3]
+    ),
+    "MST": LayoutToken("name", r"UTC|GMT[+-]\d{1,2}|[A-Z]{3,4}T?|[+-]\d\d"),
+    "2006": LayoutToken("year", r"\d{4}", lambda moment: f"{moment.year:04d}"),
+    "06": LayoutToken("short", r"\d\d", lambda moment: f"{moment.year % 100:02d}"),
+    "01": LayoutToken("month", r"\d\d", lambda moment: f"{moment.month:02d}"),
+    "1": LayoutToken("month", r"\d\d?", lambda moment: str(moment.month)),
+    "02": LayoutToken("day", r"\d\d", lambda moment: f"{moment.day:02d}"),
+    "2": LayoutToken("day", r"\d\d?", lambda moment: str(moment.day)),
+    "_2": LayoutToken("day", r" ?\d\d?", lambda moment: f"{moment.day:2d}"),
+    "002": LayoutToken("yearday", r"\d{3}", lambda moment: f"{moment.timetuple().tm_yday:03d}"),
+    "__2": LayoutToken("yearday", r"[ \d]{2}\d", lambda moment: f"{moment.timetuple().tm_yday:3d}"),
+    "15": LayoutToken("hour", r"\d\d?", lambda moment: f"{moment.hour:02d}"),
+    "03": LayoutToken("hour12", r"\d\d?", lambda moment: f"{moment.hour % 12 or 12:02d}"),
+    "3": LayoutToken("hour12", r"\d\d?", lambda moment: str(moment.hour % 12 or 12)),
+    "04": LayoutToken("minute", r"\d\d", lambda moment: f"{moment.minute:02d}"),
+    "4": LayoutToken("minute", r"\d\d?", lambda moment: str(moment.minute)),
+    "05": LayoutToken("second", r"\d\d", lambda moment: f"{moment.second:02d}"),
+    "5": LayoutToken("second", r"\d\d?", lambda moment: str(moment.second)),
+    "PM": LayoutToken("half", "AM|PM", lambda moment: "AM" if moment.hour < 12 else "PM"),
+    "pm": LayoutToken("half", "am|pm", lambda moment: "am" if moment.hour < 12 else "pm"),
+    "-07:00:00": LayoutToken("zone", r"[+-]\d\d:\d\d:\d\d"),
+    "-070000": LayoutToken("zone", r"[+-]\d{6}"),
+    "-07:00": LayoutToken("zone", r"[+-]\d\d:\d\d"),
+    "-0700": LayoutToken("zone", r"[+-]\d{4}"),
+    "-07": LayoutToken("zone", r"[+-]\d\d"),
+    "Z07:00": LayoutToken("zone", r"Z|[+-]\d\d:\d\d"),
+    "Z0700": LayoutToken("zone", r"Z|[+-]\d{4}"),
+    "Z07": LayoutToken("zone", r"Z|[+-]\d\d"),
 }
 
 DEFAULT_LAYOUTS = (
@@ -118,7 +116,8 @@ def _compile_layout(layout: str) -> re.Pattern[str]:
     pieces: list[str] = []
     at, taken = 0, 0
     for child in _TOKEN.finditer(layout):
-        pieces += (_literal(layout[at : child.start()]), f"(?P<g{taken}_{_group(child[0])}>{_expression(child[0])})")
+        token = _describe_token(child[0])
+        pieces += (_literal(layout[at : child.start()]), f"(?P<g{taken}_{token.name}>{token.expression})")
         follows = layout[child.end() : child.end() + 2]
         if child[0] in ("05", "5") and not re.match(r"[.,][09]", follows):
             pieces.append(rf"(?P<g{taken}f_fraction>[.,]\d+)?")
@@ -131,16 +130,11 @@ def _literal(text: str) -> str:
     return "".join(" +" if run.isspace() else re.escape(run) for run in re.split(r"( +)", text) if run)
 
 
-def _group(child: str) -> str:
-    if child[0] in ".,":
-        return "fraction"
-    return _NAMES.get(child, "zone" if "07" in child else "name")
-
-
-def _expression(child: str) -> str:
-    if child[0] in ".,":
-        return rf"[.,]\d{{{len(child) - 1}}}" if child[1] == "0" else r"(?:[.,]\d+)?"
-    return _READ[child]
+def _describe_token(written: str) -> LayoutToken:
+    if written[0] not in ".,":
+        return _TOKENS[written]
+    digits = rf"[.,]\d{{{len(written) - 1}}}" if written[1] == "0" else r"(?:[.,]\d+)?"
+    return LayoutToken("fraction", digits)
 
 
 def _read(text: str, layout: str, zone: Any) -> Time:
@@ -231,42 +225,13 @@ def _render_token(child: str, moment: datetime, time: Time) -> str:
         digits = f"{time.nanoseconds % 1_000_000_000:09d}"[: len(child) - 1]
         digits = digits.rstrip("0") if child[1] == "9" else digits
         return child[0] + digits if digits else ""
-    return _RENDER[child](moment) if child in _RENDER else _render_offset(child, time.offset)
+    render = _TOKENS[child].render
+    return render(moment) if render else _render_offset(child, time.offset)
 
 
 def _render_offset(child: str, offset: int) -> str:
-    if child == "MST" or (child[0] == "Z" and offset == 0):
-        return ("UTC" if offset == 0 else _render_offset("-0700", offset)) if child == "MST" else "Z"
+    if offset == 0 and child[0] in "MZ":
+        return "UTC" if child == "MST" else "Z"
     pieces = [f"{abs(offset) // 3600:02d}", f"{abs(offset) // 60 % 60:02d}", f"{abs(offset) % 60:02d}"]
-    count = len(re.findall(r"\d\d", child))
-    return _sign(offset) + (":" if ":" in child else "").join(pieces[:count])
-
-
-def _sign(offset: int) -> str:
-    return "-" if offset < 0 else "+"
-
-
-_RENDER: dict[str, Callable[[datetime], str]] = {
-    "January": lambda moment: MONTHS[moment.month - 1],
-    "Jan": lambda moment: MONTHS[moment.month - 1][:3],
-    "Monday": lambda moment: WEEKDAYS[moment.isoweekday() % 7],
-    "Mon": lambda moment: WEEKDAYS[moment.isoweekday() % 7][:3],
-    "2006": lambda moment: f"{moment.year:04d}",
-    "06": lambda moment: f"{moment.year % 100:02d}",
-    "01": lambda moment: f"{moment.month:02d}",
-    "1": lambda moment: str(moment.month),
-    "02": lambda moment: f"{moment.day:02d}",
-    "2": lambda moment: str(moment.day),
-    "_2": lambda moment: f"{moment.day:2d}",
-    "002": lambda moment: f"{moment.timetuple().tm_yday:03d}",
-    "__2": lambda moment: f"{moment.timetuple().tm_yday:3d}",
-    "15": lambda moment: f"{moment.hour:02d}",
-    "03": lambda moment: f"{moment.hour % 12 or 12:02d}",
-    "3": lambda moment: str(moment.hour % 12 or 12),
-    "04": lambda moment: f"{moment.minute:02d}",
-    "4": lambda moment: str(moment.minute),
-    "05": lambda moment: f"{moment.second:02d}",
-    "5": lambda moment: str(moment.second),
-    "PM": lambda moment: "AM" if moment.hour < 12 else "PM",
-    "pm": lambda moment: "am" if moment.hour < 12 else "pm",
-}
+    count = 2 if child == "MST" else len(re.findall(r"\d\d", child))
+    return ("-" if offset < 0 else "+") + (":" if ":" in child else "").join(pieces[:count])
