@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from magistrate.engine.policy.compiler import ABSORBING
-from magistrate.engine.policy.functions import FUNCTIONS
+from magistrate.engine.policy.functions import CALENDAR_UNITS, FUNCTIONS
 from magistrate.engine.policy.node import MAX_DEPTH
 from magistrate.engine.policy.operators import OPERATORS
-from magistrate.engine.policy.own_functions import CALENDAR_UNITS
 from magistrate.engine.policy.policy import MAX_POLICY_LENGTH
 from magistrate.engine.policy.predicates import TAKE_CLOSURES
 from magistrate.engine.policy.run import MAX_STEPS, TEXT_STEP

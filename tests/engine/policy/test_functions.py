@@ -2,8 +2,7 @@
 
 import pytest
 
-from magistrate.engine.policy.functions import FUNCTIONS
-from magistrate.engine.policy.own_functions import OWN_FUNCTIONS
+from magistrate.engine.policy.functions import FUNCTIONS, OWN_FUNCTIONS
 from magistrate.engine.policy.predicates import TAKE_CLOSURES
 from magistrate.engine.policy.structs import METHODS
 from tests.engine.policy.asking import CREATED_AT, HOUR, NOW, answer

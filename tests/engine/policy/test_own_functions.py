@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from magistrate.engine.policy.compiler import ABSORBING
-from magistrate.engine.policy.own_functions import OWN_FUNCTIONS
+from magistrate.engine.policy.functions import OWN_FUNCTIONS
 from magistrate.engine.policy.predicates import CLOSURES_OF_GO, TAKE_CLOSURES
 from magistrate.engine.policy.value_types import INNERMOST
 from tests.engine.policy.asking import CONTEXT, answer, refusal

@@ -1,4 +1,4 @@
-"""Implements the built-in functions on lists, maps and numbers. Each charges for what it reads and for what it
+"""Implements the functions on lists, maps and numbers. Each charges for what it reads and for what it
 makes."""
 
 from collections.abc import Callable
@@ -6,11 +6,13 @@ from typing import Any
 
 from magistrate.engine.policy import texts
 from magistrate.engine.policy.access import element_of
-from magistrate.engine.policy.equality import hashable
+from magistrate.engine.policy.equality import equal_values, hashable, plain_number
 from magistrate.engine.policy.operators import OPERATORS
 from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.values import (
     LISTS,
+    MAPS,
+    TEXT_MAPS,
     AnyMap,
     Byte,
     GroupMap,
@@ -18,6 +20,7 @@ from magistrate.engine.policy.values import (
     MadeList,
     MadeMap,
     Pairs,
+    divide,
     finite,
     json_value,
     values_in,
@@ -161,3 +164,59 @@ def _sort_key(element: Any, field: str) -> Any:
     if field not in element:
         raise Fault("the map has no such member to sort by")
     return json_value(element[field]) if type(element) is dict else element[field]
+
+
+def has_member(run: PolicyRun, value: Any, key: str) -> bool:
+    """Returns whether a map has the member. Other values have none, except lists, for which Fault is raised."""
+    run.charge_text(len(key))
+    if type(value) in LISTS or (type(value) in MAPS and type(value) not in TEXT_MAPS):
+        raise Fault("only a map of strings has members")
+    return type(value) in TEXT_MAPS and key in value
+
+
+def list_elements(run: PolicyRun, value: Any) -> Any:
+    """Returns the elements of a list, or the keys of a map."""
+    if type(value) in LISTS:
+        return value
+    run.charge(len(value))
+    return MadeList(value)
+
+
+def include_value(run: PolicyRun, among: Any, sought: Any) -> bool:
+    """Returns whether a list has an element equal to the value, or a map has the key."""
+    if type(among) in TEXT_MAPS:
+        return type(sought) is str and has_member(run, among, sought)
+    for element in values_of(among):
+        run.charge(4)
+        if equal_values(run, element, sought):
+            return True
+    return False
+
+
+def is_subtree(run: PolicyRun, inner: Any, outer: Any) -> bool:
+    """Returns whether every member of the first map is in the second one, those of maps within it included."""
+    pairs = [(inner, outer)]
+    while pairs:
+        tree, other = pairs.pop()
+        for key, value in tree.items():
+            run.charge(2 + len(key) // 16)
+            if key not in other:
+                return False
+            other_value = other[key]
+            if type(value) in TEXT_MAPS and type(other_value) in TEXT_MAPS:
+                pairs.append((value, other_value))
+            elif not equal_values(run, json_value(value), json_value(other_value)):
+                return False
+    return True
+
+
+def concatenate(run: PolicyRun, *lists: Any) -> MadeList:
+    run.charge(sum(map(len, lists)) // 4)
+    return MadeList([element for elements in lists for element in values_of(elements)])
+
+
+def divide_integers(run: PolicyRun, dividend: Any, divisor: Any) -> int:
+    left, right = plain_number(dividend), plain_number(divisor)
+    if type(left) is not int or type(right) is not int:
+        raise Fault("only integers have an integer quotient")
+    return whole(divide(left, right))

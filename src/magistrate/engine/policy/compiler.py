@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from magistrate.engine.policy import access, logic
 from magistrate.engine.policy.access import Step
 from magistrate.engine.policy.environment import Environment
-from magistrate.engine.policy.functions import FUNCTIONS, compile_call, failing_node
+from magistrate.engine.policy.functions import FUNCTIONS, OWN_FUNCTIONS, compile_call, failing_node
 from magistrate.engine.policy.node import (
     NOT_LITERAL,
     Constant,
@@ -24,7 +24,6 @@ from magistrate.engine.policy.node import (
     compose_of_all,
     literal_node,
 )
-from magistrate.engine.policy.own_functions import OWN_FUNCTIONS
 from magistrate.engine.policy.predicates import CLOSURES_OF_GO, POINTERS, TAKE_CLOSURES, over_elements
 from magistrate.engine.policy.run import Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.structs import WarrantView

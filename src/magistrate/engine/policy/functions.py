@@ -1,19 +1,26 @@
-"""Defines the built-in functions, one row each: those of Go `expr` here, all others in own_functions.py. Those that
-take closures are in predicates.py."""
+"""Defines the built-in functions, one row each; those that take closures are in predicates.py.
+
+OWN_FUNCTIONS are those that Go `expr` does not have. They do what conditions of OpenFGA and SpiceDB need and is
+otherwise no error, or another value, in the language: an absent member, an index from the end, a quotient, characters
+instead of bytes, the calendar in a time zone, addresses.
+"""
 
 from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
+import ipaddress
 import math
 import re
-from collections.abc import Callable
-from ipaddress import IPv4Address, IPv6Address
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta, timezone
+from functools import lru_cache
 from types import NoneType
-from typing import Any
+from typing import Any, NamedTuple
 
 from magistrate.engine.policy import aggregates, texts
-from magistrate.engine.policy.layouts import read_date
+from magistrate.engine.policy.access import demand_element
+from magistrate.engine.policy.equality import equal_values
+from magistrate.engine.policy.layouts import load_zone, read_date
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node, compose_of_all
-from magistrate.engine.policy.own_functions import OWN_FUNCTIONS, Function, FunctionParameter
 from magistrate.engine.policy.rendering import read_json, render_json, render_value
 from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.structs import SubjectView, WarrantView
@@ -32,17 +39,22 @@ from magistrate.engine.policy.types import (
     TIME,
     WEEKDAY,
     StaticType,
+    TypeRule,
+    is_address,
     is_any,
     is_integer,
     is_map,
     is_number,
     is_slice,
     is_string,
+    is_time,
 )
+from magistrate.engine.policy.value_types import convert_value, read_address, read_number_text, read_whole
 from magistrate.engine.policy.values import (
     LISTS,
     MAPS,
     NUMBERS,
+    TEXT_MAPS,
     AnyMap,
     Byte,
     Duration,
@@ -55,15 +67,45 @@ from magistrate.engine.policy.values import (
     Strings,
     Time,
     Weekday,
+    calendar,
     finite,
     read_duration,
     time_at,
-    whole,
 )
 
-_WHOLE = re.compile(r"[+-]?\d{1,19}", re.ASCII)
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
-_LONGEST_NUMBER = 100
+_MAX_DIGITS = 19
+_OFFSET = re.compile(r"([+-]?)(\d\d):(\d\d)", re.ASCII)
+_NETWORK = re.compile(r"[0-9A-Fa-f:.]{2,45}/(0|[1-9]\d{0,2})", re.ASCII)
+_STEPS_OF_PARSING = 60
+
+
+class FunctionParameter(NamedTuple):
+    """Describes a parameter of a function: the types it takes before evaluation, and the kinds during it; None for
+    any."""
+
+    type_rules: tuple[TypeRule, ...] | None
+    kinds: frozenset[type] | None
+
+
+Result = StaticType | Callable[[list[StaticType]], StaticType]
+
+
+class Function(NamedTuple):
+    """Describes a built-in function. `apply` takes the run and the values of the arguments, whose kinds have been
+    checked; it may raise Fault.
+
+    The last `optional` parameters can be left out. If it `repeats`, the last parameter takes one argument or more. If
+    it `takes_nil`, a written nil is an error only when the function is called. If it `reads` its arguments, which are
+    texts, `apply` gets the parsed value; literals are parsed when the policy is compiled."""
+
+    parameters: tuple[FunctionParameter, ...]
+    result: Result
+    apply: Callable[..., Any]
+    optional: int = 0
+    repeats: bool = False
+    takes_nil: bool = False
+    reads: Callable[..., Any] | None = None
+
 
 _TYPES: dict[type, str] = {
     NoneType: "nil",
@@ -78,7 +120,7 @@ _TYPES: dict[type, str] = {
     Duration: "time.Duration",
     Month: "time.Month",
     Weekday: "time.Weekday",
-    **dict.fromkeys((IPv4Address, IPv6Address), "ipaddress"),
+    **dict.fromkeys((ipaddress.IPv4Address, ipaddress.IPv6Address), "ipaddress"),
     **dict.fromkeys((WarrantView, SubjectView), "warrant"),
 }
 
@@ -93,10 +135,17 @@ def _is_joinable(static: StaticType) -> bool:
 
 _TEXT = FunctionParameter((is_string,), frozenset({str}))
 _NUMBER = FunctionParameter((is_number,), NUMBERS)
+_NUMBER_OR_TEXT = FunctionParameter((is_number, is_string), NUMBERS | {str})
 _COUNT = FunctionParameter((_is_count,), NUMBERS)
 _LIST = FunctionParameter((is_slice,), LISTS)
 _MAP = FunctionParameter((is_map,), MAPS)
 _VALUE = FunctionParameter(None, None)
+_TIME = FunctionParameter((is_time,), frozenset({Time}))
+_TEXT_MAP = FunctionParameter((is_map,), TEXT_MAPS)
+_CONTAINER = FunctionParameter((is_slice, is_map), LISTS | TEXT_MAPS)
+_SIZED = FunctionParameter((is_string, is_slice, is_map), LISTS | TEXT_MAPS | {str})
+_INTEGER = FunctionParameter((is_integer,), NUMBERS)
+_ADDRESS = FunctionParameter((is_string, is_address), None)
 _ELEMENTS = FunctionParameter((is_slice,), None)
 
 
@@ -105,21 +154,8 @@ def expires_in(run: PolicyRun, duration: Duration) -> bool:
     return run.now * 1_000 < run.warrant.created_at * 1_000 + duration.nanoseconds
 
 
-def _to_int(run: PolicyRun, value: Any) -> int:
-    """Returns the value as an integer, rounded towards zero."""
-    if type(value) is str:
-        run.charge(3 + len(value) // 2)
-        if not _WHOLE.fullmatch(value):
-            raise Fault("the string is no integer")
-        return whole(int(value))
-    return whole(int(finite(value)))
-
-
 def _to_float(run: PolicyRun, value: Any) -> float:
-    if type(value) is str and (len(value) > _LONGEST_NUMBER or not _DECIMAL.fullmatch(value)):
-        raise Fault("the string is no number")
-    run.charge(3 + len(value) // 2 if type(value) is str else 0)
-    return finite(float(value))
+    return finite(float(read_number_text(run, value) if type(value) is str else value))
 
 
 def _round(run: PolicyRun, value: float) -> float:
@@ -144,11 +180,81 @@ def _on_texts(result: StaticType, apply: Callable[..., Any], count: int = 1, opt
     return Function((_TEXT,) * count, result, apply, optional, takes_nil=True)
 
 
-FUNCTIONS: dict[str, Function] = {
+CALENDAR_UNITS: Mapping[str, Callable[[datetime], int]] = {
+    "year": lambda moment: moment.year,
+    "month": lambda moment: moment.month,
+    "day": lambda moment: moment.day,
+    "yearday": lambda moment: moment.timetuple().tm_yday,
+    "weekday": lambda moment: moment.isoweekday() % 7,
+    "hour": lambda moment: moment.hour,
+    "minute": lambda moment: moment.minute,
+    "second": lambda moment: moment.second,
+    "millisecond": lambda moment: moment.microsecond // 1_000,
+}
+
+
+def take_calendar_unit(run: PolicyRun, time: Time, unit: str, zone: str = "UTC") -> int:
+    """Returns a unit of the date and clock in a time zone. Raises Fault for an unknown unit or zone."""
+    run.charge(_STEPS_OF_PARSING)
+    if unit not in CALENDAR_UNITS:
+        raise Fault(f"the unit is one of {', '.join(CALENDAR_UNITS)}")
+    moment = calendar(Time(time.nanoseconds))
+    try:
+        return CALENDAR_UNITS[unit](moment.astimezone(_find_zone(zone)))
+    except OverflowError as error:
+        raise Fault("the time is out of range") from error
+
+
+def _find_zone(name: str) -> Any:
+    offset = _OFFSET.fullmatch(name)
+    if offset is None:
+        return load_zone(name or "UTC")
+    hours, minutes = int(offset[2]), int(offset[3])
+    if hours > 14 or minutes > 59:
+        raise Fault("the offset from UTC is out of range")
+    difference = timedelta(hours=hours, minutes=minutes)
+    return timezone(-difference if offset[1] == "-" else difference)
+
+
+def is_in_network(run: PolicyRun, address: Any, network: str) -> bool:
+    """Returns whether an IP address is in a network such as `10.0.0.0/8`. No IPv4 address is in an IPv6 network, and
+    none with a zone in any."""
+    run.charge(_STEPS_OF_PARSING)
+    if len(network) > 50 or not _NETWORK.fullmatch(network):
+        raise Fault("the text is no network in CIDR notation")
+    ip_address = read_address(run, address)
+    return ip_address in _load_network(network) and getattr(ip_address, "scope_id", None) is None
+
+
+@lru_cache(maxsize=256)
+def _load_network(text: str) -> Any:
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError as error:
+        raise Fault("the text is no network in CIDR notation") from error
+
+
+OWN_FUNCTIONS: Mapping[str, Function] = {
+    "at": Function((_VALUE,), ANY, demand_element, repeats=True, takes_nil=True),
+    "has": Function((_VALUE, _TEXT), BOOL, aggregates.has_member, takes_nil=True),
+    "size": Function((_SIZED,), INT, lambda run, value: len(value)),
+    "elements": Function((_CONTAINER,), ARRAY, aggregates.list_elements),
+    "includes": Function((_CONTAINER, _VALUE), BOOL, aggregates.include_value, takes_nil=True),
+    "equals": Function((_VALUE, _VALUE), BOOL, equal_values, takes_nil=True),
+    "isSubtree": Function((_TEXT_MAP, _TEXT_MAP), BOOL, aggregates.is_subtree),
+    "concat": Function((_LIST,), ARRAY, aggregates.concatenate, repeats=True),
+    "div": Function((_INTEGER, _INTEGER), INT, aggregates.divide_integers),
+    "datePart": Function((_TIME, _TEXT, _TEXT), INT, take_calendar_unit, 1),
+    "inCIDR": Function((_ADDRESS, _TEXT), BOOL, is_in_network),
+    "convert": Function((_VALUE, _TEXT), ANY, convert_value, takes_nil=True),
+}
+"""Maps names to functions. A policy of Go `expr` may give the same names to variables of `let`."""
+
+FUNCTIONS: Mapping[str, Function] = {
     "len": Function((FunctionParameter((is_string, is_slice, is_map), LISTS | MAPS | {str}),), INT, aggregates.length),
     "type": Function((_VALUE,), STRING, lambda run, value: _TYPES[type(value)], takes_nil=True),
-    "int": Function((FunctionParameter((is_number, is_string), NUMBERS | {str}),), INT, _to_int),
-    "float": Function((FunctionParameter((is_number, is_string), NUMBERS | {str}),), FLOAT, _to_float),
+    "int": Function((_NUMBER_OR_TEXT,), INT, lambda run, value: read_whole(run, value, _MAX_DIGITS)),
+    "float": Function((_NUMBER_OR_TEXT,), FLOAT, _to_float),
     "string": Function((_VALUE,), STRING, render_value, takes_nil=True),
     "abs": Function((_NUMBER,), _type_of_first, aggregates.absolute),
     "ceil": Function((_NUMBER,), FLOAT, lambda run, value: float(math.ceil(finite(value)))),

@@ -1,4 +1,4 @@
-"""Reads values as the types of conditions: `as(at, "timestamp")`, `as(tags, "map<list<string>>")`.
+"""Reads values as the types of conditions, `as(at, "timestamp")`, `as(tags, "map<list<string>>")`, and converts them.
 
 A type is written as containers around one innermost type, so that it is a chain of words: `list<map<int>>` is `list`,
 `map`, `int`. Values are read along that chain, without recursion.
@@ -14,8 +14,10 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from magistrate.engine.policy.environment import Environment
-from magistrate.engine.policy.layouts import read_date
+from magistrate.engine.policy.equality import plain_number
+from magistrate.engine.policy.layouts import read_date, render_time
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node
+from magistrate.engine.policy.rendering import RFC_3339, in_unit, render_float
 from magistrate.engine.policy.run import Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.types import (
     ANY,
@@ -33,7 +35,7 @@ from magistrate.engine.policy.types import (
 )
 from magistrate.engine.policy.values import (
     LISTS,
-    MAX_WHOLE,
+    NUMBERS,
     TEXT_MAPS,
     Duration,
     IpAddress,
@@ -43,6 +45,8 @@ from magistrate.engine.policy.values import (
     finite,
     json_value,
     read_duration,
+    time_at,
+    to_integer,
     values_in,
     values_of,
     whole,
@@ -54,9 +58,15 @@ LONGEST_TYPE = 2_000
 _TYPE = re.compile(r"(?P<containers>(?:(?:list|map)<)*)(?P<innermost>[a-z]+)(?P<ends>>*)(?P<optional>\?)?")
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)", re.ASCII)
 _RFC_3339_LAYOUT = "2006-01-02T15:04:05Z07:00"
+_WHOLE = re.compile(r"[+-]?\d{1,40}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _LONGEST_NUMBER = 100
 _LONGEST_ADDRESS = 100
+_MAX_DIGITS = 40
+_SECOND = 1_000_000_000
+_STEPS_OF_RENDERING, _STEPS_OF_RENDERING_TIME = 20, 60
+_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
+_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _STEPS_OF_A_TEXT = 20
 
 
@@ -135,13 +145,28 @@ def _charge_text(run: PolicyRun, value: Any) -> None:
     run.charge(_STEPS_OF_A_TEXT + 3 * len(value))
 
 
+def read_number_text(run: PolicyRun, text: str) -> str:
+    """Returns a text that is a number. Raises Fault for others."""
+    run.charge(3 + len(text) // 2)
+    if len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text):
+        raise Fault("the string is no number")
+    return text
+
+
+def read_whole(run: PolicyRun, value: Any, max_digits: int) -> int:
+    """Returns a number, rounded towards zero, or the integer in a text."""
+    if type(value) is not str:
+        return to_integer(value)
+    run.charge(3 + len(value) // 2)
+    if not _WHOLE.fullmatch(value) or len(value.lstrip("+-")) > max_digits:
+        raise Fault("the string is no integer")
+    return whole(int(value))
+
+
 def _read_number(run: PolicyRun, value: Any) -> Any:
     """Returns a number that `int` and `float` take, and that is exact if it was written in a text."""
     if type(value) is str:
-        run.charge(3 + len(value) // 2)
-        if len(value) > _LONGEST_NUMBER or not _NUMBER.fullmatch(value):
-            raise Fault("the string is no number")
-        number = Decimal(value)
+        number = Decimal(read_number_text(run, value))
         if number.adjusted() > _LONGEST_NUMBER * 4:
             raise Fault("the number is out of range")
         return number
@@ -150,29 +175,90 @@ def _read_number(run: PolicyRun, value: Any) -> Any:
     raise Fault("a number is needed")
 
 
+def _to_int(run: PolicyRun, value: Any) -> int:
+    if type(value) is Time:
+        return value.nanoseconds // _SECOND
+    return value.nanoseconds if type(value) is Duration else read_whole(run, value, _MAX_DIGITS)
+
+
+def _to_uint(run: PolicyRun, value: Any) -> int:
+    number = _to_int(run, value)
+    if number < 0:
+        raise Fault("the number is out of range")
+    return number
+
+
+def _to_double(run: PolicyRun, value: Any) -> float:
+    plain = plain_number(value)
+    return float(plain) if type(plain) is int else read_double(run, plain)
+
+
+def _to_string(run: PolicyRun, value: Any) -> str:
+    kind = type(value)
+    if kind is str:
+        return str(value)
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is float:
+        run.charge(_STEPS_OF_RENDERING)
+        return render_float(value, -4, "e+", "e-", digits_of_exponent=2, most=6)
+    if kind in NUMBERS:
+        return str(int(value))
+    if kind is Time:
+        run.charge(_STEPS_OF_RENDERING_TIME)
+        return render_time(value, RFC_3339)
+    if kind is Duration:
+        sign = "-" if value.nanoseconds < 0 else ""
+        return f"{sign}{in_unit(abs(value.nanoseconds), _SECOND)}s"
+    raise Fault("the value has no text form")
+
+
+def _to_bool(run: PolicyRun, value: Any) -> bool:
+    if type(value) is bool:
+        return value
+    if type(value) is not str or value not in _TRUE | _FALSE:
+        raise Fault("the value is no bool")
+    return value in _TRUE
+
+
+def _to_timestamp(run: PolicyRun, value: Any) -> Time:
+    plain = plain_number(value)
+    return time_at(plain * _SECOND) if type(plain) is int else read_timestamp(run, plain)
+
+
 class _Innermost(NamedTuple):
-    """Describes an innermost type: its static type, those of variables that may hold it, and what reads it."""
+    """Describes an innermost type: its static type, those of variables that may hold it, what reads it, and what
+    converts other values to it; None if nothing does."""
 
     static: StaticType
     variables: frozenset[StaticType]
     read: Callable[[PolicyRun, Any], Any]
+    convert: Callable[[PolicyRun, Any], Any] | None
 
 
 _TEXT = frozenset({STRING})
 _NUMERIC = frozenset({FLOAT, STRING, INT})
 
 INNERMOST: Mapping[str, _Innermost] = {
-    "string": _Innermost(STRING, _TEXT, read_string_value),
-    "bool": _Innermost(BOOL, frozenset({BOOL}), read_bool),
-    "int": _Innermost(INT, _NUMERIC, read_int),
-    "uint": _Innermost(INT, _NUMERIC, read_uint),
-    "double": _Innermost(FLOAT, _NUMERIC, read_double),
-    "timestamp": _Innermost(TIME, frozenset({STRING, TIME}), read_timestamp),
-    "duration": _Innermost(DURATION, frozenset({STRING, DURATION}), read_duration_value),
-    "ipaddress": _Innermost(IP_ADDRESS, frozenset({STRING, IP_ADDRESS}), read_address),
-    "any": _Innermost(ANY, frozenset(), lambda run, value: value),
+    "string": _Innermost(STRING, _TEXT, read_string_value, _to_string),
+    "bool": _Innermost(BOOL, frozenset({BOOL}), read_bool, _to_bool),
+    "int": _Innermost(INT, _NUMERIC, read_int, _to_int),
+    "uint": _Innermost(INT, _NUMERIC, read_uint, _to_uint),
+    "double": _Innermost(FLOAT, _NUMERIC, read_double, _to_double),
+    "timestamp": _Innermost(TIME, frozenset({STRING, TIME}), read_timestamp, _to_timestamp),
+    "duration": _Innermost(DURATION, frozenset({STRING, DURATION}), read_duration_value, read_duration_value),
+    "ipaddress": _Innermost(IP_ADDRESS, frozenset({STRING, IP_ADDRESS}), read_address, read_address),
+    "any": _Innermost(ANY, frozenset(), lambda run, value: value, None),
 }
 """Lists the types of values other than lists and maps."""
+
+
+def convert_value(run: PolicyRun, value: Any, of_type: str) -> Any:
+    """Returns the value as one of the type. Raises Fault if it is none."""
+    convert = INNERMOST[of_type].convert if of_type in INNERMOST else None
+    if convert is None:
+        raise Fault("there is no conversion to this type")
+    return convert(run, value)
 
 
 @lru_cache(maxsize=256)
@@ -238,13 +324,6 @@ def _copy(container: Any) -> Any:
     if type(container) in LISTS:
         return MadeList(values_of(container))
     return MadeMap(zip(container, values_in(container), strict=True))
-
-
-def uint_of(value: int) -> int:
-    """Returns an integer that is not negative. Raises Fault for others."""
-    if 0 <= value <= MAX_WHOLE:
-        return value
-    raise Fault("the number is out of range")
 
 
 READ_AS = "as"
