@@ -3,13 +3,16 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+import msgspec
+
+from magistrate.api.endpoints.explain import render_explained
 from magistrate.cli.checks.reasons import describe_denial
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.names import WarrantNames
-from magistrate.engine.testing.suite_run import render_explanation
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.notation import read_written
 from magistrate.engine.warrants.warrant import Warrant
+from magistrate.operations.checks.explain import ExplainedCheck
 from tests.properties.explanations import nodes_of
 
 CLAIM = re.compile(r" *(\S+) +is (not )?(\S+) of +([^\s,;:]+:[^\s,;:.]+)(.*)")
@@ -19,7 +22,8 @@ Decide = Callable[[WarrantNames], bool]
 
 
 def sentences_of(explanation: Explanation) -> Iterator[str]:
-    for line in describe_denial(render_explanation(explanation)):
+    answer = msgspec.to_builtins(render_explained(ExplainedCheck(explanation, ())))
+    for line in describe_denial(answer):
         if END.match(line):
             return
         yield line

@@ -3,13 +3,16 @@ checks `serve --example` loads and prints (docs/cli.md#worked-examples)."""
 
 import asyncio
 from importlib.resources import files
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
+from magistrate.api.endpoints.explain import render_explained
 from magistrate.engine.explanation.explanation import WORK_FOR_SUGGESTIONS
 from magistrate.engine.testing.suite_run import AssertionOutcome
 from magistrate.engine.testing.suites import CheckAssertion, read_suite
+from magistrate.operations.checks.explain import ExplainedCheck
 from magistrate.operations.checks.suggestions import WORK_FOR_EFFECTS
 from magistrate.operations.models.examples import Example, ExampleObject, Try
 from magistrate.operations.models.tests import complete_outcome
@@ -39,11 +42,16 @@ def read_example(name: str) -> Example:
     return Example(value["name"], suite.types, suite.policies, suite.warrants, tries=tries, objects=bodies)
 
 
-def complete_outcome_now(outcome: AssertionOutcome) -> AssertionOutcome:
-    """Returns the outcome with all that would allow its check, and the effects of that. It runs an event loop of its
-    own."""
+def explain_outcome(outcome: AssertionOutcome) -> dict[str, Any]:
+    """Returns the explanation of an outcome, which must have one, as /v2/explain answers it. That of a denied check has
+    all that would allow it, and the effects of that. It runs an event loop of its own."""
 
     async def complete() -> AssertionOutcome:
         return await complete_outcome(outcome, limit_work(WORK_FOR_SUGGESTIONS + WORK_FOR_EFFECTS))
 
-    return asyncio.run(complete())
+    explanation = outcome.explanation
+    if explanation is not None and not explanation.is_allowed:
+        explanation = asyncio.run(complete()).explanation
+    assert explanation is not None
+    rendered: dict[str, Any] = msgspec.to_builtins(render_explained(ExplainedCheck(explanation, ())))
+    return rendered

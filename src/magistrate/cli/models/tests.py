@@ -188,16 +188,11 @@ def _run_file(file: str, suite: "ModelSuite") -> FileResults:
 
 def _describe_reason(outcome: "AssertionOutcome") -> Iterator[str]:
     """Yields lines that say why the check of an outcome is allowed or denied."""
-    from magistrate.engine.testing.suite_run import render_explanation
-
     if outcome.explanation is None:
         return
-    if not outcome.explanation.is_allowed:
-        from magistrate.wiring.examples import complete_outcome_now  # takes longest to import: only where needed
+    from magistrate.wiring.examples import explain_outcome  # takes longest to import: only where needed
 
-        outcome = complete_outcome_now(outcome)
-    assert outcome.explanation is not None
-    answer = render_explanation(outcome.explanation)
+    answer = explain_outcome(outcome)
     if answer["decision"] == "denied":
         yield from describe_denial(answer)
     elif answer["path"]:

@@ -2,23 +2,17 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.explanation.changes import Suggestion
 from magistrate.engine.explanation.explanation import Explanation
-from magistrate.engine.explanation.tree import ExplanationNode, PolicyTrace
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow
-from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames, suggest_name
-from magistrate.engine.nesting import fold
+from magistrate.engine.names import ObjectId, RelationName, TypeName, suggest_name
 from magistrate.engine.steps import Checkpoints
 from magistrate.engine.subjects import Subject, join_subject_type
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite, QueryAssertion
 from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory, is_allowed
-from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import ITEMS_FOR_A_NODE, Work, complete
 from magistrate.errors import BudgetExceeded, InvalidRequest, NotFound
@@ -205,71 +199,3 @@ def _split_row(query: Query, text: str) -> tuple[Subject, str]:
 def _join(texts: Sequence[str]) -> str:
     more = f" and {len(texts) - MAX_NAMED} more" if len(texts) > MAX_NAMED else ""
     return ", ".join(texts[:MAX_NAMED]) + more + (" is" if len(texts) == 1 else " are")
-
-
-Json = dict[str, Any]
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def render_explanation(explanation: Explanation) -> Json:
-    """Returns an explanation as JSON: `path` if the check is allowed, otherwise `because` and `wouldAllow`."""
-    if explanation.is_allowed:
-        return {"decision": "allowed", "path": [_render_warrant(warrant) for warrant in explanation.path]}
-    tree: Json = fold(explanation.tree, lambda node: node.children, _render_node)
-    suggestions = [_render_suggestion(suggestion) for suggestion in explanation.suggestions]
-    unfinished = {} if explanation.is_complete else {"complete": False}
-    return {"decision": "denied", "unknown": [], "because": tree, "wouldAllow": suggestions, **unfinished}
-
-
-def _render_node(node: ExplanationNode, children: Sequence[Json]) -> Json:
-    rendered: Json = {"rule": node.rule} if node.rule else {"check": node.check}
-    rendered |= {"holds": _render_truth(node.holds), "children": [*children], "cut": node.cut}
-    if node.via is not None:
-        rendered["via"] = _render_warrant(node.via)
-    if node.out_of_force is not None:
-        rendered["outOfForce"] = node.out_of_force
-    if node.policy is not None:
-        rendered["policy"] = _render_policy(node.policy)
-    return rendered
-
-
-def _render_policy(trace: PolicyTrace) -> Json:
-    absent = {"missing": [*trace.missing], "long": [*trace.long]}
-    return {"text": trace.text, "holds": _render_truth(trace.holds), "values": {**trace.values}, **absent}
-
-
-def _render_truth(value: Truth) -> bool | str:
-    return value is TRUE if value in (TRUE, FALSE) else "unknown"
-
-
-def _render_suggestion(suggestion: Suggestion) -> Json:
-    context = {
-        "missing": [*suggestion.missing],
-        "different": [*suggestion.different],
-        "example": {**suggestion.example},
-    }
-    created = [_render_names(names, policy) for names, policy in suggestion.create]
-    deleted = [_render_warrant(warrant) for warrant in suggestion.delete]
-    effects = {
-        "gained": suggestion.effects.gained,
-        "lost": suggestion.effects.lost,
-        "complete": suggestion.effects.is_complete,
-    }
-    return {"create": created, "delete": deleted, "context": context, "effects": effects, "note": suggestion.note}
-
-
-def _render_warrant(warrant: Warrant) -> Json:
-    limits = {"startsAt": warrant.starts_at, "expiresAt": warrant.expires_at}
-    shown = {name: _render_time(limit) for name, limit in limits.items() if limit is not None}
-    return {**_render_names(warrant.names, warrant.policy), **shown}
-
-
-def _render_names(names: WarrantNames, policy: str) -> Json:
-    subject = {"objectType": names.subject_type, "objectId": names.subject_id, "relation": names.subject_relation}
-    rendered = {"objectType": names.object_type, "objectId": names.object_id, "relation": names.relation}
-    return {**rendered, "subject": subject, **({"policy": policy} if policy else {})}
-
-
-def _render_time(microseconds: int) -> str:
-    return (_EPOCH + timedelta(microseconds=microseconds)).isoformat().replace("+00:00", "Z")
