@@ -11,7 +11,7 @@ from magistrate.engine.importers.names import Faults, ForeignRefusal
 from magistrate.engine.importers.openfga_relationships import read_body, read_csv, read_json_array, read_yaml_sequence
 from magistrate.engine.importers.relationships import ForeignRelationship, RelationshipConverter, RelationshipRefusal
 from magistrate.engine.importers.spicedb import read_relationships
-from magistrate.engine.importers.yaml_nodes import read_yaml_nodes
+from magistrate.engine.testing.yaml_documents import YamlFault, read_yaml_nodes
 from tests.importers.models import read_openfga, read_spicedb
 
 HEADINGS = "user_type,user_id,user_relation,relation,object_type,object_id,condition_name,condition_context"
@@ -59,7 +59,7 @@ def test_a_tuple_is_read_alike_in_every_format() -> None:
     assert only(read_csv(rows, "t.csv")) == ("2:1", wanted)
     assert read_body(json.dumps(written).encode()) == wanted
     assert read_body(json.dumps({"key": written, "timestamp": "2026-01-01T00:00:00Z"}).encode()) == wanted
-    nodes = read_yaml_nodes(f"# one\n- {json.dumps(written)}\n", "t.yaml")
+    nodes = read_yaml_nodes(f"# one\n- {json.dumps(written)}\n")
     assert only(read_yaml_sequence(nodes, "t.yaml")) == ("2:3", wanted)
 
 
@@ -80,7 +80,7 @@ def test_a_tuple_becomes_a_warrant_with_the_names_and_the_policy_of_here() -> No
 @pytest.mark.parametrize("object_id", ["josé", "日本", "o'brien", "\U00020000?"])
 def test_ids_beyond_ascii_stay_as_they_are(object_id: str) -> None:
     written = {"user": f"user:{object_id}", "relation": "lead", "object": f"Org/team:{object_id}"}
-    nodes = read_yaml_nodes(f"- {json.dumps(written, ensure_ascii=False)}\n", "t.yaml")
+    nodes = read_yaml_nodes(f"- {json.dumps(written, ensure_ascii=False)}\n")
 
     for found in (
         only(read_csv([HEADINGS, f"user,{object_id},,lead,Org/team,{object_id},,"], "t.csv"))[1],
@@ -214,5 +214,5 @@ def test_a_relationship_that_does_not_fit_is_refused(text: str, code: str) -> No
     ],
 )
 def test_yaml_that_is_a_bomb_or_not_clear_is_refused(text: str) -> None:
-    with pytest.raises(ForeignRefusal):
-        read_yaml_nodes(text, "t.yaml")
+    with pytest.raises(YamlFault):
+        read_yaml_nodes(text)

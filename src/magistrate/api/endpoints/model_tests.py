@@ -14,7 +14,7 @@ from magistrate.api.http.request_values import WrittenBody
 from magistrate.engine.names import Revision
 from magistrate.engine.testing.suite_run import AssertionOutcome
 from magistrate.engine.testing.suites import GivenModel, read_suite
-from magistrate.engine.testing.yaml_documents import read_long_yaml
+from magistrate.engine.testing.yaml_documents import read_yaml
 from magistrate.engine.text.json_documents import ModelBody
 from magistrate.errors import InvalidRequest
 from magistrate.operations.checks.explain import ExplainedCheck
@@ -93,7 +93,7 @@ async def _read_value(body: WrittenBody) -> object:
         raise body.fault
     if body.is_json:
         return body.value
-    read = partial(read_long_yaml, body.text, "the file", MAX_TEST_VALUES)
+    read = partial(read_yaml, body.text, "the file", MAX_TEST_VALUES)
     value: object = await offload(read, len(body.text) * COST_OF_YAML)
     return value
 

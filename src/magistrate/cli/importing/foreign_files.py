@@ -23,12 +23,14 @@ from magistrate.engine.importers.openfga_relationships import (
 from magistrate.engine.importers.relationships import Placed
 from magistrate.engine.importers.schema import ForeignModel
 from magistrate.engine.importers.spicedb import is_relationship, read_relationships, read_spicedb_schema
-from magistrate.engine.importers.yaml_nodes import YamlNode, read_yaml_nodes
+from magistrate.engine.testing.yaml_documents import YamlFault, YamlNode, read_yaml_nodes
 from magistrate.errors import InvalidRequest
 
 MAX_FILE_BYTES = 67_108_864
 """Limits a file that is read as a whole (64 MiB); CSV, JSON Lines and relationships as text are read line by line."""
 MAX_LINE_BYTES = 1_048_576
+MAX_YAML_CHARACTERS = 33_554_432
+"""Limits a YAML file (32 Mi): all of it is in memory, each value with its place."""
 
 _YAML = (".yaml", ".yml")
 _JSON_LINES = (".jsonl", ".ndjson")
@@ -253,7 +255,15 @@ def _decode(path: Path, text: str) -> Any:
 
 
 def _read_yaml(path: Path) -> YamlNode:
-    return read_yaml_nodes(_read_text(path), str(path))
+    text = _read_text(path)
+    if len(text) > MAX_YAML_CHARACTERS:
+        message = f"a YAML file has at most {MAX_YAML_CHARACTERS} characters; use CSV or JSON"
+        raise ForeignRefusal(ForeignName("", str(path), 1, 1), "file_too_large", message)
+    try:
+        return read_yaml_nodes(text)
+    except YamlFault as fault:
+        message = f"is not valid YAML: {fault.problem}".replace("\n", " ") if fault.is_syntax else fault.problem
+        raise ForeignRefusal(ForeignName("", str(path), fault.line, fault.column), "invalid_yaml", message) from None
 
 
 def _find_block(path: Path, node: YamlNode) -> tuple[int, int]:

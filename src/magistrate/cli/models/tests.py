@@ -135,9 +135,9 @@ def read_tests(file: str, suite: "ModelSuite") -> str:
 
 def read_value(file: str) -> object:
     """Returns what a test file says. Raises InvalidRequest or OSError."""
-    from magistrate.engine.testing.yaml_documents import read_long_yaml
+    from magistrate.engine.testing.yaml_documents import read_yaml
 
-    return read_long_yaml(_read_text(Path(file), file), file)
+    return read_yaml(_read_text(Path(file), file), file)
 
 
 def find_product(value: object) -> "Product | None":

@@ -18,8 +18,8 @@ from magistrate.engine.importers.relationships import (
     RelationshipRefusal,
     read_context,
 )
-from magistrate.engine.importers.yaml_nodes import YamlNode
 from magistrate.engine.names import WILDCARD
+from magistrate.engine.testing.yaml_documents import YamlNode
 from magistrate.engine.text.positions import JsonPositions
 
 _ID = re.compile(r"[^\s:#\x00-\x1f\x7f-\x9f]+")
