@@ -31,7 +31,7 @@ def cases(name: str) -> list[Any]:
 def demand_faults(case: Any, model: ForeignModel, faults: Faults) -> None:
     if not faults.errors:
         convert_model(model, faults)
-    found = [(f"{fault.line}:{fault.column} {fault.code}", fault.message) for fault in faults.kept]
+    found = [(f"{fault.at.line}:{fault.at.column} {fault.code}", fault.message) for fault in faults.kept]
     wanted = [(" ".join(fault.split(" ")[:2]), fault.split(" ", 2)[2]) for fault in case["faults"]]
     assert [place for place, _ in found] == [place for place, _ in wanted], found
     for (_, message), (_, piece) in zip(found, wanted, strict=True):

@@ -16,7 +16,6 @@ from magistrate.cli.importing.foreign_models import (
     convert_files,
     count,
     demand_expressible,
-    describe_refusal,
     print_renamings,
 )
 from magistrate.cli.output import echo
@@ -52,7 +51,7 @@ def import_foreign(read_files: ReadFiles, leaves_out: bool, import_lines: Import
                 _write_model(source.converted, spool)
                 refused = _write_relationships(source, spool, leaves_out)
         except ForeignRefusal as refusal:
-            raise CommandFailed(describe_refusal(refusal)) from None
+            raise CommandFailed(refusal.describe()) from None
         except InvalidRequest as error:
             raise CommandFailed(f"{error.message}; nothing was written") from None
         demand_expressible(faults.total + refused, leaves_out)
@@ -108,7 +107,7 @@ def _write_relationships(source: GivenFiles, spool: BinaryIO, names_all: bool) -
             except RelationshipRefusal as refusal:
                 refused += 1
                 if names_all or refused <= MAX_FAULTS:
-                    echo(describe_refusal(ForeignRefusal(place(), refusal.code, refusal.message)), err=True)
+                    echo(ForeignRefusal(place(), refusal.code, refusal.message).describe(), err=True)
                 elif refused == MAX_FAULTS + 1:
                     echo("further relationships are wrong; --leave-out names all", err=True)
     return refused

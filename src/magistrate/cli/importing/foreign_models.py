@@ -11,7 +11,7 @@ from magistrate.cli.importing.foreign_files import ForeignFiles, read_openfga_fi
 from magistrate.cli.output import echo
 from magistrate.cli.service import CommandFailed
 from magistrate.engine.importers.conversion import ConvertedModel, convert_model
-from magistrate.engine.importers.names import Faults, ForeignFault, ForeignRefusal
+from magistrate.engine.importers.names import Faults, ForeignRefusal
 from magistrate.engine.importers.relationships import RelationshipRefusal
 from magistrate.engine.importers.schema import ForeignModel
 from magistrate.engine.importers.suites import SuiteReader
@@ -65,7 +65,7 @@ def convert_files(read_files: ReadFiles, faults: Faults) -> GivenFiles:
             raise CommandFailed("none of the files has the model; give it as well, because the names depend on it")
         converted = convert_model(files.model, faults)
     except ForeignRefusal as refusal:
-        raise CommandFailed(describe_refusal(refusal)) from None
+        raise CommandFailed(refusal.describe()) from None
     except InvalidRequest as error:
         raise CommandFailed(error.message) from None
     report_faults(faults.kept)
@@ -81,15 +81,7 @@ def _demand_readable(files: ForeignFiles) -> None:
             raise ForeignRefusal(place(), relationship.code, relationship.message)
 
 
-def describe_refusal(refusal: ForeignRefusal) -> str:
-    """Returns the message with its place."""
-    at = refusal.at
-    return ForeignFault(
-        file=at.file, line=at.line, column=at.column, code=refusal.code, message=refusal.message
-    ).describe()
-
-
-def report_faults(faults: Sequence[ForeignFault]) -> None:
+def report_faults(faults: Sequence[ForeignRefusal]) -> None:
     """Prints each fault in one line, in the order of the files."""
     for fault in faults:
         echo(fault.describe(), err=True)
@@ -125,4 +117,4 @@ def read_foreign_suite(
     try:
         return SuiteReader(source.model, source.converted, now).read(value, source.files.relationships)
     except ForeignRefusal as refusal:
-        raise CommandFailed(describe_refusal(refusal)) from None
+        raise CommandFailed(refusal.describe()) from None

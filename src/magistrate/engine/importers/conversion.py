@@ -10,13 +10,12 @@ import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from magistrate.engine.importers.conditions import ConditionConverter, convert_condition
 from magistrate.engine.importers.names import (
     NOT_EXPRESSIBLE,
     Faults,
-    ForeignName,
     convert_name,
     convert_parameter,
     convert_type,
@@ -93,7 +92,7 @@ class RuleBuilder:
         faults_before = self._faults.not_expressible
         for rewrite in relation.rewrite.walk():
             if rewrite.kind == "computed" and rewrite.names[0].text not in declared.relations:
-                self._report_unknown(rewrite.names[0], declared.relations)
+                self._faults.report_unknown("relation", rewrite.names[0], declared.relations)
             elif rewrite.kind in ("arrow", "for_all"):
                 self._check_link(declared, rewrite)
         return self._faults.not_expressible == faults_before
@@ -102,7 +101,7 @@ class RuleBuilder:
         linked, link = rewrite.names
         relation = declared.relations.get(link.text)
         if relation is None:
-            self._report_unknown(link, declared.relations)
+            self._faults.report_unknown("relation", link, declared.relations)
             return
         if relation.rewrite.kind != "direct":
             message = f"{show_name(link.text)} is computed; only a relation that relationships give can be followed"
@@ -124,14 +123,10 @@ class RuleBuilder:
                 if of_type in self._model.types
                 for name in self._model.types[of_type].relations
             ]
-            self._report_unknown(linked, names)
+            self._faults.report_unknown("relation", linked, names)
         elif rewrite.kind == "for_all" and len(types) > 1:
             message = f"all({show_name(linked.text)}) over {link.text}, which has {len(types)} types"
             self._faults.report(link, NOT_EXPRESSIBLE, message)
-
-    def _report_unknown(self, name: ForeignName, names: Iterable[str]) -> None:
-        hint = self._faults.suggest(name.text, names)
-        self._faults.report(name, "unknown_relation", f"relation {show_name(name.text)} is not defined{hint}")
 
     @staticmethod
     def _list_linked_types(link: ForeignRelation) -> list[str]:
@@ -233,9 +228,10 @@ class _ModelConverter:
         self._builder = RuleBuilder(model, self._converted.type_names, faults)
 
     def convert(self) -> ConvertedModel:
-        self._name_types()
-        for declared in self._model.types.values():
-            self._name_relations(declared)
+        converted, types = self._converted, self._model.types
+        self._choose_names("type", types, converted.type_names, _REASON_OF_TYPE)
+        for declared in types.values():
+            self._choose_names("relation", declared.relations, converted.relation_names, _REASON_OF_RELATION)
         self._name_parameters()
         self._convert_conditions()
         for declared in self._model.types.values():
@@ -247,29 +243,24 @@ class _ModelConverter:
                 self._convert_type(declared)
         return self._converted
 
-    def _name_types(self) -> None:
+    def _choose_names(
+        self,
+        kind: Literal["type", "relation"],
+        declared: Mapping[str, ForeignType] | Mapping[str, ForeignRelation],
+        names: dict[str, str],
+        reason: str,
+    ) -> None:
+        """Adds the names that types, or the relations of one of them, have here, none of which may be equal."""
         taken: dict[str, str] = {}
-        for name, declared in self._model.types.items():
-            here = convert_type(name)
+        for name, declaration in declared.items():
+            here = convert_type(name) if kind == "type" else convert_name(name)
             if here in taken:
-                message = f"types {show_name(taken[here])} and {show_name(name)} would both become {show_name(here)}"
-                self._report(declared.name, "name_collision", message)
+                both = f"{kind}s {show_name(taken[here])} and {show_name(name)}"
+                self._faults.report(declaration.name, "name_collision", f"{both} would both become {show_name(here)}")
             taken[here] = name
-            self._converted.type_names[name] = here
-            if here != name:
-                self._converted.renamings.append(Renaming(name, here, _REASON_OF_TYPE))
-
-    def _name_relations(self, declared: ForeignType) -> None:
-        taken: dict[str, str] = {}
-        for name, relation in declared.relations.items():
-            here = convert_name(name)
-            if here in taken:
-                both = f"relations {show_name(taken[here])} and {show_name(name)}"
-                self._report(relation.name, "name_collision", f"{both} would both become {show_name(here)}")
-            taken[here] = name
-            if here != name and name not in self._converted.relation_names:
-                self._converted.renamings.append(Renaming(name, here, _REASON_OF_RELATION))
-            self._converted.relation_names[name] = here
+            if here != name and name not in names:
+                self._converted.renamings.append(Renaming(name, here, reason))
+            names[name] = here
 
     def _name_parameters(self) -> None:
         names = self._converted.parameters
@@ -301,31 +292,24 @@ class _ModelConverter:
     def _check_restriction(self, restriction: Restriction) -> None:
         declared = self._model.types.get(restriction.type.text)
         if declared is None:
-            self._report_unknown("type", restriction.type, self._model.types)
+            self._faults.report_unknown("type", restriction.type, self._model.types)
         elif restriction.relation is not None and restriction.relation.text not in declared.relations:
-            self._report_unknown("relation", restriction.relation, declared.relations)
+            self._faults.report_unknown("relation", restriction.relation, declared.relations)
         condition = restriction.condition
         if condition is None or condition.text in self._model.unread:
             return
         if condition.text not in self._model.conditions:
-            self._report_unknown("condition", condition, self._model.conditions)
+            self._faults.report_unknown("condition", condition, self._model.conditions)
         elif condition.text not in self._converted.conditions:
             message = f"{restriction.describe()} needs condition {condition.text}, which cannot be expressed"
-            self._report(restriction.type, NOT_EXPRESSIBLE, message)
-
-    def _report_unknown(self, kind: str, name: ForeignName, names: Iterable[str]) -> None:
-        hint = self._faults.suggest(name.text, names)
-        self._report(name, f"unknown_{kind}", f"{kind} {show_name(name.text)} is not defined{hint}")
-
-    def _report(self, at: ForeignName, code: str, message: str) -> None:
-        self._faults.report(at, code, message)
+            self._faults.report(restriction.type, NOT_EXPRESSIBLE, message)
 
     def _leave_out(self) -> None:
         """Leaves out the relations that depend on one that is left out: without it, an exclusion could grant more."""
         for key, cause in find_dependents(self._model, self._converted.left_out):
             relation = self._model.types[key[0]].relations[key[1]]
             message = f"{'#'.join(key)} depends on {'#'.join(cause)}, which cannot be expressed"
-            self._report(relation.name, NOT_EXPRESSIBLE, message)
+            self._faults.report(relation.name, NOT_EXPRESSIBLE, message)
             self._converted.left_out.add(key)
 
     def _convert_type(self, declared: ForeignType) -> None:
@@ -370,15 +354,13 @@ class _ModelConverter:
         for restriction in relation.allowed:
             userset = restriction.relation
             is_left_out = userset is not None and (restriction.type.text, userset.text) in self._converted.left_out
-            if is_left_out or not self._can_express(restriction):
+            condition = restriction.condition
+            if is_left_out or (condition is not None and condition.text not in self._converted.conditions):
                 continue
             clause = AllowedClause(NameAt(self._converted.type_names[restriction.type.text]), restriction.is_wildcard)
             clause.relation = NameAt(convert_name(userset.text)) if userset is not None else None
             clauses[clause.text] = clause
         return [*clauses.values()]
-
-    def _can_express(self, restriction: Restriction) -> bool:
-        return restriction.condition is None or restriction.condition.text in self._converted.conditions
 
 
 def _list_union(rewrite: Rewrite) -> list[Rewrite]:

@@ -22,19 +22,20 @@ class ForeignName(NamedTuple):
     column: int = 0
 
 
-class ForeignFault(NamedTuple):
-    """Represents what is wrong, or cannot be expressed, at a place in a file."""
+class ForeignRefusal(Exception):
+    """Reports what is wrong, or cannot be expressed, at a place in a file."""
 
-    file: str
-    line: int
-    column: int
-    code: str
-    message: str
+    def __init__(self, at: ForeignName, code: str, message: str) -> None:
+        super().__init__(message)
+        self.at = at
+        self.code = code
+        self.message = message
 
     def describe(self) -> str:
         """Returns `model.fga:3:5: unknown_type: …` in one line."""
-        place = f"{self.line}:{self.column}:" if self.line else ""
-        text = f"{self.file}:{place} {self.code}: {self.message}" if self.file else f"{self.code}: {self.message}"
+        place = f"{self.at.line}:{self.at.column}:" if self.at.line else ""
+        text = f"{self.code}: {self.message}"
+        text = f"{self.at.file}:{place} {text}" if self.at.file else text
         return "".join(sign if sign.isprintable() else " " for sign in text)
 
 
@@ -43,7 +44,7 @@ class Faults:
     all."""
 
     def __init__(self) -> None:
-        self.kept: list[ForeignFault] = []
+        self.kept: list[ForeignRefusal] = []
         self.errors = 0
         self.not_expressible = 0
 
@@ -54,26 +55,17 @@ class Faults:
     def report(self, at: ForeignName, code: str, message: str) -> None:
         """Adds a fault at a place."""
         if code == NOT_EXPRESSIBLE or self.errors < MAX_FAULTS:
-            self.kept.append(ForeignFault(at.file, at.line, at.column, code, message=message))
+            self.kept.append(ForeignRefusal(at, code, message))
         if code == NOT_EXPRESSIBLE:
             self.not_expressible += 1
         else:
             self.errors += 1
 
-    def suggest(self, wrong: str, names: Iterable[str]) -> str:
-        """Returns `; did you mean X?`, or nothing for a fault that is not kept: finding a similar name takes
-        milliseconds."""
-        return suggest_name(wrong[:64], names) if self.errors < MAX_FAULTS else ""
-
-
-class ForeignRefusal(Exception):
-    """Reports that something cannot be read at a place."""
-
-    def __init__(self, at: ForeignName, code: str, message: str) -> None:
-        super().__init__(message)
-        self.at = at
-        self.code = code
-        self.message = message
+    def report_unknown(self, kind: str, name: ForeignName, names: Iterable[str]) -> None:
+        """Adds that something is not defined, with the most similar of the names. A fault that is not kept has none:
+        finding it takes milliseconds."""
+        hint = suggest_name(name.text[:64], names) if self.errors < MAX_FAULTS else ""
+        self.report(name, f"unknown_{kind}", f"{kind} {show_name(name.text)} is not defined{hint}")
 
 
 _REPLACEMENTS = {"/": "--", ".": "__"}
