@@ -97,7 +97,7 @@ def read_csv(lines: Iterable[str], file: str) -> Iterator[Placed]:
         line = reader.line_num + 1
         for values in reader:
             if values:
-                at = partial(ForeignName, "", file, line, 1)
+                at = partial(ForeignName, "", file, line=line, column=1)
                 try:
                     yield at, _read_values(values, columns)
                 except RelationshipRefusal as refusal:
@@ -144,7 +144,7 @@ def read_json_lines(lines: Iterable[bytes], file: str) -> Iterator[Placed]:
     """Yields the tuples of a file with one in each line."""
     for number, line in enumerate(lines, 1):
         if not line.isspace():
-            yield partial(ForeignName, "", file, number, 1), read_body(line)
+            yield partial(ForeignName, "", file, line=number, column=1), read_body(line)
 
 
 def read_body(text: bytes | msgspec.Raw) -> ForeignRelationship | RelationshipRefusal:
@@ -186,7 +186,7 @@ def read_json_array(bodies: Iterable[msgspec.Raw], path: str, text: str, file: s
 def read_yaml_sequence(node: YamlNode, file: str) -> Iterator[Placed]:
     """Yields the tuples of a YAML sequence."""
     for element in node.elements:
-        at = partial(ForeignName, "", file, element.line, element.column)
+        at = partial(ForeignName, "", file, line=element.line, column=element.column)
         try:
             yield at, _read_node(element)
         except RelationshipRefusal as refusal:

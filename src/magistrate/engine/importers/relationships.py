@@ -61,19 +61,21 @@ Placed = tuple[Callable[[], ForeignName], ForeignRelationship | RelationshipRefu
 """Holds a relationship, or what is wrong with it, and a function that returns its place."""
 
 
-class _SubjectLine(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+class SubjectLine(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """Represents the subject of a line."""
+
     object_type: str
     object_id: str
     relation: str | None = None
 
 
-class _WarrantLine(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+class WarrantLine(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     """Represents the line, with its members in the order in which the import writes them: it is read fastest then."""
 
     object_type: str
     object_id: str
     relation: str
-    subject: _SubjectLine
+    subject: SubjectLine
     policy: str | None = None
     expires_at: str | None = None
 
@@ -98,7 +100,11 @@ class RelationshipConverter:
         self._suggestions = MAX_FAULTS  # finding a similar name takes milliseconds
 
     def convert(self, relationship: ForeignRelationship) -> bytes:
-        """Returns the line, with a line feed. Raises RelationshipRefusal."""
+        """Returns the JSON of the line, with a line feed. Raises RelationshipRefusal."""
+        return _ENCODER.encode(self.build_line(relationship)) + b"\n"
+
+    def build_line(self, relationship: ForeignRelationship) -> WarrantLine:
+        """Returns the line. Raises RelationshipRefusal."""
         wildcard = WILDCARD if relationship.subject_id == WILDCARD else ""
         limit = "expires" if relationship.expires_at else ""
         kind = (
@@ -115,13 +121,13 @@ class RelationshipConverter:
             _check_id(relationship.object_id)
         if not wildcard and not _PLAIN_ID.fullmatch(relationship.subject_id):
             _check_id(relationship.subject_id)
-        subject = _SubjectLine(names.subject_type, relationship.subject_id, names.subject_relation)
-        line = _WarrantLine(names.object_type, relationship.object_id, names.relation, subject)
+        subject = SubjectLine(names.subject_type, relationship.subject_id, names.subject_relation)
+        line = WarrantLine(names.object_type, relationship.object_id, names.relation, subject)
         if relationship.condition:
             line.policy = self._render_policy(relationship)
         if relationship.expires_at:
             line.expires_at = _check_time(relationship.expires_at)
-        return _ENCODER.encode(line) + b"\n"
+        return line
 
     def _resolve(self, relationship: ForeignRelationship) -> _ResolvedNames:
         """Returns the names here. They are the same for all relationships of the same types and relations."""

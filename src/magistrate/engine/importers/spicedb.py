@@ -227,7 +227,7 @@ def read_relationships(lines: Iterable[str], file: str, line: int = 1, column: i
     for number, written in enumerate(lines, line):
         text = written.strip()
         if text and not text.startswith("//"):
-            yield partial(ForeignName, "", file, number, column), _read_relationship(text)
+            yield partial(ForeignName, "", file, line=number, column=column), _read_relationship(text)
 
 
 def _read_relationship(text: str) -> ForeignRelationship | RelationshipRefusal:

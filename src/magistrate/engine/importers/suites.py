@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,6 +9,7 @@ import msgspec
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.importers.conversion import ConvertedModel
 from magistrate.engine.importers.names import ForeignRefusal, convert_name
+from magistrate.engine.importers.openfga_relationships import read_written
 from magistrate.engine.importers.relationships import (
     ForeignRelationship,
     Placed,
@@ -27,6 +27,7 @@ from magistrate.engine.testing.suites import (
     ModelSuite,
     QueryAssertion,
     read_list,
+    read_microseconds,
     read_object,
 )
 from magistrate.engine.text.json_documents import build_content
@@ -191,28 +192,15 @@ class AssertionReader:
 
 
 def build_relationship(value: object, place: str) -> ForeignRelationship:
-    """Returns a relationship that a test of OpenFGA adds. Raises InvalidRequest."""
+    """Returns a relationship that a test of OpenFGA adds. Raises InvalidRequest or RelationshipRefusal."""
     members = read_object(value, place)
     names = [members.get(name) for name in ("user", "relation", "object")]
     condition = read_object(members.get("condition") or {}, f"{place}.condition")
     if not all(isinstance(name, str) and name for name in names):
         raise InvalidRequest(f"{place}: must have user, relation and object")
-    user, relation, object_name = map(str, names)
-    object_type, _, object_id = object_name.partition(":")
-    subject, _, userset = user.partition("#")
-    subject_type, _, subject_id = subject.partition(":")
     context = read_object(condition.get("context") or {}, f"{place}.condition.context")
-    name = str(condition.get("name") or "")
-    return ForeignRelationship(
-        object_type,
-        object_id,
-        relation,
-        subject_type,
-        subject_id=subject_id,
-        subject_relation=userset,
-        condition=name,
-        context=context,
-    )
+    user, relation, object_name = map(str, names)
+    return read_written(user, relation, object_name, str(condition.get("name") or ""), context=context)
 
 
 def _decode_context(text: str, place: str) -> Members:
@@ -283,8 +271,6 @@ def _any_of(names: dict[str, str]) -> str:
 
 ReadRelationships = Callable[[], Iterator[Placed]]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
 
 class SuiteReader:
     """Reads the suite of one file, given its model. Warrants are numbered in their order, and created at `now`, in
@@ -326,21 +312,18 @@ class SuiteReader:
             raise InvalidRequest(f"{place}: {refusal.message}") from None
 
     def _build(self, relationship: ForeignRelationship) -> Warrant:
-        line = msgspec.json.decode(self._converter.convert(relationship))
-        subject, expires_at = line["subject"], line.get("expiresAt")
+        line = self._converter.build_line(relationship)
         self._count += 1
         return Warrant(
-            TypeName(line["objectType"]),
-            ObjectId(line["objectId"]),
-            RelationName(line["relation"]),
-            TypeName(subject["objectType"]),
-            subject_id=ObjectId(subject["objectId"]),
-            subject_relation=subject.get("relation", ""),
-            policy=line.get("policy", ""),
+            TypeName(line.object_type),
+            ObjectId(line.object_id),
+            RelationName(line.relation),
+            TypeName(line.subject.object_type),
+            subject_id=ObjectId(line.subject.object_id),
+            subject_relation=line.subject.relation or "",
+            policy=line.policy or "",
             created_at=self._now,
             number=self._count,
             starts_at=None,
-            expires_at=(datetime.fromisoformat(expires_at) - _EPOCH) // timedelta(microseconds=1)
-            if expires_at
-            else None,
+            expires_at=None if line.expires_at is None else read_microseconds(line.expires_at),
         )

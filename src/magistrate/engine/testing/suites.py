@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import msgspec
@@ -16,6 +16,7 @@ from magistrate.engine.model.undefined_names import find_names_fault
 from magistrate.engine.names import RelationName, TypeName, WarrantNames, suggest_name
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.policy.policy import read_new_policy
+from magistrate.engine.policy.values import EPOCH
 from magistrate.engine.subjects import Subject, subject_of
 from magistrate.engine.terms import ObjectRef, object_id_or_wildcard, relation_name, type_name, userset_relation
 from magistrate.engine.text.faults import describe_fault
@@ -101,6 +102,11 @@ def read_object(value: object, place: str) -> Mapping[str, Any]:
     return value
 
 
+def read_microseconds(text: str) -> int:
+    """Returns a time in RFC 3339 as microseconds since 1970 UTC. Raises ValueError or TypeError."""
+    return (datetime.fromisoformat(text) - EPOCH) // timedelta(microseconds=1)
+
+
 Json = Mapping[str, Any]
 ReadFile = Callable[[str], str]
 """Returns the text of a file that a test file names. Raises InvalidRequest."""
@@ -113,8 +119,6 @@ _TEST_MEMBERS = ("name", "check", "query", "checks", "context", "warrants", "exp
 _LISTS_OF_ROWS = ("expect",)
 """Lists members that must be there, but may be empty; all others that have no value are as if they were not there."""
 _ANSWERS = {True: True, False: False, "allowed": True, "denied": False, "authorized": True, "not_authorized": False}
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class GivenModel(NamedTuple):
@@ -192,8 +196,7 @@ def _parse_json(text: str, name: str) -> Any:
 def _read_time(value: object, place: str) -> int:
     """Returns a time in RFC 3339 as microseconds since 1970 UTC."""
     try:
-        moment = datetime.fromisoformat(_read_text(value, place))
-        return (moment - _EPOCH) // timedelta(microseconds=1)
+        return read_microseconds(_read_text(value, place))
     except (ValueError, TypeError):
         raise InvalidRequest(f"{place}: {value!r} is not a time with a zone, as in 2026-11-20T10:00:00Z") from None
 
@@ -257,9 +260,7 @@ def _read_test(
     members = _read_members(value, _TEST_MEMBERS, place)
     if sum(name in members for name in ("check", "query", "checks")) != 1:
         raise InvalidRequest(f"{place}: must have one of check, checks and query")
-    context = members.get("context") or {}
-    if not isinstance(context, Mapping):
-        raise InvalidRequest(f"{place}.context: must be an object")
+    context = read_object(members.get("context") or {}, f"{place}.context")
     added = _read_warrants(members.get("warrants"), f"{place}.warrants", types, now, before=before)
     name = _read_text(members.get("name", ""), f"{place}.name")
     if "query" in members:
@@ -315,8 +316,6 @@ def _read_reasons(value: object, place: str) -> Iterator[Reason]:
 
 
 RenderedJson = dict[str, Any]
-
-_FIRST_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def list_setup_lines(suite: ModelSuite) -> Iterator[RenderedJson]:
@@ -379,7 +378,7 @@ def _write_warrant(warrant: Warrant) -> RenderedJson:
 
 def _render_limits(limits: Mapping[str, int | None]) -> RenderedJson:
     return {
-        name: (_FIRST_TIME + timedelta(microseconds=limit)).isoformat().replace("+00:00", "Z")
+        name: (EPOCH + timedelta(microseconds=limit)).isoformat().replace("+00:00", "Z")
         for name, limit in limits.items()
         if limit is not None
     }
