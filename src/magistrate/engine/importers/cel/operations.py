@@ -43,20 +43,25 @@ Operator = Callable[[str, Piece, Piece], Piece | None]
 """Returns what becomes of the operation; None if CEL has none for these types."""
 
 _ORDERED = frozenset({"string", "timestamp", "duration", *NUMBERS})
-_SUMS: Mapping[tuple[str, str], str] = {
-    **{(number, number): number for number in NUMBERS},
-    ("string", "string"): "string",
-    ("timestamp", "duration"): "timestamp",
-    ("duration", "timestamp"): "timestamp",
-    ("duration", "duration"): "duration",
+_NUMERIC: Mapping[tuple[str, str], str] = {(number, number): number for number in NUMBERS}
+_RESULTS: Mapping[str, Mapping[tuple[str, str], str]] = {
+    "+": {
+        **_NUMERIC,
+        ("string", "string"): "string",
+        ("timestamp", "duration"): "timestamp",
+        ("duration", "timestamp"): "timestamp",
+        ("duration", "duration"): "duration",
+    },
+    "-": {
+        **_NUMERIC,
+        ("timestamp", "timestamp"): "duration",
+        ("timestamp", "duration"): "timestamp",
+        ("duration", "duration"): "duration",
+    },
+    "*": _NUMERIC,
+    "/": _NUMERIC,
 }
-_DIFFERENCES: Mapping[tuple[str, str], str] = {
-    **{(number, number): number for number in NUMBERS},
-    ("timestamp", "timestamp"): "duration",
-    ("timestamp", "duration"): "timestamp",
-    ("duration", "duration"): "duration",
-}
-_PRODUCTS: Mapping[tuple[str, str], str] = {(number, number): number for number in NUMBERS}
+"""Maps the types of operands to that of the result."""
 _INTEGERS = ("int", "uint")
 
 
@@ -117,13 +122,13 @@ def _add(sign: str, left: Piece, right: Piece) -> Piece | None:
         if not all(is_list(piece.type) or piece.type == ANY for piece in (left, right)):
             return None
         return call("concat", join_types((left.type, right.type)), left, right, can_fail=ANY in (left.type, right.type))
-    return _calculate(sign, left, right, _SUMS)
+    return _calculate(sign, left, right)
 
 
-def _calculate(sign: str, left: Piece, right: Piece, results: Mapping[tuple[str, str], str]) -> Piece | None:
+def _calculate(sign: str, left: Piece, right: Piece) -> Piece | None:
     """Returns an operation on values that stay of their kind. Numbers of any type are floating-point numbers there, so
     that CEL does not take them together with integers."""
-    result = results.get((left.type, right.type))
+    result = _RESULTS[sign].get((left.type, right.type))
     if result is not None:
         return _infix(sign, left, right, result, can_fail=result != "string")
     types = {left.type, right.type}
@@ -133,20 +138,16 @@ def _calculate(sign: str, left: Piece, right: Piece, results: Mapping[tuple[str,
 
 
 def _subtract(sign: str, left: Piece, right: Piece) -> Piece | None:
-    difference = _calculate(sign, left, right, _DIFFERENCES)
+    difference = _calculate(sign, left, right)
     if difference is None or difference.type != "uint":
         return difference
     return call("convert", "uint", difference, '"uint"', can_fail=True)
 
 
-def _multiply(sign: str, left: Piece, right: Piece) -> Piece | None:
-    return _calculate(sign, left, right, _PRODUCTS)
-
-
 def _divide(sign: str, left: Piece, right: Piece) -> Piece | None:
     if left.type == right.type and left.type in _INTEGERS:
         return call("div", left.type, left, right, can_fail=True)
-    return _calculate(sign, left, right, _PRODUCTS)
+    return _calculate(sign, left, right)
 
 
 def _take_remainder(sign: str, left: Piece, right: Piece) -> Piece | None:
@@ -160,7 +161,7 @@ _OPERATORS: Mapping[str, Operator] = {
     "in": _search,
     "+": _add,
     "-": _subtract,
-    "*": _multiply,
+    "*": _calculate,
     "/": _divide,
     "%": _take_remainder,
 }

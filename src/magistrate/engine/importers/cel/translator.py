@@ -8,8 +8,7 @@ it, and an outer element that is used there is declared as a variable `$name` fi
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from magistrate.engine.importers.cel import operations as functions
-from magistrate.engine.importers.cel import operations as operators
+from magistrate.engine.importers.cel import operations
 from magistrate.engine.importers.cel.operations import LEVELS
 from magistrate.engine.importers.cel.pieces import (
     AND,
@@ -42,6 +41,7 @@ _MACROS: Mapping[str, tuple[str, str]] = {
 """Maps the macros to functions of the policy language, and the kind of their results."""
 
 _CONSTANTS = {"true": ("true", "bool"), "false": ("false", "bool"), "null": ("nil", NULL)}
+_NO_PIECE = Piece("", ANY, 0)
 _WITH_COMMAS = frozenset({"list", "map", "function", "method", "macro"})
 _LARGEST = 2**63
 _MAX_DIGITS = 100
@@ -71,8 +71,8 @@ class _Operators:
 
     def complete(self, operand: Piece) -> Piece:
         if self.level <= AND:
-            return operators.connect(self.sign.text, [*self.operands, operand])
-        return operators.combine(self.sign.text, self.operands[0], operand, self.sign.offset)
+            return operations.connect(self.sign.text, [*self.operands, operand])
+        return operations.combine(self.sign.text, self.operands[0], operand, self.sign.offset)
 
 
 class _Prefix:
@@ -85,8 +85,8 @@ class _Prefix:
 
     def complete(self, operand: Piece) -> Piece:
         if self.sign.text == "!":
-            return operators.negate_bool(operand)
-        return operators.negate_number(operand, self.sign.offset)
+            return operations.negate_bool(operand)
+        return operations.negate_number(operand, self.sign.offset)
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class _Bracket:
     kind: str
     token: CelToken
     end: str = ")"
-    base: Piece | None = None
+    base: Piece = _NO_PIECE
     name: str = ""
     variable: _Variable | None = None
     children: list[Piece] = field(default_factory=list)
@@ -146,7 +146,7 @@ class _CelTranslator:
             self._place += 1
             if self._operand is None:
                 self._begin_operand(token)
-            elif not self._continue_operand(token):
+            elif not self._continue_operand(token, self._operand):
                 return self._operand
 
     def _peek(self, ahead: int = 0) -> CelToken:
@@ -221,12 +221,12 @@ class _CelTranslator:
 
     # Behind an operand
 
-    def _continue_operand(self, token: CelToken) -> bool:
+    def _continue_operand(self, token: CelToken, operand: Piece) -> bool:
         """Returns whether the expression goes on."""
         if token.text == "." and token.kind == "sign":
-            self._read_member()
+            self._read_member(operand)
         elif token.text == "[":
-            self._stack.append(_Bracket("index", token, "]", self._operand))
+            self._stack.append(_Bracket("index", token, "]", operand))
             self._operand = None
         elif token.text in LEVELS and token.kind in ("sign", "word"):
             self._operate(token)
@@ -262,7 +262,7 @@ class _CelTranslator:
         operand = self._complete(OPEN)
         top = self._stack[-1]
         while isinstance(top, _Conditional) and top.then is not None:
-            operand = operators.choose(top.condition, top.then, operand)
+            operand = operations.choose(top.condition, top.then, operand)
             self._stack.pop()
             top = self._stack[-1]
         self._operand = None
@@ -292,15 +292,14 @@ class _CelTranslator:
         self._close()
         return True
 
-    def _read_member(self) -> None:
+    def _read_member(self, base: Piece) -> None:
         """Reads `.name`, `.name(` and `.exists(x,` behind an operand."""
-        name, base = self._peek(), self._operand
-        assert base is not None
+        name = self._peek()
         if name.kind != "word":
             raise CelRefusal(f"'.{name.text}' cannot be expressed", name.offset)
         self._place += 1
         if self._peek().text != "(":
-            self._operand = functions.select_member(base, name.text, name.offset)
+            self._operand = operations.select_member(base, name.text, name.offset)
             return
         self._place += 1
         self._operand = None
@@ -336,49 +335,46 @@ class _CelTranslator:
     def _close(self) -> None:
         bracket = self._top()
         self._stack.pop()
-        self._operand = _COMPLETE[bracket.kind](self, bracket)
+        self._operand = self._complete_bracket(bracket)
 
-    def _complete_group(self, bracket: _Bracket) -> Piece:
-        [operand] = bracket.children
+    def _complete_bracket(self, bracket: _Bracket) -> Piece:
+        children, offset = bracket.children, bracket.token.offset
+        match bracket.kind:
+            case "list":
+                texts = [child.text for child in children]
+                return self._join_elements(bracket, "list", f"[{', '.join(texts)}]")
+            case "map":
+                return self._complete_map(bracket)
+            case "index":
+                return operations.take_index(bracket.base, children[0], offset)
+            case "function":
+                return operations.call_function(bracket.name, children, offset)
+            case "method":
+                return operations.call_method(bracket.base, bracket.name, children, offset)
+            case "has":
+                return operations.test_presence(children[0], offset)
+            case "macro":
+                return self._complete_macro(bracket)
+        [operand] = children  # of a group
         return operand
 
-    def _complete_list(self, bracket: _Bracket) -> Piece:
+    def _join_elements(self, bracket: _Bracket, kind: str, text: str) -> Piece:
         element = join_types(child.type for child in bracket.children)
         if not bracket.children or element == NULL:
             element = ANY
-        text = f"[{', '.join(child.text for child in bracket.children)}]"
         can_fail = any(child.can_fail for child in bracket.children)
-        return Piece(text, f"list<{element}>", bracket.token.offset, can_fail=can_fail)
+        return Piece(text, f"{kind}<{element}>", bracket.token.offset, can_fail=can_fail)
 
     def _complete_map(self, bracket: _Bracket) -> Piece:
         keys = [key.literal for key in bracket.keys]
         for key in bracket.keys:
             if not isinstance(key.literal, str) or keys.count(key.literal) > 1:
                 raise CelRefusal("a key that is no string, or is repeated, cannot be expressed", key.offset)
-        element = join_types(child.type for child in bracket.children)
-        if not bracket.children or element == NULL:
-            element = ANY
         entries = [f"{key.text}: {value.text}" for key, value in zip(bracket.keys, bracket.children, strict=True)]
-        can_fail = any(child.can_fail for child in bracket.children)
-        return Piece(f"{{{', '.join(entries)}}}", f"map<{element}>", bracket.token.offset, can_fail=can_fail)
-
-    def _complete_index(self, bracket: _Bracket) -> Piece:
-        assert bracket.base is not None
-        return functions.take_index(bracket.base, bracket.children[0], bracket.token.offset)
-
-    def _complete_function(self, bracket: _Bracket) -> Piece:
-        return functions.call_function(bracket.name, bracket.children, bracket.token.offset)
-
-    def _complete_method(self, bracket: _Bracket) -> Piece:
-        assert bracket.base is not None
-        return functions.call_method(bracket.base, bracket.name, bracket.children, bracket.token.offset)
-
-    def _complete_has(self, bracket: _Bracket) -> Piece:
-        return functions.test_presence(bracket.children[0], bracket.token.offset)
+        return self._join_elements(bracket, "map", f"{{{', '.join(entries)}}}")
 
     def _complete_macro(self, bracket: _Bracket) -> Piece:
         base, variable = bracket.base, self._variables.pop()
-        assert base is not None
         *conditions, body = bracket.children
         if len(conditions) > (bracket.name == "map"):
             raise CelRefusal(f"'.{bracket.name}' has too many arguments", bracket.token.offset)
@@ -386,7 +382,7 @@ class _CelTranslator:
         source = base if is_list(base.type) else call("elements", ANY, base, can_fail=base.type == ANY)
         predicates = conditions if name == "map" else [body]
         for predicate in predicates:
-            operators.demand_bool(predicate, f".{bracket.name}")
+            operations.demand_bool(predicate, f".{bracket.name}")
         for condition in conditions:
             source = _over(source, "filter", ANY, variable, body=condition)
         of_type = kind if kind != "list" else f"list<{body.type if name == 'map' else variable.type}>"
@@ -400,16 +396,3 @@ def _over(source: Piece, name: str, of_type: str, variable: _Variable, body: Pie
     declared = f"let {variable.alias} = #; " if variable.is_declared else ""
     can_fail = source.can_fail or body.can_fail or (name != "map" and body.type == ANY)
     return Piece(f"{name}({source.text}, {{{declared}{body.text}}})", of_type, source.offset, can_fail=can_fail)
-
-
-_COMPLETE: Mapping[str, Callable[[_CelTranslator, _Bracket], Piece]] = {
-    "group": _CelTranslator._complete_group,
-    "list": _CelTranslator._complete_list,
-    "map": _CelTranslator._complete_map,
-    "index": _CelTranslator._complete_index,
-    "function": _CelTranslator._complete_function,
-    "method": _CelTranslator._complete_method,
-    "has": _CelTranslator._complete_has,
-    "macro": _CelTranslator._complete_macro,
-}
-"""Maps the kinds of brackets to what completes them."""
