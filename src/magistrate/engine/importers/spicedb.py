@@ -10,7 +10,6 @@ from magistrate.engine.importers.schema import (
     ForeignModel,
     ForeignRelation,
     ForeignType,
-    Restriction,
     Rewrite,
     RewriteKind,
 )
@@ -21,73 +20,7 @@ _OPERATORS: dict[str, RewriteKind] = {"+": "union", "&": "intersection", "-": "e
 _TIGHTNESS: dict[str, int] = {"+": 3, "&": 2, "-": 1}
 _FUNCTIONS: dict[str, RewriteKind] = {"any": "arrow", "all": "for_all"}
 _NOBODY = ("nil", "_nil")
-
-
-class _OpenExpression:
-    """Represents what was read of an expression, or of one in brackets."""
-
-    def __init__(self, at: ForeignName) -> None:
-        self.at = at
-        self.operator = ""
-        self.value: Rewrite | None = None
-
-    def add(self, operand: Rewrite) -> None:
-        kind = _OPERATORS.get(self.operator)
-        if self.value is None or kind is None:
-            self.value = operand
-        elif self.value.kind == kind != "exclusion":
-            self.value.operands.append(operand)
-        else:
-            self.value = Rewrite(kind, self.at, (), [self.value, operand])
-
-
-def read_expression(tokens: ForeignTokens) -> Rewrite:
-    """Returns the rewrite of an expression. Raises ForeignRefusal."""
-    opened = [_OpenExpression(tokens.at)]
-    while True:
-        if tokens.token == "(":
-            opened.append(_OpenExpression(tokens.at))
-            tokens.advance()
-            continue
-        opened[-1].add(_read_operand(tokens))
-        while len(opened) > 1 and tokens.accept(")"):
-            closed = opened.pop().value
-            assert closed is not None
-            opened[-1].add(closed)
-        if tokens.token not in _OPERATORS:
-            break
-        _read_operator(tokens, opened[-1])
-    if len(opened) > 1:
-        raise tokens.refuse("unexpected_token", f"expected ) or an operator, found {tokens.show_next()}")
-    value = opened[0].value
-    assert value is not None
-    return value
-
-
-def _read_operator(tokens: ForeignTokens, opened: _OpenExpression) -> None:
-    operator = tokens.token
-    if opened.operator and _TIGHTNESS[operator] > _TIGHTNESS[opened.operator]:
-        message = f"put brackets around the operation with {operator}, which binds tighter than {opened.operator}"
-        raise tokens.refuse("mixed_operators", message)
-    opened.operator = operator
-    tokens.advance()
-
-
-def _read_operand(tokens: ForeignTokens) -> Rewrite:
-    name = tokens.take_name("the name of a relation or permission, or (")
-    if name.text in _NOBODY:
-        return Rewrite("nobody", name)
-    if tokens.accept("->"):
-        return Rewrite("arrow", name, (tokens.take_name("the name of a relation or permission"), name))
-    if not tokens.accept("."):
-        return Rewrite("computed", name, (name,))
-    function = tokens.take_name("any or all")
-    if function.text not in _FUNCTIONS:
-        raise tokens.refuse("unexpected_token", f"expected any or all behind '.', found '{function.text}'")
-    tokens.demand("(", f"behind {function.text}")
-    relation = tokens.take_name("the name of a relation or permission")
-    tokens.demand(")", "behind the name")
-    return Rewrite(_FUNCTIONS[function.text], name, (relation, name))
+_ITSELF = "..."
 
 
 _TOKENS = re.compile(
@@ -114,6 +47,7 @@ def read_spicedb_schema(text: str, file: str, faults: Faults, line: int = 1, col
 
 class _SchemaReader(StatementReader):
     keywords = _STATEMENTS
+    operators = _OPERATORS
 
     def _read_statement(self) -> None:
         tokens = self._tokens
@@ -158,39 +92,53 @@ class _SchemaReader(StatementReader):
         name = tokens.take_name(f"the name of a {keyword}")
         if keyword == "relation":
             tokens.demand(":", "behind the name of the relation")
-            relation = ForeignRelation(name, Rewrite("direct", name), self._read_restrictions(), description)
+            relation = ForeignRelation(
+                name, Rewrite("direct", name), self._read_restrictions("definition", "|"), description
+            )
         else:
             if tokens.accept(":"):
-                self._read_restrictions()  # a type annotation, which SpiceDB has checked
+                self._read_restrictions("definition", "|")  # a type annotation, which SpiceDB has checked
             tokens.demand("=", "behind the name of the permission")
-            relation = ForeignRelation(name, read_expression(tokens), [], description)
+            relation = ForeignRelation(name, self._read_expression(), [], description)
         if name.text in declared.relations:
             raise ForeignRefusal(name, "repeated_declaration", f"{show_name(name.text)} is declared twice")
         declared.relations[name.text] = relation
 
-    def _read_restrictions(self) -> list[Restriction]:
-        restrictions = [self._read_restriction()]
-        while self._tokens.accept("|"):
-            restrictions.append(self._read_restriction())
-        return restrictions
-
-    def _read_restriction(self) -> Restriction:
+    def _read_operator(self, before: str) -> None:
         tokens = self._tokens
-        name = tokens.take_name("the name of a definition")
-        relation, condition, expires = None, None, False
-        is_wildcard = tokens.accept(":")
-        if is_wildcard:
-            tokens.demand("*", "behind :")
-        elif tokens.accept("#") and not tokens.accept("..."):
-            relation = tokens.take_name("the name of a relation")
-        if tokens.accept("with"):
-            limit = tokens.take_name("the name of a caveat, or expiration")
-            expires = limit.text == "expiration"
-            condition = None if expires else limit
-            if condition is not None and tokens.accept("and"):
-                tokens.demand("expiration", "behind and")
-                expires = True
-        return Restriction(name, relation, is_wildcard, condition, expires=expires)
+        if before and _TIGHTNESS[tokens.token] > _TIGHTNESS[before]:
+            message = f"put brackets around the operation with {tokens.token}, which binds tighter than {before}"
+            raise tokens.refuse("mixed_operators", message)
+        tokens.advance()
+
+    def _read_operand(self) -> Rewrite:
+        tokens = self._tokens
+        name = tokens.take_name("the name of a relation or permission, or (")
+        if name.text in _NOBODY:
+            return Rewrite("nobody", name)
+        if tokens.accept("->"):
+            return Rewrite("arrow", name, (tokens.take_name("the name of a relation or permission"), name))
+        if not tokens.accept("."):
+            return Rewrite("computed", name, (name,))
+        function = tokens.take_name("any or all")
+        if function.text not in _FUNCTIONS:
+            raise tokens.refuse("unexpected_token", f"expected any or all behind '.', found '{function.text}'")
+        tokens.demand("(", f"behind {function.text}")
+        relation = tokens.take_name("the name of a relation or permission")
+        tokens.demand(")", "behind the name")
+        return Rewrite(_FUNCTIONS[function.text], name, (relation, name))
+
+    def _read_userset(self) -> ForeignName | None:
+        return None if self._tokens.accept(_ITSELF) else super()._read_userset()
+
+    def _read_limits(self) -> tuple[ForeignName | None, bool]:
+        limit = self._tokens.take_name("the name of a caveat, or expiration")
+        if limit.text == "expiration":
+            return None, True
+        expires = self._tokens.accept("and")
+        if expires:
+            self._tokens.demand("expiration", "behind and")
+        return limit, expires
 
 
 def _name_self(declared: ForeignType, rewrite: Rewrite) -> None:
@@ -213,7 +161,6 @@ _RELATIONSHIP = re.compile(
 )
 _ID = re.compile(r"[A-Za-z0-9/_|=+-]{1,1024}")
 """Matches every id that SpiceDB has, apart from the wildcard."""
-_ITSELF = "..."
 
 
 def is_relationship(line: str) -> bool:

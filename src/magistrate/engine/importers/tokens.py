@@ -2,11 +2,18 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 
 from magistrate.engine.importers.cel.tokens import find_cel_end
 from magistrate.engine.importers.names import Faults, ForeignName, ForeignRefusal, show_name
-from magistrate.engine.importers.schema import ForeignCondition, ForeignModel, report_repeated_parameter
+from magistrate.engine.importers.schema import (
+    ForeignCondition,
+    ForeignModel,
+    Restriction,
+    Rewrite,
+    RewriteKind,
+    report_repeated_parameter,
+)
 from magistrate.engine.text.faults import MAX_FAULTS
 from magistrate.engine.text.parser import MAX_MODEL_CHARACTERS
 
@@ -111,6 +118,24 @@ def read_parameter_type(tokens: ForeignTokens) -> str:
     return "<".join([*containers, of_type]) + ">" * len(containers)
 
 
+class _OpenExpression:
+    """Represents what was read of an expression, or of one in brackets."""
+
+    def __init__(self, at: ForeignName) -> None:
+        self.at = at
+        self.operator = ""
+        self.value: Rewrite | None = None
+
+    def add(self, operand: Rewrite, operators: Mapping[str, RewriteKind]) -> None:
+        kind = operators.get(self.operator)
+        if self.value is None or kind is None:
+            self.value = operand
+        elif self.value.kind == kind != "exclusion":
+            self.value.operands.append(operand)
+        else:
+            self.value = Rewrite(kind, self.at, (), [self.value, operand])
+
+
 def is_short_enough(text: str, noun: str, at: ForeignName, faults: Faults) -> bool:
     """Returns whether a model (`a model`) has no more characters than a model of ours may have, and reports it if it
     has more."""
@@ -125,6 +150,9 @@ class StatementReader:
     """Reads the statements of the text of a model. After a fault, it goes on at the next line that begins like one."""
 
     keywords: Collection[str] = ()
+    operators: Mapping[str, RewriteKind] = {}
+    ends_with_line = False
+    """Says whether a new line ends an expression, except in brackets."""
 
     def __init__(self, model: ForeignModel, faults: Faults, tokens: ForeignTokens) -> None:
         self._model = model
@@ -142,6 +170,66 @@ class StatementReader:
                     tokens.advance()
 
     def _read_statement(self) -> None:
+        raise NotImplementedError
+
+    def _read_expression(self) -> Rewrite:
+        """Returns the rewrite of an expression. Raises ForeignRefusal."""
+        tokens, opened = self._tokens, [_OpenExpression(self._tokens.at)]
+        while True:
+            if tokens.token == "(":
+                opened.append(_OpenExpression(tokens.at))
+                tokens.advance()
+                continue
+            if self._is_behind_line(opened):
+                raise tokens.refuse("unexpected_token", "expected the name of a relation, [ or ( before the line ends")
+            opened[-1].add(self._read_operand(), self.operators)
+            while len(opened) > 1 and tokens.accept(")"):
+                closed = opened.pop().value
+                assert closed is not None
+                opened[-1].add(closed, self.operators)
+            if tokens.token not in self.operators or self._is_behind_line(opened):
+                break
+            before, opened[-1].operator = opened[-1].operator, tokens.token
+            self._read_operator(before)
+        value = opened[0].value
+        if len(opened) > 1 or value is None:
+            raise tokens.refuse("unexpected_token", f"expected ) or an operator, found {tokens.show_next()}")
+        return value
+
+    def _is_behind_line(self, opened: Sequence[_OpenExpression]) -> bool:
+        return self.ends_with_line and len(opened) == 1 and self._tokens.starts_line
+
+    def _read_operand(self) -> Rewrite:
+        raise NotImplementedError
+
+    def _read_operator(self, before: str) -> None:
+        """Reads an operator, given the one before it in the same brackets, or the empty text."""
+        raise NotImplementedError
+
+    def _read_restrictions(self, noun: str, separator: str) -> list[Restriction]:
+        """Returns the direct subjects of a relation; `noun` is what their types are called."""
+        restrictions = [self._read_restriction(noun)]
+        while self._tokens.accept(separator):
+            restrictions.append(self._read_restriction(noun))
+        return restrictions
+
+    def _read_restriction(self, noun: str) -> Restriction:
+        tokens = self._tokens
+        name = tokens.take_name(f"the name of a {noun}")
+        relation = None
+        is_wildcard = tokens.accept(":")
+        if is_wildcard:
+            tokens.demand("*", "behind :")
+        elif tokens.accept("#"):
+            relation = self._read_userset()
+        condition, expires = self._read_limits() if tokens.accept("with") else (None, False)
+        return Restriction(name, relation, is_wildcard, condition, expires=expires)
+
+    def _read_userset(self) -> ForeignName | None:
+        return self._tokens.take_name("the name of a relation")
+
+    def _read_limits(self) -> tuple[ForeignName | None, bool]:
+        """Returns a condition, and whether there is an expiration."""
         raise NotImplementedError
 
     def _read_condition(self, noun: str, colon: str, description: str = "", *, requires_all: bool) -> None:
