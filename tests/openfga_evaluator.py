@@ -14,7 +14,7 @@ class OpenFgaEvaluator:
         self._users: dict[tuple[str, str], list[str]] = defaultdict(list)
 
     def write(self, key: Mapping[str, str]) -> None:
-        self._demand_allowed(**key)
+        self._demand_allowed(key["user"], key["relation"], key["object"])
         users = self._users[key["object"], key["relation"]]
         assert key["user"] not in users, "the server refuses a tuple that is there already"
         users.append(key["user"])
