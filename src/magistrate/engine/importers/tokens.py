@@ -1,7 +1,6 @@
 """Reads the words, signs and statements of the text of a model, with their places."""
 
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 
 from magistrate.engine.importers.cel.tokens import find_cel_end
@@ -16,8 +15,7 @@ from magistrate.engine.importers.schema import (
 )
 from magistrate.engine.text.faults import MAX_FAULTS
 from magistrate.engine.text.parser import MAX_MODEL_CHARACTERS
-
-_LINE_END = re.compile("\n")
+from magistrate.engine.text.positions import LineStarts
 
 
 class ForeignTokens:
@@ -34,7 +32,7 @@ class ForeignTokens:
         self._first_line = line
         self.margin = column - 1
         self._pattern = pattern
-        self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
+        self._lines = LineStarts(text)
         self._end = 0
         self.offset = 0
         self.token = self.kind = self.remark = ""
@@ -73,9 +71,8 @@ class ForeignTokens:
 
     def locate(self, offset: int, name: str = "") -> ForeignName:
         """Returns the place of an offset."""
-        line = bisect_right(self._starts, offset)
-        column = offset - self._starts[line - 1] + 1 + self.margin
-        return ForeignName(name, self.file, line + self._first_line - 1, column)
+        line, column = self._lines.locate(offset)
+        return ForeignName(name, self.file, line + self._first_line - 1, column + self.margin)
 
     def accept(self, token: str) -> bool:
         """Goes past a token, if it is the next one; returns whether it was."""

@@ -14,8 +14,7 @@ from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.parsing import read_rule
 from magistrate.engine.rules.rule import Rule, RuleDefinition
-from magistrate.engine.terms import policy_name, relation_name, type_name
-from magistrate.engine.text.declarations import MAX_DESCRIPTION_LENGTH
+from magistrate.engine.terms import MAX_DESCRIPTION_LENGTH, policy_name, relation_name, type_name
 from magistrate.engine.text.document import (
     PARAMETER_TYPES,
     AllowedClause,
@@ -62,6 +61,7 @@ class ModelBody(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 
 B = TypeVar("B")
+T = TypeVar("T")
 
 _MEMBERS = ("objectTypes", "policies")
 _PLACE = re.compile(r" - at `\$([^`]*)`")
@@ -185,7 +185,6 @@ def _render_policy(policy: PolicyDeclaration) -> PolicyBody:
     )
 
 
-T = TypeVar("T")
 Locate = Callable[[str], tuple[int, int]]
 """Returns the line and the column of what a path names, such as `objectTypes[3].relations.viewer`."""
 
@@ -312,9 +311,6 @@ def _read_description(text: str | None, path: str) -> str:
     return text or ""
 
 
-S = TypeVar("S")
-
-
 class ModelContent(NamedTuple):
     """Holds what a model consists of, in the order of the document."""
 
@@ -326,18 +322,18 @@ def build_content(document: ModelDocument) -> ModelContent:
     """Returns the types and policies of a document. Raises InvalidParameter, with the path of the fault in the JSON of
     the model, for the first that could not be written."""
     body = render_body(document)
-    content = ModelContent([], [])
-    for place, type_body in enumerate(body.object_types):
+    types = _build_each(body.object_types, "objectTypes", _build_type)
+    return ModelContent(types, _build_each(body.policies, "policies", _build_policy))
+
+
+def _build_each(bodies: Sequence[B], name: str, build: Callable[[B], T]) -> list[T]:
+    built = []
+    for place, body in enumerate(bodies):
         try:
-            content.types.append(_build_type(type_body))
+            built.append(build(body))
         except InvalidParameter as fault:
-            raise fault.within(f"objectTypes[{place}].") from None
-    for place, policy in enumerate(body.policies):
-        try:
-            content.policies.append(_build_policy(policy))
-        except InvalidParameter as fault:
-            raise fault.within(f"policies[{place}].") from None
-    return content
+            raise fault.within(f"{name}[{place}].") from None
+    return built
 
 
 def _build_type(body: TypeBody) -> ObjectType:
@@ -352,7 +348,7 @@ def _build_policy(body: PolicyBody) -> NamedPolicy:
     return read_named_policy(body.name, body.parameters, body.expression, body.description)
 
 
-def _convert_rendered(value: Mapping[str, Any], kind: type[S], parameter: str) -> S:
+def _convert_rendered(value: Mapping[str, Any], kind: type[B], parameter: str) -> B:
     try:
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:

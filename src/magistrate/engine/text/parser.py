@@ -5,18 +5,24 @@ one mistake is reported once. See docs/decisions/0053 why this is no generated p
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from magistrate.engine.names import nearest_name
 from magistrate.engine.rules import find_operator
-from magistrate.engine.text.declarations import Declarations, ReportFault
 from magistrate.engine.text.document import ModelDocument, NameAt, RuleClause, TypeDeclaration
 from magistrate.engine.text.expressions import find_end, read_expression
 from magistrate.engine.text.faults import MAX_FAULTS, ModelFault, StatementRefusal
-from magistrate.engine.text.statements import LineReader, join_words, list_rule_words, read_rule
+from magistrate.engine.text.statements import (
+    Declarations,
+    LineReader,
+    ReportFault,
+    join_words,
+    list_rule_words,
+    read_rule,
+)
 
 MAX_NESTING = 200
 """Limits the blocks in each other."""
@@ -86,10 +92,9 @@ class BlockStack:
 
     def read(self, block: Block, indent: str, reader: LineReader) -> None:
         """Reads a statement in a block. Raises StatementRefusal."""
-        word, statements = reader.token, _list_statements(block.kind)
-        if word in statements:
-            statements[word](self, block, indent, reader)
-        elif (place := _find_place(word)) is not None:
+        if reader.token in _list_statements(block.kind):
+            self._read_statement(block, indent, reader)
+        elif (place := _find_place(reader.token)) is not None:
             self._read_misplaced(place, block, indent, reader)
         else:
             self._read_misspelled(block, indent, reader)
@@ -108,7 +113,7 @@ class BlockStack:
         if meant:
             reader.token = meant
             with suppress(StatementRefusal):  # one fault for a statement is enough
-                words[meant](self, block, indent, reader)
+                self._read_statement(block, indent, reader)
 
     def _read_misplaced(self, place: BlockKind, block: Block, indent: str, reader: LineReader) -> None:
         """Reports a statement that stands in a block where it has no meaning, and reads it where it has one."""
@@ -132,7 +137,7 @@ class BlockStack:
         if home is not None:
             while kind == "model" and len(self._blocks) > 1:
                 self._close_last()
-            _STATEMENTS[kind][word](self, home, indent, reader)
+            self._read_statement(home, indent, reader)
 
     def _reopen_type(self) -> Block | None:
         declared = self._last_type
@@ -145,32 +150,35 @@ class BlockStack:
 
     # What statements do
 
-    def _read_version(self, block: Block, indent: str, reader: LineReader) -> None:
-        self._declarations.read_version(reader)
+    def _read_statement(self, block: Block, indent: str, reader: LineReader) -> None:
+        """Reads a statement that begins with one of the words of the block."""
+        declarations, declared = self._declarations, block.declared
+        if block.kind == "rules":
+            self._read_rule(block, indent, reader)
+        elif reader.token == "version":
+            declarations.read_version(reader)
+        elif reader.token == "policy":
+            declarations.read_policy(reader)
+        elif reader.token == "type":
+            self._read_type(indent, reader)
+        elif declared is not None and reader.token == "relation":
+            declarations.read_relation(declared, reader)
+        elif declared is not None and reader.token == "source":
+            declarations.read_source(declared, reader)
+        elif declared is not None:
+            self._read_inherit(block, declared, indent, reader)
 
-    def _read_type(self, block: Block, indent: str, reader: LineReader) -> None:
+    def _read_type(self, indent: str, reader: LineReader) -> None:
         declared = self._last_type = TypeDeclaration(NameAt("", reader.line, reader.column))
         self._open(Block("type", indent, 1, NameAt("type", reader.line, reader.column), declared=declared))
         self._declarations.read_type(declared, reader)
 
-    def _read_policy(self, block: Block, indent: str, reader: LineReader) -> None:
-        self._declarations.read_policy(reader)
-
-    def _read_relation(self, block: Block, indent: str, reader: LineReader) -> None:
-        assert block.declared is not None
-        self._declarations.read_relation(block.declared, reader)
-
-    def _read_source(self, block: Block, indent: str, reader: LineReader) -> None:
-        assert block.declared is not None
-        self._declarations.read_source(block.declared, reader)
-
-    def _read_inherit(self, block: Block, indent: str, reader: LineReader) -> None:
+    def _read_inherit(self, block: Block, declared: TypeDeclaration, indent: str, reader: LineReader) -> None:
         """Reads `inherit R if`, behind which a rule may follow on the same line."""
-        assert block.declared is not None
         begin = NameAt("inherit", reader.line, reader.column)
-        inherited = Block("rules", indent, block.level + 1, begin, declared=block.declared, most=1, is_faulty=True)
+        inherited = Block("rules", indent, block.level + 1, begin, declared=declared, most=1, is_faulty=True)
         self._open(inherited)
-        name = self._declarations.read_inherit(block.declared, inherited.rules, reader)
+        name = self._declarations.read_inherit(declared, inherited.rules, reader)
         inherited.begin, inherited.is_faulty = begin._replace(text=f"inherit {name.text} if"), False
         if reader.token:
             self._read_rule(inherited, indent, reader)
@@ -205,25 +213,15 @@ def _count_blanks(indent: str) -> str:
     return f"{len(indent)} {kind}{'' if len(indent) == 1 else 's'}" if indent else "nothing"
 
 
-Statement = Callable[[BlockStack, Block, str, LineReader], None]
-
-_STATEMENTS: Mapping[BlockKind, Mapping[str, Statement]] = {
-    "model": {
-        "version": BlockStack._read_version,
-        "type": BlockStack._read_type,
-        "policy": BlockStack._read_policy,
-    },
-    "type": {
-        "relation": BlockStack._read_relation,
-        "inherit": BlockStack._read_inherit,
-        "source": BlockStack._read_source,
-    },
+_STATEMENTS: Mapping[BlockKind, Sequence[str]] = {
+    "model": ("version", "type", "policy"),
+    "type": ("relation", "inherit", "source"),
 }
 
 
-def _list_statements(kind: BlockKind) -> Mapping[str, Statement]:
-    """Returns what reads the statements of a block, by the words that they begin with."""
-    return _STATEMENTS[kind] if kind in _STATEMENTS else dict.fromkeys(list_rule_words(), BlockStack._read_rule)
+def _list_statements(kind: BlockKind) -> Sequence[str]:
+    """Returns the words with which the statements of a block begin."""
+    return _STATEMENTS[kind] if kind in _STATEMENTS else list_rule_words()
 
 
 def _find_place(word: str) -> BlockKind | None:

@@ -12,12 +12,24 @@ MAX_DEPTH = 4
 """Limits the depth to which members are found: `objectTypes`, an element, `relations` and a relation."""
 
 
+class LineStarts:
+    """Knows where the lines of a text begin."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
+
+    def locate(self, offset: int) -> tuple[int, int]:
+        """Returns the line and the column, both from 1, of an offset in characters from 0."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+
 class JsonPositions:
     """Knows the line and the column of each type, policy and relation of a model in valid JSON. `repeated` has the
     offset of each member that is written again, by its path."""
 
     def __init__(self, text: str) -> None:
-        self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
+        self._lines = LineStarts(text)
         self._offsets: dict[str, int] = {}
         self.repeated: dict[str, int] = {}
         for path, offset in _find_members(text):
@@ -36,8 +48,7 @@ class JsonPositions:
 
     def locate_offset(self, offset: int) -> tuple[int, int]:
         """Returns the position of an offset, which is in characters from 0."""
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+        return self._lines.locate(offset)
 
 
 def _find_members(text: str) -> Iterator[tuple[str, int]]:

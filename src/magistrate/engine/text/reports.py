@@ -79,10 +79,12 @@ def _is_point(token: Token | None) -> bool:
 def _at_offset(policy: PolicyDeclaration, offset: int, message: str, suggestion: str = "") -> ModelFault:
     """Returns a fault at an offset of an expression; in JSON, at the name of its policy."""
     if not policy.at.line:
-        return ModelFault("invalid_expression", message, policy.name.line, policy.name.column, suggestion)
+        return ModelFault("invalid_expression", message, policy.name.line, policy.name.column, suggestion=suggestion)
     at = position(policy.expression, offset)
     before = policy.at.first_column if at.line == 1 else policy.at.column
-    return ModelFault("invalid_expression", message, policy.at.line + at.line - 1, before + at.column - 1, suggestion)
+    return ModelFault(
+        "invalid_expression", message, policy.at.line + at.line - 1, before + at.column - 1, suggestion=suggestion
+    )
 
 
 def _find_loop(document: ModelDocument) -> Iterator[ModelFault]:
