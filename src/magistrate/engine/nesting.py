@@ -1,6 +1,6 @@
 """Computes values of nested structures without recursion, because callers control how deep they nest."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 N = TypeVar("N")
@@ -27,3 +27,12 @@ def fold(root: N, children: Callable[[N], Sequence[N]], value: Callable[[N, Sequ
         first = len(values) - count
         values[first:] = [value(thing, values[first:])]
     return values[0]
+
+
+def walk(root: N, children: Callable[[N], Sequence[N]]) -> Iterator[N]:
+    """Yields `root` and all that is nested in it, each before its parts, in written order."""
+    waiting = [root]
+    while waiting:
+        thing = waiting.pop()
+        yield thing
+        waiting += reversed(children(thing))

@@ -29,8 +29,9 @@ from magistrate.engine.importers.schema import (
     Restriction,
     Rewrite,
 )
-from magistrate.engine.nesting import fold
+from magistrate.engine.nesting import fold, walk
 from magistrate.engine.policy.named_policies import can_be_parameter
+from magistrate.engine.terms import MAX_DESCRIPTION_LENGTH
 from magistrate.engine.text.document import (
     AllowedClause,
     ModelDocument,
@@ -173,7 +174,6 @@ def _flatten(kind: RuleKind, rules: Sequence[RuleClause]) -> list[RuleClause]:
     return [inner for rule in rules for inner in (rule.rules if rule.kind == kind else [rule])]
 
 
-_LONGEST_DESCRIPTION = 2_000
 _CONTROL = re.compile(r"[\0\r]")
 _REASON_OF_TYPE = "types have names of lower-case letters, digits, - and _"
 _REASON_OF_RELATION = "relations have names of letters, digits, - and _"
@@ -365,15 +365,8 @@ class _ModelConverter:
 
 def _list_union(rewrite: Rewrite) -> list[Rewrite]:
     """Returns what a rewrite is the union of, in written order."""
-    operands: list[Rewrite] = []
-    waiting = [rewrite]
-    while waiting:
-        inner = waiting.pop()
-        if inner.kind == "union":
-            waiting += reversed(inner.operands)
-        else:
-            operands.append(inner)
-    return operands
+    inner = walk(rewrite, lambda operand: operand.operands if operand.kind == "union" else ())
+    return [operand for operand in inner if operand.kind != "union"]
 
 
 def _choose_name(preferred: str, taken: set[str]) -> str:
@@ -385,4 +378,4 @@ def _choose_name(preferred: str, taken: set[str]) -> str:
 
 
 def _tidy(description: str) -> str:
-    return _CONTROL.sub(" ", description)[:_LONGEST_DESCRIPTION]
+    return _CONTROL.sub(" ", description)[:MAX_DESCRIPTION_LENGTH]

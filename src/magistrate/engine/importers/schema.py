@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from magistrate.engine.importers.names import Faults, ForeignName, show_name
+from magistrate.engine.nesting import walk
 
 RewriteKind = Literal["direct", "computed", "arrow", "for_all", "self", "nobody", "union", "intersection", "exclusion"]
 
@@ -25,12 +26,8 @@ class Rewrite:
     operands: "list[Rewrite]" = field(default_factory=list)
 
     def walk(self) -> "Iterator[Rewrite]":
-        """Yields this and all that is nested in it."""
-        waiting = [self]
-        while waiting:
-            rewrite = waiting.pop()
-            yield rewrite
-            waiting += reversed(rewrite.operands)
+        """Returns this and all that is nested in it."""
+        return walk(self, lambda rewrite: rewrite.operands)
 
 
 class Restriction(NamedTuple):

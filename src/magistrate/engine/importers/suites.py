@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.importers.conversion import ConvertedModel
@@ -44,13 +45,6 @@ _OPENFGA_TEST = frozenset(
 )
 _EXPECTED = re.compile(r"\[([^\[\]\s]+)(\[\.\.\.\])?(?:\s*-\s*\{([^{}]*)\})?\](?:\s+is\s.*)?", re.DOTALL)
 """Matches one subject of `validation`: `[user:ann] is <document:plan#viewer>`, `[user:*[...] - {user:kim}] is …`."""
-
-
-class _End(NamedTuple):
-    """Holds an object, or with a relation the userset of it."""
-
-    ref: ObjectRef
-    relation: str
 
 
 class AssertionReader:
@@ -98,7 +92,9 @@ class AssertionReader:
         for relation, objects in read_object(members.get("assertions"), f"{place}.assertions").items():
             text = f"{members.get('type')} where {members['user']} is {relation}"
             relations = (_read_relation(relation, place),)
-            query = ObjectsQuery(user.ref, relations, (of_type,), is_explicit=False, subject_relation=user.relation)
+            query = ObjectsQuery(
+                _ref_of(user), relations, (of_type,), is_explicit=False, subject_relation=user.relation
+            )
             expected = self._read_expected(objects, f"{place}.assertions")
             yield QueryAssertion(_name(title, text), query, expected, self._read_context(members, place), added=added)
 
@@ -114,7 +110,7 @@ class AssertionReader:
         types = tuple(self._read_filter(user_filter, f"{place}.user_filter") for user_filter in filters)
         for relation, answer in read_object(members.get("assertions"), f"{place}.assertions").items():
             users = read_object(answer, f"{place}.assertions").get("users")
-            query = SubjectsQuery(object_name.ref, (_read_relation(relation, place),), types, is_explicit=False)
+            query = SubjectsQuery(_ref_of(object_name), (_read_relation(relation, place),), types, is_explicit=False)
             expected = self._read_expected(users, f"{place}.assertions")
             text = f"users that are {relation} of {members['object']}"
             yield QueryAssertion(_name(title, text), query, expected, self._read_context(members, place), added=added)
@@ -156,33 +152,33 @@ class AssertionReader:
                 check = self._build_check(object_name, relation, name, {}, place=place)
                 yield CheckAssertion(f"{written}@{name}", check, holds)
             end = self._read_end(user, place)
-            has_wildcard |= end.ref.id == WILDCARD
-            expected += [_render(end.ref)] if not end.relation and not caveat else []
+            has_wildcard |= end.id == WILDCARD
+            expected += [_render(end)] if not end.relation and not caveat else []
         if not has_wildcard:
             query = SubjectsQuery(
-                self._read_end(object_name, place).ref, (_read_relation(relation, place),), None, False
+                _ref_of(self._read_end(object_name, place)), (_read_relation(relation, place),), None, False
             )
             yield QueryAssertion(f"subjects of {written}", query, expected)
 
     def _build_check(self, object_name: object, relation: object, user: object, context: Members, place: str) -> Check:
         of, by = self._read_end(object_name, place), self._read_end(user, place)
-        return Check(of.ref, _read_relation(relation, place), Subject(by.ref.type, by.ref.id, by.relation), context)
+        return Check(_ref_of(of), _read_relation(relation, place), by, context)
 
     def _read_context(self, members: Members, place: str) -> Members:
         return self._rename_context(read_object(members.get("context") or {}, f"{place}.context"))
 
     def _read_expected(self, values: object, place: str) -> list[str]:
         ends = [self._read_end(value, place) for value in read_list(values, place)]
-        return [_render(end.ref) + (f"#{end.relation}" if end.relation else "") for end in ends]
+        return [_render(end) + (f"#{end.relation}" if end.relation else "") for end in ends]
 
-    def _read_end(self, text: object, place: str) -> _End:
+    def _read_end(self, text: object, place: str) -> Subject:
         """Reads `acme/team:eng#member`."""
         name, _, relation = str(text).partition("#")
         of_type, colon, object_id = name.partition(":")
         if not isinstance(text, str) or not colon:
             raise InvalidRequest(f"{place}: {text!r} is not the name of an object, such as document:plan")
-        ref = ObjectRef(self._convert_type(of_type, place), object_id_or_wildcard(object_id, place))
-        return _End(ref, _read_relation(relation, place) if relation not in ("", _ITSELF) else "")
+        subject = Subject(self._convert_type(of_type, place), object_id_or_wildcard(object_id, place))
+        return subject if relation in ("", _ITSELF) else replace(subject, relation=_read_relation(relation, place))
 
     def _convert_type(self, name: str, place: str) -> TypeName:
         if name not in self._type_names:
@@ -236,8 +232,12 @@ def _name(title: str, text: str) -> str:
     return f"{title}: {text}" if title else text
 
 
-def _render(ref: ObjectRef) -> str:
-    return f"{ref.type}:{ref.id}"
+def _ref_of(subject: Subject) -> ObjectRef:
+    return ObjectRef(subject.type, subject.id)
+
+
+def _render(subject: Subject) -> str:
+    return f"{subject.type}:{subject.id}"
 
 
 RestoreNames = Callable[[str], str]

@@ -10,16 +10,17 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.lists.language import ObjectsQuery
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import RelationName, TypeName
+from magistrate.engine.nesting import walk
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.rule import Rule
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.testing.suite_run import SuiteRun
+from magistrate.engine.testing.suite_run import SuiteRun, check_of_row
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite
-from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory, is_allowed
+from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory
+from magistrate.engine.truth import TRUE
 from magistrate.engine.work import Work, complete
 from magistrate.errors import BudgetExceeded, NotFound
 
@@ -116,7 +117,7 @@ class _CoverageSearch:
         for _ in memory.release():
             pass
         for rule, value in zip(rules, values, strict=True):
-            if is_allowed(value):
+            if value is TRUE:
                 self._coverage.rules[rule.name] = True
 
     def _list_next(self, memory: WarrantsInMemory, check: Check, rules: Sequence[_WrittenRule]) -> Iterator[Check]:
@@ -149,12 +150,8 @@ def _describe(rule: Rule) -> str:
 
 def _list_written(rule: Rule) -> Iterator[Rule]:
     """Yields the rules within a rule that have none themselves, in written order."""
-    waiting = [rule]
-    while waiting:
-        inner = waiting.pop()
-        if inner.rules:
-            waiting += reversed(inner.rules)
-        elif not isinstance(inner, Direct):
+    for inner in walk(rule, lambda outer: outer.rules):
+        if not inner.rules and not isinstance(inner, Direct):
             yield inner
 
 
@@ -165,9 +162,5 @@ def _list_checks(memory: WarrantsInMemory, assertion: Assertion) -> Iterator[Che
         return
     query, context = assertion.query, assertion.context
     for row in complete(memory.list_rows(query, context, Work(MAX_WORK))):
-        if isinstance(query, ObjectsQuery):
-            subject = Subject(query.subject.type, query.subject.id, query.subject_relation)
-            yield Check(row.ref, row.relation, subject, context)
-        else:
-            subject = Subject(row.ref.type, row.id, row.subject_relation)
-            yield Check(query.object, row.relation, subject, context)
+        subject = Subject(row.ref.type, row.id, row.subject_relation)
+        yield check_of_row(query, subject, row.relation, context)

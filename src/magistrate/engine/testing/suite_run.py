@@ -1,7 +1,9 @@
 """Decides the assertions of a suite, and explains those that fail."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.explanation.explanation import Explanation
@@ -12,7 +14,8 @@ from magistrate.engine.steps import Checkpoints
 from magistrate.engine.subjects import Subject, join_subject_type
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite, QueryAssertion
-from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory, is_allowed
+from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory
+from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import ITEMS_FOR_A_NODE, Work, complete
 from magistrate.errors import BudgetExceeded, InvalidRequest, NotFound
@@ -21,6 +24,7 @@ MAX_NAMED = 10
 """Limits the rows that a message names."""
 MAX_MEMORIES = 8
 """Limits the sets of added warrants whose model is kept: assertions with the same ones mostly follow each other."""
+_LIMIT_ONE = partial(Work, MAX_WORK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +39,12 @@ class AssertionOutcome:
     memory: WarrantsInMemory | None = None
 
 
-def _limit_one() -> Work:
-    return Work(MAX_WORK)
-
-
 class SuiteRun:
     """Decides the assertions of one suite. `limit` returns the work that an assertion is charged to: by default, each
     has a budget of its own. Only the first `max_explained` that fail are explained; None stands for all."""
 
     def __init__(
-        self, suite: ModelSuite, limit: Callable[[], Work] = _limit_one, max_explained: int | None = None
+        self, suite: ModelSuite, limit: Callable[[], Work] = _LIMIT_ONE, max_explained: int | None = None
     ) -> None:
         self._suite = suite
         self._limit = limit
@@ -100,14 +100,14 @@ class SuiteRun:
         if undefined:
             return AssertionOutcome(assertion, undefined)
         [value] = yield from memory.decide_checks([check], work)
-        if is_allowed(value) != assertion.is_allowed:
+        if (value is TRUE) != assertion.is_allowed:
             word, other = ("allowed", "denied") if assertion.is_allowed else ("denied", "allowed")
             explanation = yield from self._explain(memory, check, work)
-            return AssertionOutcome(assertion, f"expected {word}, is {other}", explanation, check, memory)
+            return AssertionOutcome(assertion, f"expected {word}, is {other}", explanation, check=check, memory=memory)
         failure = yield from self._find_other_reason(assertion, memory, work)
         if failure:
             explanation = yield from self._explain(memory, check, work)
-            return AssertionOutcome(assertion, failure, explanation, check, memory)
+            return AssertionOutcome(assertion, failure, explanation, check=check, memory=memory)
         return AssertionOutcome(assertion)
 
     def _find_other_reason(self, assertion: CheckAssertion, memory: WarrantsInMemory, work: Work) -> Checkpoints[str]:
@@ -121,7 +121,7 @@ class SuiteRun:
             text = reason.names.render()
             if text not in reached:
                 return f"it is denied, but not because of {text}: it does not come to that check"
-            if is_allowed(value) != reason.holds:
+            if (value is TRUE) != reason.holds:
                 return f"it is denied, but not because of {text}, which {'does not hold' if reason.holds else 'holds'}"
         return ""
 
@@ -163,7 +163,7 @@ class SuiteRun:
         ]
         check = self._find_check(assertion, missing[0] if missing else others[0])
         explanation = yield from self._explain(memory, check, work)
-        return AssertionOutcome(assertion, "; ".join(sentences), explanation, check, memory)
+        return AssertionOutcome(assertion, "; ".join(sentences), explanation, check=check, memory=memory)
 
     def _find_check(self, assertion: QueryAssertion, text: str) -> Check | None:
         """Returns the check that a row stands for, if the query has one relation or the row names it."""
@@ -172,11 +172,15 @@ class SuiteRun:
         relations = (RelationName(named),) if named else query.relations or ()
         if len(relations) != 1:
             return None
-        if isinstance(query, ObjectsQuery):
-            ref = ObjectRef(row.type, row.id)
-            subject = Subject(query.subject.type, query.subject.id, query.subject_relation)
-            return Check(ref, relations[0], subject, assertion.context)
-        return Check(query.object, relations[0], row, assertion.context)
+        return check_of_row(query, row, relations[0], assertion.context)
+
+
+def check_of_row(query: Query, row: Subject, relation: RelationName, context: Mapping[str, Any]) -> Check:
+    """Returns the check that a row of a query stands for."""
+    if isinstance(query, ObjectsQuery):
+        subject = Subject(query.subject.type, query.subject.id, query.subject_relation)
+        return Check(ObjectRef(row.type, row.id), relation, subject, context)
+    return Check(query.object, relation, row, context)
 
 
 def _render_row(row: QueryRow, has_relation: bool) -> str:

@@ -23,7 +23,7 @@ from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.steps import Checkpoints, Run, Steps, answer_reads, take_pieces
 from magistrate.engine.subjects import split_subject_type
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.truth import TRUE, Truth
+from magistrate.engine.truth import Truth
 from magistrate.engine.warrants.notation import read_written
 from magistrate.engine.warrants.overlay import Overlay, warrant_key
 from magistrate.engine.warrants.reader import AnyRead
@@ -148,10 +148,6 @@ class WarrantsInMemory:
 
     def _answer(self, read: AnyRead) -> Sequence[Warrant]:
         return self.overlay.merge(read, ())
-
-
-def is_allowed(value: Truth) -> bool:
-    return value is TRUE
 
 
 def _list_rows(

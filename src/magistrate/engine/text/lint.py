@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from magistrate.engine.names import nearest_name
-from magistrate.engine.nesting import fold
+from magistrate.engine.nesting import fold, walk
 from magistrate.engine.rules import find_operator
 from magistrate.engine.text.document import (
     NEWEST_VERSION,
@@ -309,12 +309,8 @@ def each_relation(document: ModelDocument) -> Iterator[tuple[TypeDeclaration, Re
 
 
 def each_rule(relation: RelationDeclaration) -> Iterator[RuleClause]:
-    """Yields the rule of a relation and all rules in it, in written order."""
-    waiting = [relation.rule] if relation.rule is not None else []
-    while waiting:
-        rule = waiting.pop()
-        yield rule
-        waiting += reversed(rule.rules)
+    """Returns the rule of a relation and all rules in it, in written order."""
+    return walk(relation.rule, lambda rule: rule.rules) if relation.rule is not None else iter(())
 
 
 # Names that do not exist
@@ -395,15 +391,11 @@ def _find_unused(document: ModelDocument) -> Iterator[Finding]:
         rule.names[0].text
         for _, relation in each_relation(document)
         for rule in each_rule(relation)
-        if _is_policy(rule)
+        if rule.kind == "policy"
     }
     for policy in document.policies.values():
         if policy.name.text not in policies:
             yield _finding("unused_policy", policy.name, f"no rule uses policy {policy.name.text}")
-
-
-def _is_policy(rule: RuleClause) -> bool:
-    return rule.kind == "policy"
 
 
 def _list_used(document: ModelDocument) -> set[tuple[str, str]]:
@@ -455,18 +447,16 @@ def _is_permission(name: str) -> bool:
 def _find_similar_names(document: ModelDocument) -> Iterator[Finding]:
     spellings: dict[str, str] = {}
     for declared, relation in each_relation(document):
-        name = relation.name.text
-        first = spellings.setdefault(name.lower(), name)
-        if first != name:
-            message = f"relation {name} of {declared.name.text} differs from {first} by the case of letters only"
-            yield _finding("similar_names", relation.name, message, first)
+        yield from _differs_by_case(spellings, relation.name, f"relation {relation.name.text} of {declared.name.text}")
     policies: dict[str, str] = {}
     for policy in document.policies.values():
-        name = policy.name.text
-        first = policies.setdefault(name.lower(), name)
-        if first != name:
-            message = f"policy {name} differs from {first} by the case of letters only"
-            yield _finding("similar_names", policy.name, message, first)
+        yield from _differs_by_case(policies, policy.name, f"policy {policy.name.text}")
+
+
+def _differs_by_case(spellings: dict[str, str], name: NameAt, described: str) -> Iterator[Finding]:
+    first = spellings.setdefault(name.text.lower(), name.text)
+    if first != name.text:
+        yield _finding("similar_names", name, f"{described} differs from {first} by the case of letters only", first)
 
 
 _CHECKS: Sequence[Callable[[ModelDocument], Iterator[Finding]]] = (
