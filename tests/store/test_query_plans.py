@@ -61,6 +61,7 @@ from magistrate.store.sql.revisions import (
     LOCATE_REVISION,
     REVISIONS_FROM,
 )
+from magistrate.store.sql.sqlite import build_lookups
 from magistrate.store.sql.warrants import (
     END_EXPIRED_OF_OBJECT,
     END_EXPIRED_OF_SUBJECT,
@@ -110,6 +111,11 @@ def relation_results(wanted: Slice, equal: dict[str, str], at: int | None = None
 
 def looked_up(statement: str, *values: str | int | None) -> Spoken:
     return lambda dialect: Clause(statement, values)
+
+
+def found_together(statement: str, *keys: tuple[str, ...]) -> Spoken:
+    [(together, values)] = build_lookups(statement, keys)
+    return lambda dialect: Clause(together, tuple(values))
 
 
 ANN = Subject(TypeName("user"), ObjectId("id-5"))
@@ -190,9 +196,7 @@ LOOKUPS = [
     pytest.param(looked_up(OBJECT.get, "type-3", "id-100"), id="get"),
     pytest.param(looked_up(OBJECT.get_at, "type-3", "id-100", 5, 5), id="get-as-of"),
     pytest.param(looked_up(OBJECT.find, "type-3", "id-100"), id="find"),
-    pytest.param(
-        looked_up(OBJECT.find_any + " (VALUES (?, ?), (?, ?))", "type-3", "id-3", "type-4", "id-4"), id="find-any"
-    ),
+    pytest.param(found_together(OBJECT.find, ("type-3", "id-3"), ("type-4", "id-4")), id="find-any"),
     pytest.param(objects_found(*(ObjectRef(TypeName("type-3"), object_id) for object_id in IDS)), id="find-objects"),
     pytest.param(objects_found(ObjectRef(TypeName("a"), IDS[0]), ObjectRef(TypeName("b"), IDS[0])), id="find-types"),
     pytest.param(looked_up(OBJECTS_CREATED, 100, 1), id="created"),
@@ -273,10 +277,7 @@ OF_WARRANTS = [
         for at, ids in itertools.product((None, 5), (1, 5))
     ],
     pytest.param(looked_up(WARRANT.find, *KEY), id="find-warrant"),
-    pytest.param(
-        looked_up(f"{WARRANT.find_any} (VALUES {', '.join(['(?, ?, ?, ?, ?, ?, ?)'] * 2)})", *KEY, *KEY),
-        id="find-any-warrant",
-    ),
+    pytest.param(found_together(WARRANT.find, KEY, KEY), id="find-any-warrant"),
     pytest.param(looked_up(WARRANT.end, 9, *KEY), id="end-warrant"),
     pytest.param(looked_up(END_WARRANT_THAT_DIFFERS, 9, *KEY, 5, 6, 7), id="end-warrant-that-differs"),
     pytest.param(looked_up(NEXT_EXPIRY), id="next-expiry"),

@@ -40,9 +40,7 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connec
 
 def find_keys(connection: apsw.Connection, find: Find, width: int) -> list[tuple[object, ...]]:
     rows = [
-        row
-        for text, values in build_lookups(find.one, find.any_of, find.keys)
-        for row in connection.execute(text, values)
+        row for text, values in build_lookups(find.statement, find.keys) for row in connection.execute(text, values)
     ]
     return sorted(row[:width] for row in rows)
 
@@ -60,7 +58,7 @@ def keys_among(keys: Sequence[tuple[str, ...]]) -> st.SearchStrategy[list[tuple[
 
 @given(keys_among(OBJECTS))
 def test_all_objects_that_are_stored_are_found(connection: apsw.Connection, keys: list[tuple[str, ...]]) -> None:
-    found = find_keys(connection, Find(OBJECT.find, OBJECT.find_any, keys), 2)
+    found = find_keys(connection, Find(OBJECT.find, keys), 2)
 
     assert found == sorted(set(keys) & set(STORED))
 
@@ -68,7 +66,7 @@ def test_all_objects_that_are_stored_are_found(connection: apsw.Connection, keys
 def test_objects_of_two_types_are_looked_up_by_type() -> None:
     keys = [(of_type, f"id-{number}") for number in range(500) for of_type in ("document", "user")]
 
-    looked_up = list(build_lookups(OBJECT.find, OBJECT.find_any, keys))
+    looked_up = list(build_lookups(OBJECT.find, keys))
 
     assert [values[0] for _, values in looked_up] == ["document", "user"]
     assert [len(values) for _, values in looked_up] == [1 + 512, 1 + 512]
@@ -76,7 +74,7 @@ def test_objects_of_two_types_are_looked_up_by_type() -> None:
 
 @given(keys_among(WARRANTS))
 def test_all_warrants_that_are_stored_are_found(connection: apsw.Connection, keys: list[tuple[str, ...]]) -> None:
-    found = find_keys(connection, Find(WARRANT.find, WARRANT.find_any, keys), 7)
+    found = find_keys(connection, Find(WARRANT.find, keys), 7)
 
     assert found == sorted(set(keys) & set(WARRANTS[::2]))
 
@@ -84,10 +82,10 @@ def test_all_warrants_that_are_stored_are_found(connection: apsw.Connection, key
 @pytest.mark.parametrize("count", [1, 2, MIN_KEYS_COMPARED, KEYS_AT_ONCE])
 @pytest.mark.parametrize("stride", [1, 80])
 def test_keys_are_searched_in_the_index_of_the_whole_key(connection: apsw.Connection, count: int, stride: int) -> None:
-    find = Find(WARRANT.find, WARRANT.find_any, [*WARRANTS[::stride]][:count])
+    find = Find(WARRANT.find, [*WARRANTS[::stride]][:count])
     connection.execute("ANALYZE")
 
-    statements = list(build_lookups(find.one, find.any_of, find.keys))
+    statements = list(build_lookups(find.statement, find.keys))
 
     assert 1 <= len(statements) <= 2  # one for each object type
     columns = ("object_type", "object_id", "relation", "subject_type", "subject_id", "subject_relation")
@@ -102,14 +100,14 @@ def test_keys_that_are_alike_in_columns_send_these_once(connection: apsw.Connect
     alike = [("document", f"id-{number}", "viewer", "user", "id-1", "", "") for number in range(MIN_KEYS_COMPARED)]
     unlike = [*WARRANTS[::80]][:MIN_KEYS_COMPARED]
 
-    sent = [sum(len(values) for _, values in build_lookups("", WARRANT.find_any, keys)) for keys in (alike, unlike)]
+    sent = [sum(len(values) for _, values in build_lookups(WARRANT.find, keys)) for keys in (alike, unlike)]
 
     assert sent[0] == MIN_KEYS_COMPARED + 6
     assert sent[1] > 2 * MIN_KEYS_COMPARED
 
 
 def test_inserting_many_rows_leaves_other_statements_prepared(connection: apsw.Connection) -> None:
-    find = Find(OBJECT.find, OBJECT.find_any, OBJECTS[: KEYS_AT_ONCE // 2])
+    find = Find(OBJECT.find, OBJECTS[: KEYS_AT_ONCE // 2])
     rows = [("note", f"id-{number}", None, 5, 1) for number in range(1_000)]
     prepared = []
     for _ in range(3):

@@ -30,8 +30,8 @@ class Execute(msgspec.Struct, frozen=True):
     """Runs a statement once for each set of values, in order; the script is sent an empty list. Without a set,
     nothing is run.
 
-    `changes` has the keys whose rows it changes, by the statement (`Find.one`) that finds them: other writes that look
-    up none of these keys find the same as before. None means that it may change anything."""
+    `changes` has the keys whose rows it changes, by the statement that finds them: other writes that look up none of
+    these keys find the same as before. None means that it may change anything."""
 
     sql: str
     values: Sequence[tuple[Parameter, ...]]
@@ -41,11 +41,10 @@ class Execute(msgspec.Struct, frozen=True):
 class Find(msgspec.Struct, frozen=True):
     """Selects the rows of any of the keys, in any order; none without keys.
 
-    `one` is a statement for a single key; `any_of` ends in IN, to be followed by the keys. A database uses whichever
-    suits it. Each row begins with the columns of its key."""
+    `statement` is that for a single key, and ends in a comparison of its columns, `(type, id) = (?, ?)`, of which a
+    database makes that for several. Each row begins with the columns of its key."""
 
-    one: str
-    any_of: str
+    statement: str
     keys: Sequence[tuple[str, ...]]
 
 

@@ -53,20 +53,26 @@ def migrations() -> tuple[Migration, ...]:
     return tuple(sorted(listed, key=lambda migration: migration.number))
 
 
+def describe_store(applied: Applied, written_at: int | None = None, now: int | None = None) -> StoreReport:
+    """Returns what is known of a store, given its migrations."""
+    available = migrations()
+    return StoreReport(_newest_of(applied), len(available), _find_mismatch(available, applied), written_at, now)
+
+
 def list_pending(available: Sequence[Migration], applied: Applied) -> Sequence[Migration]:
     """Returns the known migrations that a store lacks. Raises SchemaMismatch if this version cannot use the store."""
-    mismatch = find_mismatch(available, applied)
+    mismatch = _find_mismatch(available, applied)
     if mismatch is not None:
         raise SchemaMismatch(mismatch)
     return available[len(applied) :]
 
 
-def newest_of(applied: Applied) -> int:
+def _newest_of(applied: Applied) -> int:
     """Returns the number of the last migration that was applied, 0 if none was."""
     return applied[-1][0] if applied else 0
 
 
-def find_mismatch(available: Sequence[Migration], applied: Applied) -> str | None:
+def _find_mismatch(available: Sequence[Migration], applied: Applied) -> str | None:
     """Returns why a store with the applied migrations cannot be used, or None if it can."""
     if applied and applied[0][1] != available[0].name:
         return (
@@ -75,7 +81,7 @@ def find_mismatch(available: Sequence[Migration], applied: Applied) -> str | Non
         )
     if len(applied) > len(available):
         return (
-            f"the store has schema {newest_of(applied)}, "
+            f"the store has schema {_newest_of(applied)}, "
             f"made by a newer Magistrate; this version knows {len(available)}"
         )
     return None

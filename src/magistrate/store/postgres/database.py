@@ -26,10 +26,6 @@ from magistrate.store.sql.schema import READ_VERSION
 from magistrate.store.sql_store import SqlStore
 
 
-def _monotonic_microseconds() -> int:
-    return time.monotonic_ns() // 1_000
-
-
 class DatabaseClock:
     """Returns the time on the machine of the database, in microseconds since 1970 UTC.
 
@@ -37,7 +33,7 @@ class DatabaseClock:
     which bounds the other clock can lie, half a round trip in each direction; the time is moved only as far as it
     is outside."""
 
-    def __init__(self, local: Callable[[], int] = _monotonic_microseconds) -> None:
+    def __init__(self, local: Callable[[], int] = lambda: time.monotonic_ns() // 1_000) -> None:
         self.local = local
         self._ahead: int | None = None
 

@@ -9,15 +9,7 @@ from psycopg import errors
 from psycopg.rows import TupleRow
 
 from magistrate.errors import InvalidSetting, StoreUnavailable
-from magistrate.store.migration import (
-    Migration,
-    StoreReport,
-    find_mismatch,
-    list_pending,
-    migrations,
-    new_identity,
-    newest_of,
-)
+from magistrate.store.migration import Migration, StoreReport, describe_store, list_pending, migrations, new_identity
 from magistrate.store.sql.head import MAKE_HEAD, READ_HEAD
 from magistrate.store.sql.postgres import (
     HAS_MIGRATIONS,
@@ -150,18 +142,15 @@ def inspect_postgres(conninfo: str, timeout_ms: int) -> StoreReport:
     """Returns what a PostgreSQL database is at. Raises StoreUnavailable, or InvalidSetting for a URL that libpq
     refuses."""
     check_conninfo(conninfo)
-    available = migrations()
     try:
         with psycopg.connect(conninfo, connect_timeout=whole_seconds(timeout_ms)) as connection:
             connection.read_only = True
             [now] = connection.execute(READ_CLOCK).fetchone() or (None,)
             [is_there] = connection.execute(HAS_MIGRATIONS).fetchone() or (False,)
             if not is_there:
-                return StoreReport(0, len(available), now=now)
+                return describe_store((), now=now)
             applied = connection.execute(LIST_MIGRATIONS).fetchall()
             [written_at] = connection.execute(NEWEST_REVISION).fetchone() or (None,)
     except psycopg.Error as error:
         raise StoreUnavailable(f"PostgreSQL cannot be read: {error}") from error
-    return StoreReport(
-        newest_of(applied), len(available), find_mismatch(available, applied), written_at=written_at, now=now
-    )
+    return describe_store(applied, written_at, now)

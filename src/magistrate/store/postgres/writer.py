@@ -196,7 +196,7 @@ class GroupTransaction:
             return await self._send([(step.sql, values) for values in step.values])
         if isinstance(step, FindTogether):
             finds = [find for find in step.finds if find.keys]
-            rows = iter(await self._send([_find(find.one, find.keys) for find in finds]))
+            rows = iter(await self._send([_find(find.statement, find.keys) for find in finds]))
             return [next(rows) if find.keys else [] for find in step.finds]
         await self._send([])
         if isinstance(step, Compute):

@@ -96,7 +96,7 @@ class LookupMemo:
 
     def take(self, find: Find) -> Rows:
         """Returns the rows of all keys, each of which must be remembered."""
-        return [row for key in find.keys for row in self._rows[find.one, key]]
+        return [row for key in find.keys for row in self._rows[find.statement, key]]
 
     def remember(self, statement: str, keys: Iterable[tuple[str, ...]], rows: Iterable[Row]) -> None:
         width = 0
@@ -153,7 +153,7 @@ class ScriptRun(Generic[T]):
         missing: dict[str, list[tuple[str, ...]]] = defaultdict(list)
         if isinstance(self.step, FindTogether) and not self._reads_own_changes(self.step):
             for find in self.step.finds:
-                missing[find.one] += (key for key in find.keys if not self._memo.has((find.one, key)))
+                missing[find.statement] += (key for key in find.keys if not self._memo.has((find.statement, key)))
         return {statement: keys for statement, keys in missing.items() if keys}
 
     def advance(self) -> None:
@@ -188,7 +188,7 @@ class ScriptRun(Generic[T]):
         elif isinstance(step, FindTogether):
             for find in step.finds:
                 if find.keys:
-                    self._observer(find.one)
+                    self._observer(find.statement)
 
     def _answer(self, step: Step) -> list[Rows] | None:
         """Returns what the script is sent for the step, or None if that takes the database."""
@@ -200,7 +200,7 @@ class ScriptRun(Generic[T]):
             return None if step.values else []
         if not isinstance(step, FindTogether) or self._reads_own_changes(step):
             return None
-        places = {(find.one, key) for find in step.finds for key in find.keys}
+        places = {(find.statement, key) for find in step.finds for key in find.keys}
         if not all(map(self._memo.has, places)):
             return None
         self._looked_up |= places
@@ -221,7 +221,9 @@ class ScriptRun(Generic[T]):
             self.changed.update((find, key) for find, keys in step.changes.items() for key in keys)
 
     def _reads_own_changes(self, step: FindTogether) -> bool:
-        return self.may_change_all or any((find.one, key) in self.changed for find in step.finds for key in find.keys)
+        return self.may_change_all or any(
+            (find.statement, key) in self.changed for find in step.finds for key in find.keys
+        )
 
 
 def read_moved_head(step: Execute) -> RevisionId:

@@ -20,7 +20,7 @@ from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row,
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql.head import MOVE_HEAD
-from magistrate.store.sql.requests import DELETE_ONCE, FIND_ANY_ONCE, FIND_ONCE, KEEP_ONCE
+from magistrate.store.sql.requests import DELETE_ONCE, FIND_ONCE, KEEP_ONCE
 from magistrate.store.sql.revisions import FIND_EXPECTED, INSERT_REVISION
 from magistrate.store.sql.versions import RowStatements
 
@@ -122,7 +122,7 @@ def _without_rows(work: Script[list[Effect]]) -> Script[WriteOutcome[None]]:
 def _find_earlier(stamp: Stamp, once: Once) -> Script[Row | None]:
     """Returns the row of the earlier write with this idempotency key, or None. Raises KeyReused if that was another
     write."""
-    [rows] = yield FindTogether([Find(FIND_ONCE, FIND_ANY_ONCE, [(once.owner, once.key)])])
+    [rows] = yield FindTogether([Find(FIND_ONCE, [(once.owner, once.key)])])
     if not rows or rows[0][5] <= stamp.at - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR:
         return None
     if rows[0][2] != once.fingerprint:
@@ -161,7 +161,7 @@ def find(table: Versioned[T], keys: Collection[Key]) -> Script[dict[Key, Row]]:
     """Returns the rows of these keys that are alive; keys without one are left out."""
     if not keys:
         return {}
-    [rows] = yield FindTogether([Find(table.statements.find, table.statements.find_any, list(keys))])
+    [rows] = yield FindTogether([Find(table.statements.find, list(keys))])
     return index_rows(table, rows)
 
 

@@ -38,7 +38,7 @@ from magistrate.store.scripts.versions import (
     write_one,
 )
 from magistrate.store.sql.head import MOVE_MODEL
-from magistrate.store.sql.models import FIND_PATTERN, FIND_PATTERNS, INSERT_PATTERN, OBJECT_TYPE
+from magistrate.store.sql.models import FIND_PATTERN, INSERT_PATTERN, OBJECT_TYPE
 from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.warrants import (
     END_EXPIRED_WARRANT,
@@ -116,10 +116,10 @@ def insert_all(
     # What is looked up for warrants that are stored already is rarely much, and one round trip is saved.
     types, warrants, known_patterns, known_objects = yield FindTogether(
         (
-            Find(OBJECT_TYPE.find, OBJECT_TYPE.find_any, [*{(warrant.object.type,): None for warrant in new}]),
-            Find(WARRANT.find, WARRANT.find_any, [*named]),
-            Find(FIND_PATTERN, FIND_PATTERNS, patterns),
-            Find(OBJECT.find, OBJECT.find_any, objects),
+            Find(OBJECT_TYPE.find, [*{(warrant.object.type,): None for warrant in new}]),
+            Find(WARRANT.find, [*named]),
+            Find(FIND_PATTERN, patterns),
+            Find(OBJECT.find, objects),
         )
     )
     validate({name: definition for name, definition, _ in types})
@@ -299,7 +299,7 @@ def keep_patterns(rows: Iterable[Row], revision: Revision) -> Script[None]:
     """Stores the warrant patterns of these rows; a pattern that no warrant had before changes the model."""
     patterns = patterns_of(rows)
     if patterns:
-        [stored] = yield FindTogether([Find(FIND_PATTERN, FIND_PATTERNS, patterns)])
+        [stored] = yield FindTogether([Find(FIND_PATTERN, patterns)])
         yield from insert_patterns(patterns, stored, revision)
 
 

@@ -14,7 +14,6 @@ LIST_POLICY_NAMES = f"SELECT name FROM named_policy WHERE deleted_revision = {AL
 _PATTERN = ", ".join(WARRANT_NAMES)
 LIST_PATTERNS = f"SELECT {_PATTERN} FROM warrant_pattern"
 FIND_PATTERN = f"SELECT {_PATTERN} FROM warrant_pattern WHERE ({_PATTERN}) = (?, ?, ?, ?, ?, ?)"
-FIND_PATTERNS = f"SELECT {_PATTERN} FROM warrant_pattern WHERE ({_PATTERN}) IN"
 INSERT_PATTERN = f"INSERT INTO warrant_pattern ({_PATTERN}) VALUES (?, ?, ?, ?, ?, ?)"
 
 _MODEL = f"""

@@ -1,9 +1,8 @@
 """Holds the statements on what is kept of requests: the results of those with an idempotency key, and the progress of
 imports."""
 
-_FIND_ONCE = "SELECT owner, key, fingerprint, revision, answer, written_at FROM idempotency WHERE"
-FIND_ONCE = f"{_FIND_ONCE} owner = ? AND key = ?"
-FIND_ANY_ONCE = f"{_FIND_ONCE} (owner, key) IN"
+FIND_ONCE = """
+SELECT owner, key, fingerprint, revision, answer, written_at FROM idempotency WHERE (owner, key) = (?, ?)"""
 DELETE_ONCE = "DELETE FROM idempotency WHERE owner = ? AND key = ?"
 KEEP_ONCE = """
 INSERT INTO idempotency (owner, key, fingerprint, revision, answer, written_at) VALUES (?, ?, ?, ?, ?, ?)"""

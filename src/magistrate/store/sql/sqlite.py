@@ -70,15 +70,14 @@ MIN_KEYS_COMPARED = 32
 MAX_GROUPS = 4
 """Limits the groups of keys that are alike in their first column and looked up apart from the others."""
 
-_COLUMNS = re.compile(r"\(([^()]*)\) IN$")
+_COLUMNS = re.compile(r"\(([^()]*)\) = \([^()]*\)$")
 
 Lookup = tuple[str, Sequence[Parameter]]
 """Holds a statement and its values."""
 
 
-def build_lookups(statement: str, any_of: str, keys: Sequence[tuple[str, ...]]) -> Iterator[Lookup]:
-    """Yields statements that together find the rows of all keys, given the statement for a single key, and the
-    beginning of that for any of several.
+def build_lookups(statement: str, keys: Sequence[tuple[str, ...]]) -> Iterator[Lookup]:
+    """Yields statements that together find the rows of all keys, given the statement for a single key.
 
     They take a quarter of the time of one statement per key. The keys of a large write are often alike in all columns
     but one or two, which halves it again."""
@@ -87,7 +86,7 @@ def build_lookups(statement: str, any_of: str, keys: Sequence[tuple[str, ...]]) 
         return
     for group in _group_keys(keys):
         for start in range(0, len(group), KEYS_AT_ONCE):
-            yield _find_together(any_of, _pad_keys(group[start : start + KEYS_AT_ONCE]))
+            yield _find_together(statement, _pad_keys(group[start : start + KEYS_AT_ONCE]))
 
 
 def _group_keys(keys: Sequence[tuple[str, ...]]) -> Sequence[Sequence[tuple[str, ...]]]:
@@ -100,7 +99,7 @@ def _group_keys(keys: Sequence[tuple[str, ...]]) -> Sequence[Sequence[tuple[str,
     return [list(compress(keys, map(name.__eq__, columns))) for name in names]
 
 
-def _find_together(any_of: str, keys: Sequence[tuple[str, ...]]) -> Lookup:
+def _find_together(statement: str, keys: Sequence[tuple[str, ...]]) -> Lookup:
     columns = list(zip(*keys, strict=True)) if len(keys) >= MIN_KEYS_COMPARED else ()
     alike = tuple(place for place, column in enumerate(columns) if column.count(column[0]) == len(column))
     values: Iterable[Parameter]
@@ -109,22 +108,20 @@ def _find_together(any_of: str, keys: Sequence[tuple[str, ...]]) -> Lookup:
         values = chain((columns[place][0] for place in alike), chain.from_iterable(differing))
     else:
         alike, values = (), chain.from_iterable(keys)
-    return _write_statement(any_of, alike, len(keys[0]), len(keys)), list(values)
+    return _write_statement(statement, alike, len(keys)), list(values)
 
 
 @lru_cache(maxsize=256)
-def _write_statement(any_of: str, alike: Sequence[int], width: int, keys: int) -> str:
-    """Returns the statement that looks up `keys` keys of `width` columns. The columns at the places of `alike` are
-    equal in all keys; they are bound first, and once."""
-    places = ", ".join(["(" + ", ".join("?" * (width - len(alike))) + ")"] * keys)
-    if not alike:
-        return f"{any_of} (VALUES {places})"
-    matched = _COLUMNS.search(any_of)
+def _write_statement(statement: str, alike: Sequence[int], keys: int) -> str:
+    """Returns the statement that looks up so many keys, given the one for a single key. The columns at the places of
+    `alike` are equal in all keys; they are bound first, and once."""
+    matched = _COLUMNS.search(statement)
     assert matched is not None
     names = matched[1].split(", ")
-    equal = " AND ".join(f"{names[place]} = ?" for place in alike)
-    differing = ", ".join(name for place, name in enumerate(names) if place not in alike)
-    return f"{any_of[: matched.start()]}{equal} AND ({differing}) IN (VALUES {places})"
+    equal = "".join(f"{names[place]} = ? AND " for place in alike)
+    differing = [name for place, name in enumerate(names) if place not in alike]
+    places = ", ".join([f"({', '.join('?' * len(differing))})"] * keys)
+    return f"{statement[: matched.start()]}{equal}({', '.join(differing)}) IN (VALUES {places})"
 
 
 def _pad_keys(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:

@@ -8,10 +8,9 @@ from magistrate.store.sql.head import NEWEST
 
 @dataclass(frozen=True, slots=True)
 class RowStatements:
-    """Holds the statements that find the living row of a key, or of any of several keys, end it, and insert one."""
+    """Holds the statements that find the living row of a key, end it, and insert one."""
 
     find: str
-    find_any: str
     end: str
     insert: str
 
@@ -30,13 +29,13 @@ class VersionedStatements(RowStatements):
 def build_statements(table: str, key: tuple[str, ...], content: str) -> VersionedStatements:
     """Returns the statements on a table, given the columns of its key and of its content."""
     keys = ", ".join(key)
+    places = ", ".join("?" * len(key))
     columns = f"{keys}, {content}, created_at"
     equal = " AND ".join(f"{column} = ?" for column in key)
     joined = ", ".join(f"r.{column}" for column in (*key, content, "created_at"))
     get = f"SELECT {NEWEST}, {joined} FROM head h LEFT JOIN {table} r ON {equal}"
     return VersionedStatements(
-        find=f"SELECT {columns} FROM {table} WHERE {equal} AND deleted_revision = {ALIVE}",
-        find_any=f"SELECT {columns} FROM {table} WHERE deleted_revision = {ALIVE} AND ({keys}) IN",
+        find=f"SELECT {columns} FROM {table} WHERE deleted_revision = {ALIVE} AND ({keys}) = ({places})",
         end=f"UPDATE {table} SET deleted_revision = ? WHERE {equal} AND deleted_revision = {ALIVE}",
         insert=(
             f"INSERT INTO {table} ({columns}, created_revision, deleted_revision) "

@@ -13,12 +13,11 @@ READ_WARRANT = STORED_WARRANT.replace("w.policy", "coalesce(p.text, '')").replac
 """Selects them from such rows `u` and their `policy p`."""
 _NAMES = ", ".join(WARRANT_NAMES)
 _WARRANT_KEY = f"{_NAMES}, policy"
-_FIND_WARRANTS = f"""
-SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text, created_at
-FROM warrant LEFT JOIN policy ON digest = policy WHERE deleted_revision = {ALIVE} AND ({_WARRANT_KEY})"""
 WARRANT = RowStatements(
-    find=f"{_FIND_WARRANTS} = (?, ?, ?, ?, ?, ?, ?)",
-    find_any=f"{_FIND_WARRANTS} IN",
+    find=f"""
+SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text, created_at
+FROM warrant LEFT JOIN policy ON digest = policy
+WHERE deleted_revision = {ALIVE} AND ({_WARRANT_KEY}) = (?, ?, ?, ?, ?, ?, ?)""",
     end=f"""
 UPDATE warrant SET deleted_revision = ?
 WHERE ({_WARRANT_KEY}) = (?, ?, ?, ?, ?, ?, ?) AND deleted_revision = {ALIVE}""",

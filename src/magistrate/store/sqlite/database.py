@@ -49,13 +49,11 @@ from magistrate.store.sql_store import SqlStore
 from magistrate.store.sqlite.files import DAMAGED, DAMAGED_FILE, open_connection, raise_translated
 from magistrate.store.sqlite.writer import FileWriter
 
-TIMEOUT_MS = 250
-
 
 def probe_file(path: str) -> None:
     """Reads the schema, the first row of each table, the first entry of each index, and every row and index entry
     that belongs to a randomly chosen warrant. A new connection sees what is in the file now. Raises apsw.Error."""
-    with closing(open_connection(path, TIMEOUT_MS, READ_ONLY)) as connection:
+    with closing(open_connection(path, LOOKUP_TIMEOUT_MS, READ_ONLY)) as connection:
         for statement in _first_rows(connection):
             connection.execute(statement).fetchall()
         [(newest,)] = connection.execute(PROBE_NEWEST_WARRANT).fetchall()

@@ -14,15 +14,7 @@ import apsw
 import structlog
 
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
-from magistrate.store.migration import (
-    Applied,
-    StoreReport,
-    find_mismatch,
-    list_pending,
-    migrations,
-    new_identity,
-    newest_of,
-)
+from magistrate.store.migration import Applied, StoreReport, describe_store, list_pending, migrations, new_identity
 from magistrate.store.sql.dialect import COMMIT
 from magistrate.store.sql.head import MAKE_HEAD, READ_HEAD
 from magistrate.store.sql.revisions import NEWEST_REVISION
@@ -112,20 +104,18 @@ def migrate_sqlite(path: str, timeout_ms: int) -> None:
 
 def inspect_sqlite(path: str, timeout_ms: int) -> StoreReport:
     """Returns what a SQLite file is at; one that does not exist is at 0. Raises StoreUnavailable."""
-    available = migrations()
     if not Path(path).exists():
-        return StoreReport(0, len(available))
+        return describe_store(())
     try:
         with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
             connection.set_busy_timeout(timeout_ms)
             if not connection.execute(HAS_MIGRATIONS).fetchall():
-                return StoreReport(0, len(available))
+                return describe_store(())
             applied = cast("Applied", connection.execute(LIST_MIGRATIONS).fetchall())
             newest = connection.execute(NEWEST_REVISION).fetchall()
     except apsw.Error as error:
         raise StoreUnavailable(f"the SQLite database {path} cannot be read: {error}") from error
-    written_at = cast(int, newest[0][0]) if newest else None
-    return StoreReport(newest_of(applied), len(available), find_mismatch(available, applied), written_at)
+    return describe_store(applied, cast(int, newest[0][0]) if newest else None)
 
 
 def find_exposed_files(path: str) -> list[ExposedFile]:

@@ -256,10 +256,10 @@ class FileWriter:
     def _find_rows(self, step: Find) -> Rows:
         if not step.keys:
             return []
-        self._observer(step.one)
+        self._observer(step.statement)
         self.statements += 1
         rows: Rows = []
-        for statement, values in build_lookups(step.one, step.any_of, step.keys):
+        for statement, values in build_lookups(step.statement, step.keys):
             rows += self.connection.execute(statement, values)
         return rows
 
