@@ -99,25 +99,27 @@ def build_id(row: Row) -> RevisionId | None:
     return None if revision is None else RevisionId(Revision(revision), bits)
 
 
-async def build_answers(rows: Rows, reads: int, rows_at_once: int) -> list[list[Warrant]]:
+MAX_ROWS = 600
+"""Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
+read. What the graph cache reads of one key is less, so that it is read once (engine/cache/graph.py: MAX_EACH)."""
+
+
+async def build_answers(rows: Rows, reads: int) -> list[list[Warrant]]:
     """Returns the warrants of each read request, of which there are `reads`, from the rows of their statement. Other
     tasks run in between. The rows are freed meanwhile: tens of thousands of them at once take milliseconds."""
     answers: list[list[Warrant]] = [[] for _ in range(reads)]
     if rows[0][4] is None:
         return answers
-    for start in range(0, len(rows), rows_at_once):
+    for start in range(0, len(rows), MAX_ROWS):
         if start:
             await asyncio.sleep(0)
-        some = rows[start : start + rows_at_once]
-        rows[start : start + rows_at_once] = [()] * len(some)
+        some = rows[start : start + MAX_ROWS]
+        rows[start : start + MAX_ROWS] = [()] * len(some)
         for row in some:
             answers[row[4]].append(Warrant(*row[5:]))
     return answers
 
 
-MAX_ROWS = 600
-"""Limits the warrants that may be read while others wait, which takes some milliseconds; more are read as a long
-read. What the graph cache reads of one key is less, so that it is read once (engine/cache/graph.py: MAX_EACH)."""
 MAX_SHORT_IDS = 500
 """Limits the ids of an ordinary read; one with more ids is a long read from the start, because it is likely to return
 many rows."""
@@ -162,7 +164,7 @@ class SqlWarrantReads(SqlRevisions):
             rows = await self.database.read(statement.sql, statement.values, long=True)
             self.check_revision(rows[0], revision)
         newest = Revision(rows[0][0])
-        return ReadResult(revision, newest, model_revision, await build_answers(rows, len(reads), MAX_ROWS))
+        return ReadResult(revision, newest, model_revision, await build_answers(rows, len(reads)))
 
 
 BEFORE_ALL: LogPlace = (0, -1)

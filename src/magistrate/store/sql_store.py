@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from magistrate.engine.byte_sizes import CacheBytes
@@ -55,7 +54,7 @@ from magistrate.store.sql.reads import objects_statement, split_objects
 from magistrate.store.sql.requests import FIND_IMPORT
 from magistrate.store.sql.versions import VersionedStatements
 from magistrate.store.sql.warrants import NEXT_EXPIRY
-from magistrate.store.sql_reads import MAX_ROWS, SqlHistory, SqlRevisions, SqlWarrantReads, build_id
+from magistrate.store.sql_reads import MAX_ROWS, SqlHistory, SqlRevisions, SqlWarrantReads, build_answers, build_id
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -206,8 +205,9 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         statement = match_statement(equal, most, at, self.database.dialect, up_to=up_to)
         # There may be many other rows between those that match.
         rows = await self.database.read(statement.sql, statement.values, long=True)
-        matches = await _build_warrants(row[1:] for row in rows if row[1] is not None)
-        return Snapshot(Revision(rows[0][0]), tuple(matches))
+        revision = Revision(rows[0][0])
+        [matches] = await build_answers(rows, 1)
+        return Snapshot(revision, tuple(matches))
 
     async def delete_matches(self, matches: Sequence[Warrant], stamp: Stamp) -> Snapshot[DeletedChunk]:
         began_at = 0.0
@@ -335,17 +335,6 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         return await read_within_memory(
             lambda: self.database.read(statement.sql, statement.values, long=is_long), max_bytes
         )
-
-
-async def _build_warrants(rows: Iterable[Row]) -> list[Warrant]:
-    """Builds a warrant from each row, and lets others run in between."""
-    built: list[Warrant] = []
-    remaining = iter(rows)
-    while batch := list(islice(remaining, MAX_ROWS)):
-        if built:
-            await asyncio.sleep(0)
-        built += (Warrant(*row) for row in batch)
-    return built
 
 
 def _build_slice(rows: Rows, part: Slice, revision: Revision, stored: Callable[..., T]) -> Snapshot[PageSlice[T]]:

@@ -11,7 +11,7 @@ from magistrate.store.contract.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYT
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.dialect import Clause, Dialect, Parameter
 from magistrate.store.sql.head import NEWEST
-from magistrate.store.sql.warrants import UNEXPIRED, WARRANT_NAMES
+from magistrate.store.sql.warrants import READ_ROWS, STORED_WARRANT, UNEXPIRED, WARRANT_NAMES
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,15 +268,14 @@ def _contains(columns: tuple[str, ...], text: str) -> Clause:
     return Clause(f"({condition})", (f"%{escaped}%",) * len(columns))
 
 
-_COLUMNS = f"{', '.join(WARRANT_NAMES)}, coalesce(text, ''), created_at, number"
 _TYPE_AND_RELATION = "object_type || '#' || relation"
 
 
 def match_statement(
     equal: Mapping[str, str], most: int, at: int, dialect: Dialect, up_to: Revision | None = None
 ) -> Clause:
-    """Returns a statement that selects (revision, *columns of Warrant) for up to `most` warrants as of
-    `Store.match_warrants`, or one row whose columns are NULL if there is none."""
+    """Returns a statement that selects the columns of `read_statement`, with the number 0, for up to `most` warrants as
+    of `Store.match_warrants`."""
     index, order = _choose_index(equal)
     conditions: dict[str, Parameter] = {f"{column} = ?": value for column, value in equal.items()}
     if index == "warrant_by_type":
@@ -285,11 +284,9 @@ def match_statement(
     if up_to is not None:
         conditions["created_revision <= ?"] = up_to
     condition = " AND ".join([*conditions, f"deleted_revision = {ALIVE}"])
-    rows = f"SELECT * FROM warrant{dialect.index_hint.format(index)} WHERE {condition}{order} LIMIT ?"
-    statement = (
-        f"SELECT h.revision, {_COLUMNS} FROM head h LEFT JOIN ({rows}) found ON true "
-        "LEFT JOIN policy ON digest = policy"
-    )
+    warrants = f"warrant w{dialect.index_hint.format(index)} WHERE {condition}{order} LIMIT ?"
+    rows = f"(SELECT 0 AS read_number, {STORED_WARRANT} FROM {warrants}) u ON true"
+    statement = f"{READ_ROWS} {rows} LEFT JOIN policy p ON p.digest = u.policy"
     return Clause(statement, (*conditions.values(), most))
 
 

@@ -20,7 +20,7 @@ from magistrate.engine.warrants.reader import AnyRead, WarrantRead, WarrantsByOb
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.dialect import Clause, Dialect, Parameter
 from magistrate.store.sql.head import NEWEST
-from magistrate.store.sql.warrants import READ_WARRANT, STORED_WARRANT, WARRANT_NAMES
+from magistrate.store.sql.warrants import READ_ROWS, STORED_WARRANT, WARRANT_NAMES
 
 MAX_SINGLE_IDS = 2
 """Limits how many ids get an arm each, which is faster than sending them as one JSON array."""
@@ -233,11 +233,7 @@ def _subjects(request: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter,
 def _text(arms: tuple[_Arm, ...], existing: str, dialect: Dialect) -> str:
     union = " UNION ALL ".join(_arm_text(arm, existing, dialect) for arm in arms) or _NO_ROW
     # Limited twice: SQLite may materialize the inner rows, all of them, before it reads the outer limit.
-    return (
-        f"SELECT {NEWEST}, h.model_revision, u.read_number, {READ_WARRANT} "
-        f"FROM head h LEFT JOIN ({union} LIMIT ?) u ON true "
-        "LEFT JOIN policy p ON p.digest = u.policy LIMIT ?"
-    )
+    return f"{READ_ROWS} ({union} LIMIT ?) u ON true LEFT JOIN policy p ON p.digest = u.policy LIMIT ?"
 
 
 @lru_cache(maxsize=256)
@@ -269,9 +265,7 @@ def _ahead_text(arms: tuple[_Arm, ...], following: str, existing: str, dialect: 
     recursion = f" UNION {following}" if following else ""
     return (
         f"WITH RECURSIVE reached ({_REACHED}) AS (SELECT * FROM ({union}) b{recursion}) "
-        f"SELECT {NEWEST}, h.model_revision, u.read_number, {READ_WARRANT} "
-        "FROM head h LEFT JOIN (SELECT * FROM reached LIMIT ?) u ON true "
-        "LEFT JOIN policy p ON p.digest = u.policy"
+        f"{READ_ROWS} (SELECT * FROM reached LIMIT ?) u ON true LEFT JOIN policy p ON p.digest = u.policy"
     )
 
 

@@ -11,6 +11,8 @@ STORED_WARRANT = ", ".join(
 """Selects the columns of Warrant from `warrant w`; its policy is a digest."""
 READ_WARRANT = STORED_WARRANT.replace("w.policy", "coalesce(p.text, '')").replace("w.", "u.")
 """Selects them from such rows `u` and their `policy p`."""
+READ_ROWS = f"SELECT {NEWEST}, h.model_revision, u.read_number, {READ_WARRANT} FROM head h LEFT JOIN"
+"""Begins the statements that read warrants from rows `u`, each with the number of the request that reads it."""
 _NAMES = ", ".join(WARRANT_NAMES)
 _WARRANT_KEY = f"{_NAMES}, policy"
 WARRANT = RowStatements(
