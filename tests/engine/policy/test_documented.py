@@ -10,7 +10,7 @@ from magistrate.engine.policy.functions import CALENDAR_UNITS, FUNCTIONS
 from magistrate.engine.policy.node import MAX_DEPTH
 from magistrate.engine.policy.operators import OPERATORS
 from magistrate.engine.policy.policy import MAX_POLICY_LENGTH
-from magistrate.engine.policy.predicates import TAKE_CLOSURES
+from magistrate.engine.policy.predicates import CLOSURE_FUNCTIONS
 from magistrate.engine.policy.run import MAX_STEPS, TEXT_STEP
 from magistrate.engine.policy.structs import METHODS
 from magistrate.engine.policy.texts import MAX_PATTERN_LENGTH, MAX_PATTERNS
@@ -22,7 +22,7 @@ METHOD_NAMES = sorted({name for methods in METHODS.values() for name in methods}
 CODE = " ".join(re.findall(r"`([^`\n]+)`", DOCUMENT))
 
 
-@pytest.mark.parametrize("name", [READ_AS, *ABSORBING, *FUNCTIONS, *sorted(TAKE_CLOSURES), *METHOD_NAMES])
+@pytest.mark.parametrize("name", [READ_AS, *ABSORBING, *FUNCTIONS, *sorted(CLOSURE_FUNCTIONS), *METHOD_NAMES])
 def test_every_function_is_documented(name: str) -> None:
     assert re.search(rf"\b{name}\b", CODE)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from magistrate.engine.policy.functions import FUNCTIONS, OWN_FUNCTIONS
-from magistrate.engine.policy.predicates import TAKE_CLOSURES
+from magistrate.engine.policy.predicates import CLOSURE_FUNCTIONS
 from magistrate.engine.policy.structs import METHODS
 from tests.engine.policy.asking import CREATED_AT, HOUR, NOW, answer
 
@@ -273,7 +273,7 @@ def test_no_function_or_method_is_without_a_case() -> None:
     assert [name for name in of_go if f"{name}(" not in cases] == ["now" if "now(" not in cases else "expiresIn"]
     names = {name for methods in METHODS.values() for name in methods}
     assert [name for name in names if f".{name}(" not in cases] == []
-    assert not TAKE_CLOSURES & FUNCTIONS.keys()
+    assert not CLOSURE_FUNCTIONS.keys() & FUNCTIONS.keys()
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from magistrate.engine.policy.compiler import ABSORBING
 from magistrate.engine.policy.functions import OWN_FUNCTIONS
-from magistrate.engine.policy.predicates import CLOSURES_OF_GO, TAKE_CLOSURES
+from magistrate.engine.policy.predicates import CLOSURE_FUNCTIONS
 from magistrate.engine.policy.value_types import INNERMOST
 from tests.engine.policy.asking import CONTEXT, answer, refusal
 
@@ -193,6 +193,8 @@ UNKNOWN = [
     "convert(yes, 'timestamp') == now()",
 ]
 
+OWN_CLOSURES = [name for name, function in CLOSURE_FUNCTIONS.items() if function.is_own]
+
 
 @pytest.mark.parametrize("text", TRUE)
 def test_it_is_true(text: str) -> None:
@@ -206,7 +208,7 @@ def test_an_error_is_neither_true_nor_false(text: str) -> None:
 
 def test_no_function_and_no_type_is_without_a_case() -> None:
     cases = " ".join(TRUE)
-    names = [*OWN_FUNCTIONS, *ABSORBING, *TAKE_CLOSURES - CLOSURES_OF_GO]
+    names = [*OWN_FUNCTIONS, *ABSORBING, *OWN_CLOSURES]
 
     assert [name for name in names if f"{name}(" not in cases] == []
     assert [name for name in INNERMOST if f"'{name}'" not in cases] == []
@@ -247,7 +249,7 @@ def test_a_type_may_be_nested_far_deeper_than_a_policy() -> None:
 
 
 def test_variables_of_policies_of_go_may_have_the_names() -> None:
-    for name in (*OWN_FUNCTIONS, *ABSORBING, *TAKE_CLOSURES - CLOSURES_OF_GO, "as"):
+    for name in (*OWN_FUNCTIONS, *ABSORBING, *OWN_CLOSURES, "as"):
         assert answer(f"let {name} = 1; {name} == 1", {}) is True
         assert answer(f"{name} == 1", {name: 1}) is True
 

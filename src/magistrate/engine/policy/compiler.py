@@ -24,7 +24,7 @@ from magistrate.engine.policy.node import (
     compose_of_all,
     literal_node,
 )
-from magistrate.engine.policy.predicates import CLOSURES_OF_GO, POINTERS, TAKE_CLOSURES, over_elements
+from magistrate.engine.policy.predicates import CLOSURE_FUNCTIONS, over_elements
 from magistrate.engine.policy.run import Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.structs import WarrantView
 from magistrate.engine.policy.tokens import Token, read_decimal, read_integer, read_string
@@ -158,17 +158,16 @@ def _get(arguments: list[PolicyNode], offset: int, environment: Environment) -> 
 
 
 def begin_closure(name: Token, source: PolicyNode, environment: Environment) -> None:
-    environment.begin_closure(name.text, source, POINTERS.get(name.text, {}))
+    environment.begin_closure(name.text, source, CLOSURE_FUNCTIONS[name.text].pointers)
 
 
 def call_with_closure(name: Token, arguments: list[PolicyNode | Closure]) -> PolicyNode:
     """Compiles `all(list, {…})`, and `reduce(list, {…}, initial)`."""
-    source, body, *rest = (child.body if isinstance(child, Closure) else child for child in arguments)
-    return over_elements(name.text, source, body, rest[0] if rest else None)
+    return over_elements(name.text, *(child.body if isinstance(child, Closure) else child for child in arguments))
 
 
 def takes_closure(name: Token) -> bool:
-    return name.text in TAKE_CLOSURES
+    return name.text in CLOSURE_FUNCTIONS
 
 
 def declare(name: Token, value: PolicyNode, environment: Environment) -> int:
@@ -176,7 +175,8 @@ def declare(name: Token, value: PolicyNode, environment: Environment) -> int:
     text = name.text
     environment.names[text] = None
     is_function = text in FUNCTIONS and text not in OWN_FUNCTIONS
-    is_known = is_function or text in CLOSURES_OF_GO or environment.find_declared(text) is not None
+    takes_closure = text in CLOSURE_FUNCTIONS and not CLOSURE_FUNCTIONS[text].is_own
+    is_known = is_function or takes_closure or environment.find_declared(text) is not None
     if is_known or environment.has_member(text):
         raise Refusal(f"cannot redeclare {text}", name.offset)
     return environment.declare(text, value).place

@@ -7,7 +7,8 @@ its body. Evaluation ends as soon as the result is decided.
 from __future__ import annotations  # evaluated annotations are kept with every function: see Evaluate
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 from magistrate.engine.policy.equality import hashable
 from magistrate.engine.policy.logic import attempt
@@ -31,8 +32,12 @@ Verdicts = Iterator[tuple[int, Any]]
 """Yields the elements for which the closure is true, each with its index, evaluated lazily."""
 
 
-def _is_one(verdicts: Verdicts) -> bool:
-    return sum(1 for _ in verdicts) == 1
+def _count(verdicts: Verdicts) -> int:
+    return sum(1 for _ in verdicts)
+
+
+def _filter(verdicts: Verdicts) -> MadeList:
+    return MadeList([element for _, element in verdicts])
 
 
 def _find(verdicts: Verdicts) -> Any:
@@ -43,80 +48,7 @@ def _find_index(verdicts: Verdicts) -> int | None:
     return next((index for index, _ in verdicts), None)
 
 
-_DECIDE: dict[str, Callable[[Verdicts], Any]] = {
-    "one": _is_one,
-    "count": lambda verdicts: sum(1 for _ in verdicts),
-    "filter": lambda verdicts: MadeList([element for _, element in verdicts]),
-    "find": _find,
-    "findIndex": _find_index,
-    "findLast": _find,
-    "findLastIndex": _find_index,
-}
-"""Maps functions whose closures must give bools to the implementation."""
-
-_QUANTIFIERS: dict[str, tuple[bool, bool]] = {"all": (False, False), "any": (True, True), "none": (True, False)}
-"""Maps functions to the result of the closure that ends the search, and to what the function is then."""
-
-_ABSORBING: dict[str, bool] = {"some": True, "every": False}
-"""Maps functions for which an error for one element does not matter if another decides to the result that decides."""
-
-_BACKWARDS = frozenset({"findLast", "findLastIndex"})
-_COLLECTING = frozenset({"map", "filter", "reduce"})
-_RESULTS: dict[str, StaticType] = {
-    **dict.fromkeys(("all", "any", "none", "one", *_ABSORBING), BOOL),
-    **dict.fromkeys(("count", "findIndex", "findLastIndex"), INT),
-    "groupBy": GROUPS,
-}
-
-CLOSURES_OF_GO = frozenset({*_DECIDE, *_QUANTIFIERS, "map", "groupBy", "reduce"})
-TAKE_CLOSURES = CLOSURES_OF_GO | _ABSORBING.keys()
-
-POINTERS: Mapping[str, Mapping[str, StaticType]] = {"map": {"index": INT}, "reduce": {"index": INT, "acc": ANY}}
-"""Maps functions to the names that may follow `#` in their closures."""
-
-
-def over_elements(name: str, source: PolicyNode, body: PolicyNode, initial: PolicyNode | None) -> PolicyNode:
-    """Compiles `name(source, {body})`. Within the body, `#` is the element; an outer one is restored after it."""
-    if body.type is NIL:
-        raise Refusal(f"the closure of {name} does not take <nil>", body.offset)
-    if name in _DECIDE or name in _QUANTIFIERS or name in _ABSORBING:
-        require(body, (is_bool,), f"the closure of {name}", body.offset)
-    children = [source, body] if initial is None else [source, body, initial]
-    evaluate = _compile_loop(name, source, body, initial)
-    compose = compose_of_all if name in _COLLECTING else compose_node
-    node = compose(evaluate, _result_type(name, source, body), source.offset, *children)
-    node.is_backwards = node.is_backwards or name in _BACKWARDS
-    return node
-
-
-def _result_type(name: str, source: PolicyNode, body: PolicyNode) -> StaticType:
-    if name == "map":
-        return slice_of(body.type)
-    if name == "reduce":
-        return body.type
-    if name in _RESULTS:
-        return _RESULTS[name]
-    if name == "filter":
-        return source.type if is_slice(source.type) else ARRAY
-    return source.type.element or ANY
-
-
-def _compile_loop(name: str, source: PolicyNode, body: PolicyNode, initial: PolicyNode | None) -> Evaluate:
-    cost = body.weight + 1
-    if name == "map":
-        return _mapping(source.evaluate, body.evaluate, cost)
-    if name == "groupBy":
-        return _grouping(source.evaluate, body.evaluate, cost)
-    if name == "reduce":
-        return _reducing(source.evaluate, body.evaluate, cost, initial.evaluate if initial else None)
-    if name in _ABSORBING:
-        return _absorbing(_ABSORBING[name], source.evaluate, body.evaluate, cost)
-    if name in _QUANTIFIERS:
-        return _quantifying(*_QUANTIFIERS[name], source.evaluate, body.evaluate, cost)
-    return _deciding(_DECIDE[name], source.evaluate, body.evaluate, cost, step=-1 if name in _BACKWARDS else 1)
-
-
-def _quantifying(ending: bool, result: bool, source: Evaluate, body: Evaluate, cost: int) -> Evaluate:
+def _quantifying(source: Evaluate, body: Evaluate, cost: int, ending: bool, result: bool) -> Evaluate:
     def evaluate(
         run: PolicyRun,
         source: Evaluate = source,
@@ -141,7 +73,7 @@ def _quantifying(ending: bool, result: bool, source: Evaluate, body: Evaluate, c
     return evaluate
 
 
-def _absorbing(ending: bool, source: Evaluate, body: Evaluate, cost: int) -> Evaluate:
+def _absorbing(source: Evaluate, body: Evaluate, cost: int, ending: bool) -> Evaluate:
     def evaluate(
         run: PolicyRun,
         source: Evaluate = source,
@@ -195,7 +127,9 @@ def _verdicts(run: PolicyRun, elements: Sequence[Any], body: Evaluate, cost: int
             yield index, element
 
 
-def _deciding(decide: Callable[[Verdicts], Any], source: Evaluate, body: Evaluate, cost: int, step: int) -> Evaluate:
+def _deciding(
+    source: Evaluate, body: Evaluate, cost: int, decide: Callable[[Verdicts], Any], step: int = 1
+) -> Evaluate:
     def evaluate(
         run: PolicyRun,
         decide: Callable[[Verdicts], Any] = decide,
@@ -240,7 +174,7 @@ def _grouping(source: Evaluate, body: Evaluate, cost: int) -> Evaluate:
     return evaluate
 
 
-def _reducing(source: Evaluate, body: Evaluate, cost: int, initial: Evaluate | None) -> Evaluate:
+def _reducing(source: Evaluate, body: Evaluate, cost: int, initial: Evaluate | None = None) -> Evaluate:
     def evaluate(run: PolicyRun) -> Any:
         elements = list(values_of(_elements(run, source)))
         run.charge(len(elements) // 8)
@@ -260,3 +194,73 @@ def _reducing(source: Evaluate, body: Evaluate, cost: int, initial: Evaluate | N
         return value
 
     return evaluate
+
+
+class ClosureFunction(NamedTuple):
+    """Describes a function that takes a closure: what compiles its loop, and the type of its result, or what finds it
+    from the list and the body. The closure gives a bool unless it `gives_any`, and may have `pointers` after `#`. It
+    `collects` if all of its parts are needed at once; it `is_own` if Go `expr` lacks it."""
+
+    compile_loop: Callable[..., Evaluate]
+    result: StaticType | Callable[[PolicyNode, PolicyNode], StaticType]
+    gives_any: bool = False
+    collects: bool = False
+    is_backwards: bool = False
+    is_own: bool = False
+    pointers: Mapping[str, StaticType] = {}
+
+
+def _type_of_element(source: PolicyNode, body: PolicyNode) -> StaticType:
+    return source.type.element or ANY
+
+
+def _type_of_list(source: PolicyNode, body: PolicyNode) -> StaticType:
+    return source.type if is_slice(source.type) else ARRAY
+
+
+CLOSURE_FUNCTIONS: Mapping[str, ClosureFunction] = {
+    "all": ClosureFunction(partial(_quantifying, ending=False, result=False), BOOL),
+    "any": ClosureFunction(partial(_quantifying, ending=True, result=True), BOOL),
+    "none": ClosureFunction(partial(_quantifying, ending=True, result=False), BOOL),
+    "some": ClosureFunction(partial(_absorbing, ending=True), BOOL, is_own=True),
+    "every": ClosureFunction(partial(_absorbing, ending=False), BOOL, is_own=True),
+    "one": ClosureFunction(partial(_deciding, decide=lambda verdicts: _count(verdicts) == 1), BOOL),
+    "count": ClosureFunction(partial(_deciding, decide=_count), INT),
+    "filter": ClosureFunction(partial(_deciding, decide=_filter), _type_of_list, collects=True),
+    "find": ClosureFunction(partial(_deciding, decide=_find), _type_of_element),
+    "findIndex": ClosureFunction(partial(_deciding, decide=_find_index), INT),
+    "findLast": ClosureFunction(partial(_deciding, decide=_find, step=-1), _type_of_element, is_backwards=True),
+    "findLastIndex": ClosureFunction(partial(_deciding, decide=_find_index, step=-1), INT, is_backwards=True),
+    "groupBy": ClosureFunction(_grouping, GROUPS, gives_any=True),
+    "map": ClosureFunction(
+        _mapping,
+        lambda source, body: slice_of(body.type),
+        gives_any=True,
+        collects=True,
+        pointers={"index": INT},
+    ),
+    "reduce": ClosureFunction(
+        _reducing,
+        lambda source, body: body.type,
+        gives_any=True,
+        collects=True,
+        pointers={"index": INT, "acc": ANY},
+    ),
+}
+
+
+def over_elements(name: str, source: PolicyNode, body: PolicyNode, *initial: PolicyNode) -> PolicyNode:
+    """Compiles `name(source, {body})`. Within the body, `#` is the element; an outer one is restored after it."""
+    function = CLOSURE_FUNCTIONS[name]
+    if body.type is NIL:
+        raise Refusal(f"the closure of {name} does not take <nil>", body.offset)
+    if not function.gives_any:
+        require(body, (is_bool,), f"the closure of {name}", body.offset)
+    result = function.result
+    static = result if isinstance(result, StaticType) else result(source, body)
+    initials = [child.evaluate for child in initial]
+    evaluate = function.compile_loop(source.evaluate, body.evaluate, body.weight + 1, *initials)
+    compose = compose_of_all if function.collects else compose_node
+    node = compose(evaluate, static, source.offset, source, body, *initial)
+    node.is_backwards = node.is_backwards or function.is_backwards
+    return node
