@@ -34,7 +34,7 @@ def access(types: Types, warrants: Sequence[Warrant], objects: Collection[Object
     counting = oracle.in_force(warrants, now)
 
     def holds(warrant: Warrant) -> bool | None:
-        return read_policy(warrant.policy).holds({}, warrant, now)
+        return read_policy(warrant.policy).outcome({}, warrant, now).value
 
     def may_hold(warrant: Warrant) -> bool | None:
         return None if {*read_policy(warrant.policy).names} - {"now"} else holds(warrant)

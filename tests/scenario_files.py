@@ -344,11 +344,13 @@ class Scenario(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         def holds(warrant: Warrant) -> bool | None:
             if not warrant.policy.startswith("@"):
-                return read_policy(warrant.policy).holds(context, warrant, at)
+                return read_policy(warrant.policy).outcome(context, warrant, at).value
             policy = named.get(PolicyName(warrant.policy[1:]))
             values = None if policy is None else policy.select(context)
             return (
-                None if policy is None or values is None else read_policy(policy.expression).holds(values, warrant, at)
+                None
+                if policy is None or values is None
+                else read_policy(policy.expression).outcome(values, warrant, at).value
             )
 
         return holds

@@ -94,7 +94,7 @@ def test_ids_take_no_more_than_is_counted(
 
 def hold(policy: Policy) -> Policy:
     """Has a program of the policy cached."""
-    policy.holds({name: 1 for name in policy.names}, WARRANT, 0)
+    policy.outcome({name: 1 for name in policy.names}, WARRANT, 0)
     return policy
 
 

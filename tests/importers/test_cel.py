@@ -129,7 +129,7 @@ def decide_here(
     name = ForeignName("c")
     condition = ForeignCondition(name, {**parameters}, expression, name)
     policy = ConditionConverter(condition, "c", {parameter: parameter for parameter in parameters}).render_policy(given)
-    return read_policy(policy).holds(context, NO_WARRANT, NOW)
+    return read_policy(policy).outcome(context, NO_WARRANT, NOW).value
 
 
 SEEN: Counter[bool | None] = Counter()
@@ -190,6 +190,6 @@ def test_any_text_is_translated_or_refused(expression: str) -> None:
     translated = translate_or_refuse(expression)
 
     if isinstance(translated, str):
-        assert read_policy(translated).holds({}, NO_WARRANT, NOW) in (True, False, None)
+        assert read_policy(translated).outcome({}, NO_WARRANT, NOW).value in (True, False, None)
     else:
         assert -1 <= translated <= len(expression)

@@ -35,7 +35,7 @@ def converter(expression: str, requires_all: bool = False, **types: str) -> Cond
 
 def decide(expression: str, values: dict[str, Any], context: dict[str, Any]) -> bool | None:
     policy = converter(expression).render_policy(values)
-    return read_policy(policy).holds(context, NO_WARRANT, NOW)
+    return read_policy(policy).outcome(context, NO_WARRANT, NOW).value
 
 
 def write_openfga(case: Any) -> str:
@@ -89,7 +89,7 @@ def test_a_condition_has_the_answers_that_it_has_there(case: Any, product: str) 
 
     for context, *answers in case["checks"]:
         expected = answers[-1] if product == "spicedb" else answers[0]
-        answer = policy.holds(converted.rename_context(context), NO_WARRANT, NOW)
+        answer = policy.outcome(converted.rename_context(context), NO_WARRANT, NOW).value
         assert answer is expected, (context, policy.text)
 
 
@@ -113,10 +113,12 @@ def test_a_condition_has_the_same_answers_whichever_side_gives_the_values(case: 
 
     for context, answer, *_ in case["checks"]:
         joined: Mapping[str, Any] = {**context, **case.get("given", {})}
-        by_check = read_policy(condition.render_policy({})).holds(converted.rename_context(joined), NO_WARRANT, NOW)
+        by_check = (
+            read_policy(condition.render_policy({})).outcome(converted.rename_context(joined), NO_WARRANT, NOW).value
+        )
         assert by_check is answer
         try:
-            by_relationship = read_policy(condition.render_policy(joined)).holds({}, NO_WARRANT, NOW)
+            by_relationship = read_policy(condition.render_policy(joined)).outcome({}, NO_WARRANT, NOW).value
         except InvalidParameter:
             by_relationship = None
         assert by_relationship is answer
@@ -137,7 +139,7 @@ def test_a_named_policy_of_a_condition_is_read_back_from_its_text(case: Any) -> 
         named = read_named_policy("c", read.parameters, read.expression)
         values = named.select(converted.rename_context({**context, **case.get("given", {})}))
         if values is not None:
-            assert read_policy(named.expression).holds(values, NO_WARRANT, NOW) is answer
+            assert read_policy(named.expression).outcome(values, NO_WARRANT, NOW).value is answer
 
 
 @pytest.mark.parametrize("value", ["x", 'a"b', "a\\nb", "it's", "é\n\t", "] || true || [", "${x}"])

@@ -24,6 +24,6 @@ def test_what_a_policy_reads_is_noted_unless_it_is_no_stored_property(
 ) -> None:
     noted: set[str] = set()
 
-    found = read_policy(policy).holds(ObservedContext(variables, noted), NO_WARRANT, 0)
+    found = read_policy(policy).outcome(ObservedContext(variables, noted), NO_WARRANT, 0).value
 
     assert (found, noted) == (value, reads)

@@ -90,7 +90,7 @@ def question(draw: st.DrawFn) -> Check:
 
 def oracle_value(drawn: Types, stored: Sequence[Warrant], asked: Check) -> int:
     def holds(warrant: Warrant) -> bool | None:
-        return read_policy(warrant.policy).holds(asked.context, warrant, 0)
+        return read_policy(warrant.policy).outcome(asked.context, warrant, 0).value
 
     object_ref = asked.object
     return int(oracle.check(drawn, stored, object_ref.type, object_ref.id, asked.relation, asked.subject, holds))
@@ -102,7 +102,7 @@ def values(nodes: Sequence[CheckNode]) -> list[int | None]:
 
 def oracle_path(drawn: Types, stored: Sequence[Warrant], asked: Check) -> list[Warrant] | None:
     def holds(warrant: Warrant) -> bool | None:
-        return read_policy(warrant.policy).holds(asked.context, warrant, 0)
+        return read_policy(warrant.policy).outcome(asked.context, warrant, 0).value
 
     node = oracle.Node(asked.object.type, asked.object.id, asked.relation)
     return oracle_paths.find_path(drawn, stored, node, asked.subject, holds)

@@ -42,4 +42,4 @@ def named_model(draw: st.DrawFn) -> Types:
 def holds(warrant: Warrant) -> bool | None:
     if warrant.policy.startswith("@"):
         return VALUES.get(warrant.policy[1:])
-    return read_policy(warrant.policy).holds(CONTEXT, warrant, 0)
+    return read_policy(warrant.policy).outcome(CONTEXT, warrant, 0).value

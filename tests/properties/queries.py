@@ -56,6 +56,6 @@ def existing(stored: Sequence[Warrant], more: Sequence[ObjectRef]) -> list[Objec
 
 def facts(drawn: Types, stored: Sequence[Warrant], objects: Sequence[ObjectRef]) -> oracle_queries.Facts:
     def holds(warrant: Warrant) -> bool | None:
-        return read_policy(warrant.policy).holds(CONTEXT, warrant, 0)
+        return read_policy(warrant.policy).outcome(CONTEXT, warrant, 0).value
 
     return oracle_queries.Facts(drawn, stored, objects, holds)

@@ -135,7 +135,7 @@ class Recorder:
 
 
 def policy_holds(now: int) -> Callable[[Warrant], bool | None]:
-    return lambda warrant: read_policy(warrant.policy).holds(CONTEXT, warrant, now)
+    return lambda warrant: read_policy(warrant.policy).outcome(CONTEXT, warrant, now).value
 
 
 async def expect_check(ctx: Context, asked: Check, as_of: AsOf, state: State, now: int) -> None:
@@ -214,4 +214,4 @@ def test_the_policy_of_a_moment_is_one(age: int) -> None:
     names = (TypeName("doc"), ObjectId("1"), RelationName("a"), TypeName("user"), ObjectId("1"), "")
     created = Warrant(*names, FOR_A_MOMENT, 100, 1)
 
-    assert read_policy(FOR_A_MOMENT).holds(CONTEXT, created, 100 + age) is (age < 4)
+    assert read_policy(FOR_A_MOMENT).outcome(CONTEXT, created, 100 + age).value is (age < 4)

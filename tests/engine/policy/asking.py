@@ -42,7 +42,7 @@ CONTEXT: Mapping[str, Any] = {
 
 
 def answer(text: str, context: Mapping[str, Any] = CONTEXT, warrant: Warrant = WARRANT, now: int = NOW) -> bool | None:
-    return read_policy(text).holds(context, warrant, now)
+    return read_policy(text).outcome(context, warrant, now).value
 
 
 def refusal(text: str) -> str:

@@ -60,7 +60,7 @@ def test_only_variables_whose_absence_matters_are_named(
 ) -> None:
     policy = read_policy(text)
 
-    assert policy.holds(context, NO_WARRANT, 0) is value
+    assert policy.outcome(context, NO_WARRANT, 0).value is value
     assert policy.list_absent(context, NO_WARRANT, 0) == absent
 
 

@@ -49,7 +49,7 @@ def granted(policy: str, contexts: list[dict[str, Any]]) -> str:
         read = read_new_policy(policy)
     except InvalidParameter:
         return "refused"
-    return "".join("T" if read.holds(context, DOOR, NOW) else "F" for context in contexts)
+    return "".join("T" if read.outcome(context, DOOR, NOW).value else "F" for context in contexts)
 
 
 @pytest.mark.parametrize("policy", WARRANT_ANSWERS["policies"])

@@ -30,7 +30,7 @@ def read_or_refused(text: str) -> Policy | None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     policy = read_or_refused(text)
 
-    assert policy is None or policy.holds({}, WARRANT, NOW) in (True, False, None)
+    assert policy is None or policy.outcome({}, WARRANT, NOW).value in (True, False, None)
 
 
 @settings(deadline=None, max_examples=500)
@@ -38,7 +38,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_any_run_of_tokens_is_read_or_refused(text: str) -> None:
     policy = read_or_refused(text)
 
-    assert policy is None or policy.holds({}, WARRANT, NOW) in (True, False, None)
+    assert policy is None or policy.outcome({}, WARRANT, NOW).value in (True, False, None)
 
 
 @settings(deadline=None, max_examples=600)
@@ -48,7 +48,7 @@ def test_any_policy_has_an_answer_of_the_kinds_that_were_known_before(text: str,
     if policy is None:
         return
 
-    answers = [policy.holds(context, WARRANT, NOW) for _ in range(2)]
+    answers = [policy.outcome(context, WARRANT, NOW).value for _ in range(2)]
     value, steps = outcome(compile_text(text, Environment()), context)
 
     assert answers[0] in (True, False, None)

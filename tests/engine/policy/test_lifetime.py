@@ -57,4 +57,4 @@ def test_a_policy_never_holds_once_its_lifetime_is_over(text: str, later: int, v
     if policy.lifetime is not None:
         warrant = replace(WARRANT, created_at=CREATED_AT)
         context = {"vip": vip, "amount": amount, "broken": {}}
-        assert policy.holds(context, warrant, CREATED_AT + policy.lifetime + later) is not True
+        assert policy.outcome(context, warrant, CREATED_AT + policy.lifetime + later).value is not True

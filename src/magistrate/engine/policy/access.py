@@ -8,6 +8,7 @@ from __future__ import annotations  # evaluated annotations are kept with every 
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from types import NoneType
 from typing import Any
 
 import msgspec
@@ -15,13 +16,7 @@ import msgspec
 from magistrate.engine.policy.equality import hashable
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node
 from magistrate.engine.policy.run import Fault, PolicyRun
-from magistrate.engine.policy.structs import (
-    FIELDS,
-    KINDS_WITH_METHODS,
-    METHODS,
-    VIEW_TYPES,
-    call_method,
-)
+from magistrate.engine.policy.structs import FIELDS, KINDS, METHODS, call_method
 from magistrate.engine.policy.tokens import Token
 from magistrate.engine.policy.types import (
     ANY,
@@ -121,10 +116,10 @@ def _resolve_member(name: str) -> Resolve:
             return ANY
         if is_map(static):
             return static.element
-        if static in VIEW_TYPES and name in FIELDS[VIEW_TYPES[static]]:
-            return FIELDS[VIEW_TYPES[static]][name].type
-        kind = KINDS_WITH_METHODS.get(static)
-        return FUNCTION if kind is not None and name in METHODS[kind] else None
+        kind = KINDS.get(static, NoneType)
+        if name in FIELDS.get(kind, {}):
+            return FIELDS[kind][name].type
+        return FUNCTION if name in METHODS.get(kind, {}) else None
 
     return resolve
 
@@ -260,8 +255,7 @@ optional_method = partial(method, is_optional=True)
 def _resolve_method(name: Token, arguments: list[PolicyNode], static: StaticType) -> StaticType | None:
     if is_any(static) or is_map(static):
         return ANY
-    kind = KINDS_WITH_METHODS.get(static)
-    signature = None if kind is None else METHODS[kind].get(name.text)
+    signature = METHODS.get(KINDS.get(static, NoneType), {}).get(name.text)
     if signature is None:
         return None
     if len(arguments) != len(signature.parameters):

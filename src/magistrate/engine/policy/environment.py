@@ -1,6 +1,7 @@
 """Holds what the parts of a policy see around them while it is compiled: variables, and the elements of closures."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from magistrate.engine.policy.node import NOT_LITERAL, Evaluate, PolicyNode, Refusal
@@ -23,6 +24,7 @@ class ItemScope(NamedTuple):
     pointers: Mapping[str, StaticType]
 
 
+@dataclass(slots=True, eq=False)
 class Environment:
     """Holds the variables in scope.
 
@@ -32,18 +34,15 @@ class Environment:
     `notes_absent`: an evaluation notes the variables that the context lacks (see NotingRun). `typed` collects what
     reads variables as types, and `lacking` the variables without which the policy is unknown (see value_types.py)."""
 
-    __slots__ = ("_declared", "_items", "_places", "lacking", "mixed_at", "names", "notes_absent", "typed", "types")
-
-    def __init__(self, types: Mapping[str, StaticType] | None = None, notes_absent: bool = False) -> None:
-        self.types = types
-        self.notes_absent = notes_absent
-        self.names: dict[str, None] = {}
-        self.mixed_at: int | None = None
-        self.typed: dict[tuple[str, str], Evaluate] = {}
-        self.lacking: list[str] = []
-        self._declared: list[Declared] = []
-        self._items: list[ItemScope] = []
-        self._places = 0
+    types: Mapping[str, StaticType] | None = None
+    notes_absent: bool = False
+    names: dict[str, None] = field(default_factory=dict)
+    mixed_at: int | None = None
+    typed: dict[tuple[str, str], Evaluate] = field(default_factory=dict)
+    lacking: list[str] = field(default_factory=list)
+    _declared: list[Declared] = field(default_factory=list)
+    _items: list[ItemScope] = field(default_factory=list)
+    _places: int = 0
 
     def type_of(self, name: str) -> StaticType:
         """Returns the type of a member of the context, ANY if it is missing."""

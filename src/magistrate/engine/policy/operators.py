@@ -139,9 +139,12 @@ def _order(compare: Callable[[Any, Any], Any]) -> Apply:
         run.charge_text(min(len(left), len(right)))
         return bool(compare(left, right))
 
-    alike = ((int, int), (float, float), (Time, Time), (Duration, Duration))
-    mixed = ((int, float), (float, int))
-    return _by_kinds({**dict.fromkeys(alike, by_value), **dict.fromkeys(mixed, by_float), (str, str): by_text})
+    def by_time(run: PolicyRun, left: Time, right: Time) -> bool:
+        return bool(compare(left.nanoseconds, right.nanoseconds))
+
+    alike = ((int, int), (float, float), (Duration, Duration))
+    mixed = dict.fromkeys(((int, float), (float, int)), by_float)
+    return _by_kinds({**dict.fromkeys(alike, by_value), **mixed, (str, str): by_text, (Time, Time): by_time})
 
 
 def _on_texts(apply: Callable[[PolicyRun, str, str], bool]) -> Apply:

@@ -11,6 +11,7 @@ The tables at the end say which tokens may stand where. A new operator is a row 
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -48,6 +49,7 @@ def parse(text: str, environment: Environment) -> PolicyNode:
     return Parser(environment).parse(text)
 
 
+@dataclass(slots=True, eq=False)
 class Parser:
     """Parses one policy. `_stack` has the incomplete parts, the innermost last. Of the current operand `_base` and
     `_steps` are complete, and `_make` makes the next part of it from `_children`, once the token after that is known.
@@ -56,30 +58,16 @@ class Parser:
     closure or of `let`, once the token after that is known, too. `_ended` is the level of the part that was completed
     last before the current operator, OPEN if it completed none. `_root` is the whole policy, when it is complete."""
 
-    __slots__ = (
-        "_base",
-        "_children",
-        "_ended",
-        "_environment",
-        "_expected",
-        "_make",
-        "_pending",
-        "_root",
-        "_stack",
-        "_steps",
-    )
-
-    def __init__(self, environment: Environment) -> None:
-        self._environment = environment
-        self._expected = _OPERAND
-        self._pending: Callable[[], None] | None = None
-        self._ended = OPEN
-        self._root: PolicyNode | None = None
-        self._stack: list[Begun] = []
-        self._make: Make = PolicyNode
-        self._children: tuple[Any, ...] = ()
-        self._base: PolicyNode | None = None
-        self._steps = NO_STEPS
+    _environment: Environment
+    _expected: "Mapping[str, Handler]" = field(default_factory=lambda: _OPERAND)
+    _pending: Callable[[], None] | None = None
+    _ended: int = OPEN
+    _root: PolicyNode | None = None
+    _stack: list[Begun] = field(default_factory=list)
+    _make: Make = PolicyNode
+    _children: tuple[Any, ...] = ()
+    _base: PolicyNode | None = None
+    _steps: list[access.Step] = field(default_factory=lambda: NO_STEPS)
 
     def parse(self, text: str) -> PolicyNode:
         self._push("whole", Token("whole", "", 0))
@@ -212,7 +200,7 @@ class Parser:
         else:
             if self._ended == COALESCING and self._environment.mixed_at is None:
                 self._environment.mixed_at = token.offset
-            self._stack.append(Operators(level, operand, sign))
+            self._stack.append(Operators(level, [operand], [sign]))
         self._expected = _OPERAND
 
     def negate_relation(self, token: Token) -> None:

@@ -5,6 +5,7 @@ are checked against those of the context before it is evaluated. See docs/polici
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -79,9 +80,9 @@ _NEVER_FROM_CONTEXT = ("now", "warrant")
 
 
 class PolicyOutcome(msgspec.Struct, frozen=True, gc=False):
-    """Holds the result of `Policy.holds`, the steps that grew with the context or were spent on compiling, whether the
-    result may differ at another time, and whether there is none because the evaluation needs more steps than it
-    had."""
+    """Holds whether a policy is true, None if that is unknown, the steps that grew with the context or were spent on
+    compiling, whether the result may differ at another time, and whether there is none because the evaluation needs
+    more steps than it had."""
 
     value: bool | None
     steps: int
@@ -97,6 +98,7 @@ class PolicyProgram(NamedTuple):
     evaluate: Evaluate | None
 
 
+@dataclass(slots=True, eq=False)
 class Policy:
     """Represents a valid policy; only `read_policy` makes one. `names` are its variables. `weight`: how many parts one
     evaluation runs through at most, loops once. `is_bool`: whether its type is bool whatever the variables are.
@@ -104,24 +106,13 @@ class Policy:
     it is not known that this ever ends. `fault`: why no new warrant may have it, although stored ones do; "" if one
     may."""
 
-    __slots__ = ("_last", "fault", "is_bool", "lifetime", "names", "text", "weight")
-
-    def __init__(
-        self,
-        text: str,
-        names: tuple[str, ...],
-        weight: int,
-        is_bool: bool,
-        lifetime: int | None = None,
-        fault: str = "",
-    ) -> None:
-        self.text = text
-        self.names = names
-        self.weight = weight
-        self.is_bool = is_bool
-        self.lifetime = lifetime
-        self.fault = fault
-        self._last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
+    text: str
+    names: tuple[str, ...]
+    weight: int
+    is_bool: bool
+    lifetime: int | None = None
+    fault: str = ""
+    _last: PolicyProgram | None = None  # for the types of the context before: most contexts are alike
 
     @property
     def bytes(self) -> int:
@@ -138,17 +129,13 @@ class Policy:
         own counts as well."""
         return any(name not in _NEVER_FROM_CONTEXT for name in self.names) or _RESERVED_NAME in self.text
 
-    def holds(self, context: Mapping[str, Any], warrant: Warrant, now: int) -> bool | None:
-        """Returns whether the condition is true of this context; None after an error, when the result is unknown.
-
-        Context values are what JSON can hold. `now` is in microseconds since 1970 UTC. Never raises; the work is
-        bounded by MAX_STEPS whatever the policy and the context."""
-        return self.outcome(context, warrant, now).value
-
     def outcome(
         self, context: Mapping[str, Any], warrant: Warrant, now: int, max_steps: int = MAX_STEPS
     ) -> PolicyOutcome:
-        """Returns the result of `holds`, and what it took."""
+        """Returns whether the condition is true of this context, and what that took.
+
+        Context values are what JSON can hold. `now` is in microseconds since 1970 UTC. Never raises; the work is
+        bounded by MAX_STEPS whatever the policy and the context."""
         program, compiling = self._choose_program(context), 0
         if program is None:
             program, compiling = _compile_program(self, self.list_kinds(context)), self.steps_of_compiling

@@ -4,7 +4,8 @@
 """
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 from magistrate.engine.policy import access, compiler, logic
 from magistrate.engine.policy.environment import Environment
@@ -28,16 +29,14 @@ LEVELS = {
 """Maps the kind of a token to the precedence of its binary operator."""
 
 
+@dataclass(slots=True, eq=False)
 class Operators:
     """Represents operators of one level: `a + b -`, waiting for the last operand."""
 
-    __slots__ = ("level", "operands", "signs")
-    kind = "operator"
-
-    def __init__(self, level: int, operand: PolicyNode, sign: Sign) -> None:
-        self.level = level
-        self.operands = [operand]
-        self.signs = [sign]
+    level: int
+    operands: list[PolicyNode]
+    signs: list[Sign]
+    kind: ClassVar[str] = "operator"
 
     def complete(self, operand: PolicyNode) -> PolicyNode:
         self.operands.append(operand)
@@ -47,15 +46,13 @@ class Operators:
         return logic.compile_logic(self.operands, self.level == OR, str(sign), sign.offset)
 
 
+@dataclass(slots=True, eq=False)
 class Prefix:
     """Represents `-`, `+`, `!` or `not`, waiting for its operand."""
 
-    __slots__ = ("level", "sign")
-    kind = "prefix"
-
-    def __init__(self, level: int, sign: Token) -> None:
-        self.level = level
-        self.sign = sign
+    level: int
+    sign: Token
+    kind: ClassVar[str] = "prefix"
 
     def complete(self, operand: PolicyNode) -> PolicyNode:
         sign = self.sign
@@ -64,18 +61,16 @@ class Prefix:
         return logic.compile_negation(operand, f'"{sign.text}"', sign.offset)
 
 
+@dataclass(slots=True, eq=False)
 class Conditional:
     """Represents `a ?`, waiting for the operand before the colon; then, with the kind `otherwise`, for the one after
     it."""
 
-    __slots__ = ("condition", "kind", "offset", "then")
-    level = OPEN
-
-    def __init__(self, condition: PolicyNode, offset: int) -> None:
-        self.kind = "choice"
-        self.condition = condition
-        self.offset = offset
-        self.then: PolicyNode | None = None
+    condition: PolicyNode
+    offset: int
+    then: PolicyNode | None = None
+    kind: str = "choice"
+    level: ClassVar[int] = OPEN
 
     def take_then(self, then: PolicyNode) -> None:
         self.kind, self.then = "otherwise", then
@@ -85,19 +80,17 @@ class Conditional:
         return logic.conditional(self.condition, self.then, operand, self.offset)
 
 
+@dataclass(slots=True, eq=False)
 class Declaration:
     """Represents `let name = value;`: first it waits for the value, then, with the kind `scope`, for the expression in
     which the name stands for it."""
 
-    __slots__ = ("environment", "kind", "name", "place", "value")
-    level = OPEN
-
-    def __init__(self, name: Token, environment: Environment) -> None:
-        self.kind = "let"
-        self.name = name
-        self.environment = environment
-        self.value: PolicyNode | None = None
-        self.place = 0
+    name: Token
+    environment: Environment
+    value: PolicyNode | None = None
+    place: int = 0
+    kind: str = "let"
+    level: ClassVar[int] = OPEN
 
     def take_value(self, value: PolicyNode) -> None:
         self.kind, self.value = "scope", value
@@ -109,21 +102,19 @@ class Declaration:
         return compiler.declaration(self.name, self.value, self.place, operand)
 
 
+@dataclass(slots=True, eq=False)
 class Bracket:
     """Represents an opened bracket, or the `whole` text. `children` are complete; `base` and `steps` are those of the
     operand that the bracket belongs to. `key`: in a map that of the value to come; in a closure the possible key, if a
     colon came next, for then it would be a map."""
 
-    __slots__ = ("base", "children", "key", "kind", "steps", "token")
-    level = OPEN
-
-    def __init__(self, kind: str, token: Token, base: PolicyNode | None, steps: list[access.Step]) -> None:
-        self.kind = kind
-        self.token = token
-        self.base = base
-        self.steps = steps
-        self.children: list[Any] = []
-        self.key: Any = None
+    kind: str
+    token: Token
+    base: PolicyNode | None
+    steps: list[access.Step]
+    children: list[Any] = field(default_factory=list)
+    key: Any = None
+    level: ClassVar[int] = OPEN
 
     def complete(self, operand: PolicyNode) -> PolicyNode:
         raise AssertionError("brackets are complete when they are closed")

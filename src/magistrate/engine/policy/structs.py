@@ -82,8 +82,6 @@ FIELDS: dict[type, dict[str, Field]] = {
 }
 """Maps the views to their members, in the spelling of JSON and in that of Go."""
 
-VIEW_TYPES: dict[StaticType, type] = {WARRANT: WarrantView, SUBJECT: SubjectView}
-
 
 class Method(NamedTuple):
     """Describes a method: the types of its arguments and of its result, and what computes it."""
@@ -117,7 +115,7 @@ def _truncate(divisor: int) -> Method:
 
 
 def _compare(left: Time, right: Time) -> int:
-    return (left > right) - (left < right)
+    return (left.nanoseconds > right.nanoseconds) - (left.nanoseconds < right.nanoseconds)
 
 
 _OF_TIME: dict[str, Method] = {
@@ -134,8 +132,8 @@ _OF_TIME: dict[str, Method] = {
     "UnixMilli": _unix(1_000_000),
     "UnixMicro": _unix(1_000),
     "UnixNano": _unix(1),
-    "Before": Method(BOOL, lambda time, other: time < other, (TIME,)),
-    "After": Method(BOOL, lambda time, other: time > other, (TIME,)),
+    "Before": Method(BOOL, lambda time, other: time.nanoseconds < other.nanoseconds, (TIME,)),
+    "After": Method(BOOL, lambda time, other: time.nanoseconds > other.nanoseconds, (TIME,)),
     "Equal": Method(BOOL, lambda time, other: time == other, (TIME,)),
     "Compare": Method(INT, _compare, (TIME,)),
     "Add": Method(TIME, lambda time, by: time_at(time.nanoseconds + by.nanoseconds, time.offset), (DURATION,)),
@@ -162,8 +160,12 @@ METHODS: dict[type, dict[str, Method]] = {
 }
 """Maps the kinds of values to their methods. Times are in their own zone; Sunday is weekday 0."""
 
-KINDS_WITH_METHODS: dict[StaticType, type] = {TIME: Time, DURATION: Duration, MONTH: Month, WEEKDAY: Weekday}
-TYPE_OF_ARGUMENT: dict[StaticType, type] = {TIME: Time, DURATION: Duration, INT: int, STRING: str}
+KINDS: dict[StaticType, type] = {
+    **{TIME: Time, DURATION: Duration, MONTH: Month, WEEKDAY: Weekday, INT: int, STRING: str},
+    **{WARRANT: WarrantView, SUBJECT: SubjectView},
+}
+"""Maps the types that have members, or that methods take, to the kinds of their values."""
+
 _METHOD_STEPS = 8
 
 
@@ -173,7 +175,7 @@ def call_method(run: PolicyRun, name: str, value: Any, arguments: list[Any]) -> 
     if method is None or len(arguments) != len(method.parameters):
         raise Fault(f"the value has no method {name} of so many arguments")
     for argument, parameter in zip(arguments, method.parameters, strict=True):
-        if type(argument) is not TYPE_OF_ARGUMENT[parameter]:
+        if type(argument) is not KINDS[parameter]:
             raise Fault(f"{name} does not take this kind")
     run.charge(_METHOD_STEPS)
     return method.apply(value, *arguments)

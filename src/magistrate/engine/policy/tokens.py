@@ -124,31 +124,7 @@ _KINDS = {
     **dict.fromkeys("*/%", "product"),
     **dict.fromkeys(("**", "^"), "power"),
     "": END,
-    **{
-        text: text
-        for text in (
-            "not",
-            "!",
-            "let",
-            "|",
-            "=",
-            ";",
-            "..",
-            "??",
-            "?",
-            "?.",
-            ".",
-            "#",
-            "(",
-            ")",
-            "[",
-            "]",
-            "{",
-            "}",
-            ",",
-            ":",
-        )
-    },
+    **{sign: sign for sign in ("not", "let", *"!|=;?.#()[]{},:", "..", "??", "?.")},
 }
 """Maps the tokens that have a single spelling by their text."""
 

@@ -289,7 +289,7 @@ def fits(chain: tuple[str, ...], static: StaticType) -> bool:
     return static in INNERMOST[chain[0]].variables
 
 
-def read_value(run: PolicyRun, value: Any, chain: tuple[str, ...]) -> Any:
+def read_value(chain: tuple[str, ...], run: PolicyRun, value: Any) -> Any:
     """Returns the value as the type; numbers, times and the like within lists and maps are read, too. Raises Fault if
     it does not fit."""
     holder = [value]
@@ -313,11 +313,7 @@ def read_value(run: PolicyRun, value: Any, chain: tuple[str, ...]) -> Any:
 
 def find_reader(chain: tuple[str, ...]) -> Callable[[PolicyRun, Any], Any]:
     """Returns what reads a value as the type: see `read_value`."""
-    return partial(_read_chain, chain) if len(chain) > 1 else INNERMOST[chain[0]].read
-
-
-def _read_chain(chain: tuple[str, ...], run: PolicyRun, value: Any) -> Any:
-    return read_value(run, value, chain)
+    return partial(read_value, chain) if len(chain) > 1 else INNERMOST[chain[0]].read
 
 
 def _copy(container: Any) -> Any:

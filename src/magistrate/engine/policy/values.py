@@ -48,18 +48,6 @@ class Time(msgspec.Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Time) and self.nanoseconds == other.nanoseconds
 
-    def __lt__(self, other: "Time") -> bool:
-        return self.nanoseconds < other.nanoseconds
-
-    def __le__(self, other: "Time") -> bool:
-        return self.nanoseconds <= other.nanoseconds
-
-    def __gt__(self, other: "Time") -> bool:
-        return self.nanoseconds > other.nanoseconds
-
-    def __ge__(self, other: "Time") -> bool:
-        return self.nanoseconds >= other.nanoseconds
-
     def __hash__(self) -> int:
         return hash(self.nanoseconds)
 

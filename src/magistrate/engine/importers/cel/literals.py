@@ -19,7 +19,7 @@ def read_literal(value: Any, of_type: str) -> Any:
     """Returns a value as one of the type. Raises Fault or ArithmeticError if it is none."""
     value_type = find_value_type(of_type)
     assert value_type is not None
-    return read_value(PolicyRun({}, NO_WARRANT, 0), value, value_type.chain)
+    return read_value(value_type.chain, PolicyRun({}, NO_WARRANT, 0), value)
 
 
 def render_literal(value: Any, of_type: str) -> str:
