@@ -10,7 +10,7 @@ from lark import Lark, Transformer, UnexpectedCharacters, UnexpectedToken
 from lark import Token as LarkToken
 from msgspec import structs
 
-from magistrate.engine.policy import access, compiler, logic
+from magistrate.engine.policy import access, compiler, operations
 from magistrate.engine.policy.compiler import Closure
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import PolicyNode, Refusal, literal_node
@@ -92,19 +92,19 @@ class Compiler(Transformer[LarkToken, Any]):
 
     def conditional(self, parts: list[Any]) -> PolicyNode:
         condition, sign, then, otherwise = parts
-        return logic.conditional(condition, then, otherwise, _plain(sign).offset)
+        return operations.conditional(condition, then, otherwise, _plain(sign).offset)
 
     def short_conditional(self, parts: list[Any]) -> PolicyNode:
         condition, sign, otherwise = parts
-        return logic.conditional(condition, literal_node(True, sign.start_pos), otherwise, sign.start_pos)
+        return operations.conditional(condition, literal_node(True, sign.start_pos), otherwise, sign.start_pos)
 
     def either(self, parts: list[Any]) -> PolicyNode:
         self._note_mix(parts[0], parts[1].start_pos)
-        return logic.compile_logic(parts[::2], True, f'"{parts[1].value}"', parts[1].start_pos)
+        return operations.compile_logic(parts[::2], True, f'"{parts[1].value}"', parts[1].start_pos)
 
     def both(self, parts: list[Any]) -> PolicyNode:
         self._note_mix(parts[0], parts[1].start_pos)
-        return logic.compile_logic(parts[::2], False, f'"{parts[1].value}"', parts[1].start_pos)
+        return operations.compile_logic(parts[::2], False, f'"{parts[1].value}"', parts[1].start_pos)
 
     def comparison(self, parts: list[Any]) -> PolicyNode:
         self._note_mix(parts[0], parts[1].offset)
@@ -124,13 +124,13 @@ class Compiler(Transformer[LarkToken, Any]):
     sum = product = power = interval
 
     def negated(self, parts: list[Any]) -> PolicyNode:
-        return self._bare(logic.compile_negation(parts[1], f'"{parts[0].value}"', parts[0].start_pos))
+        return self._bare(operations.compile_negation(parts[1], f'"{parts[0].value}"', parts[0].start_pos))
 
     def signed(self, parts: list[Any]) -> PolicyNode:
         return self._bare(compile_sign(parts[0].value, parts[1], parts[0].start_pos))
 
     def coalesced(self, parts: list[PolicyNode]) -> PolicyNode:
-        self.alternatives.append(logic.first_present(parts))
+        self.alternatives.append(operations.first_present(parts))
         return self._bare(self.alternatives[-1])
 
     def accessed(self, parts: list[Any]) -> PolicyNode:

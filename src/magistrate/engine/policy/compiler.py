@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from magistrate.engine.policy import access, logic
+from magistrate.engine.policy import access
 from magistrate.engine.policy.access import Step
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.functions import FUNCTIONS, OWN_FUNCTIONS, compile_call, failing_node
@@ -24,6 +24,7 @@ from magistrate.engine.policy.node import (
     compose_of_all,
     literal_node,
 )
+from magistrate.engine.policy.operations import compile_absorbing
 from magistrate.engine.policy.predicates import CLOSURE_FUNCTIONS, over_elements
 from magistrate.engine.policy.run import Fault, NotingRun, PolicyRun
 from magistrate.engine.policy.structs import WarrantView
@@ -128,7 +129,7 @@ def call(name: Token, arguments: list[PolicyNode], environment: Environment) -> 
     if name.text == READ_AS:
         return read_as(arguments, name.offset, environment)
     if name.text in ABSORBING:
-        return logic.compile_absorbing(arguments, ABSORBING[name.text], name.text, name.offset)
+        return compile_absorbing(arguments, ABSORBING[name.text], name.text, name.offset)
     if name.text in FUNCTIONS:
         return compile_call(name.text, arguments, name.offset)
     environment.names[name.text] = None

@@ -11,8 +11,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from magistrate.engine.policy.equality import hashable
-from magistrate.engine.policy.logic import attempt
 from magistrate.engine.policy.node import Evaluate, PolicyNode, Refusal, compose_node, compose_of_all, require
+from magistrate.engine.policy.operations import attempt
 from magistrate.engine.policy.run import Fault, PolicyRun
 from magistrate.engine.policy.types import (
     ANY,

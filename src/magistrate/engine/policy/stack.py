@@ -7,10 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from magistrate.engine.policy import access, compiler, logic
+from magistrate.engine.policy import access, compiler
 from magistrate.engine.policy.environment import Environment
 from magistrate.engine.policy.node import PolicyNode
-from magistrate.engine.policy.operations import Sign, chain, compile_sign
+from magistrate.engine.policy.operations import (
+    Sign,
+    chain,
+    compile_logic,
+    compile_negation,
+    compile_sign,
+    conditional,
+    first_present,
+)
 from magistrate.engine.policy.tokens import Token
 
 OPEN, OR, AND, COMPARISON, INTERVAL, SUM, NEGATION, PRODUCT, SIGNED, POWER, COALESCING = range(11)
@@ -41,9 +49,9 @@ class Operators:
     def complete(self, operand: PolicyNode) -> PolicyNode:
         self.operands.append(operand)
         if self.level > AND:
-            return logic.first_present(self.operands) if self.level == COALESCING else chain(self.operands, self.signs)
+            return first_present(self.operands) if self.level == COALESCING else chain(self.operands, self.signs)
         sign = self.signs[0]
-        return logic.compile_logic(self.operands, self.level == OR, str(sign), sign.offset)
+        return compile_logic(self.operands, self.level == OR, str(sign), sign.offset)
 
 
 @dataclass(slots=True, eq=False)
@@ -58,7 +66,7 @@ class Prefix:
         sign = self.sign
         if self.level == SIGNED:
             return compile_sign(sign.text, operand, sign.offset)
-        return logic.compile_negation(operand, f'"{sign.text}"', sign.offset)
+        return compile_negation(operand, f'"{sign.text}"', sign.offset)
 
 
 @dataclass(slots=True, eq=False)
@@ -77,7 +85,7 @@ class Conditional:
 
     def complete(self, operand: PolicyNode) -> PolicyNode:
         assert self.then is not None
-        return logic.conditional(self.condition, self.then, operand, self.offset)
+        return conditional(self.condition, self.then, operand, self.offset)
 
 
 @dataclass(slots=True, eq=False)
