@@ -20,7 +20,7 @@ from magistrate.engine.importers.openfga_relationships import (
     read_json_lines,
     read_yaml_sequence,
 )
-from magistrate.engine.importers.relationships import Placed
+from magistrate.engine.importers.relationships import UNREADABLE, Placed
 from magistrate.engine.importers.schema import ForeignModel
 from magistrate.engine.importers.spicedb import is_relationship, read_relationships, read_spicedb_schema
 from magistrate.engine.testing.yaml_documents import YamlFault, YamlNode, read_yaml_nodes
@@ -34,7 +34,6 @@ MAX_YAML_CHARACTERS = 33_554_432
 
 _YAML = (".yaml", ".yml")
 _JSON_LINES = (".jsonl", ".ndjson")
-_UNREADABLE = (msgspec.MsgspecError, UnicodeError, RecursionError)
 _AVRO = b"Obj\x01"
 _STATEMENT = re.compile(r"(?:definition|caveat|use|import|partial)\b")
 """Matches the beginning of a statement of a SpiceDB schema."""
@@ -225,7 +224,7 @@ class _OpenFgaFiles:
         text = _read_text(path)
         try:
             content = msgspec.json.decode(text, type=list[msgspec.Raw] | dict[str, msgspec.Raw])
-        except _UNREADABLE as error:
+        except UNREADABLE as error:
             raise InvalidRequest(f"{path} is not valid JSON: {error}") from None
         if isinstance(content, dict) and "tuples" not in content:
             self._add_json_model(path, text)
@@ -243,14 +242,14 @@ class _OpenFgaFiles:
 def _read_raw(path: Path, raw: msgspec.Raw) -> list[msgspec.Raw]:
     try:
         return msgspec.json.decode(raw, type=list[msgspec.Raw] | None) or []
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise InvalidRequest(f"{path}: tuples is no array: {error}") from None
 
 
 def _decode(path: Path, text: str) -> Any:
     try:
         return msgspec.json.decode(text)
-    except _UNREADABLE as error:
+    except UNREADABLE as error:
         raise InvalidRequest(f"{path} is not valid JSON: {error}") from None
 
 

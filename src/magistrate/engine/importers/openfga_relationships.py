@@ -5,7 +5,7 @@ Each reader yields places and relationships, or what is wrong with one of them."
 import csv
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import msgspec
@@ -161,26 +161,15 @@ def read_body(text: bytes | msgspec.Raw) -> ForeignRelationship | RelationshipRe
         return refusal
 
 
-class _ElementPlaces:
-    """Finds the places of the elements of an array in JSON; only those of faults are needed."""
-
-    def __init__(self, path: str, text: str, file: str) -> None:
-        self._path = path
-        self._text = text
-        self._file = file
-        self._positions: JsonPositions | None = None
-
-    def find(self, number: int) -> ForeignName:
-        if self._positions is None:
-            self._positions = JsonPositions(self._text)
-        return ForeignName("", self._file, *self._positions.locate(f"{self._path}[{number}]"))
-
-
 def read_json_array(bodies: Iterable[msgspec.Raw], path: str, text: str, file: str) -> Iterator[Placed]:
     """Yields the tuples of an array, which is at a path of a JSON text."""
-    places = _ElementPlaces(path, text, file)
+    find_positions = cache(partial(JsonPositions, text))  # only those of faults are needed
+
+    def locate(number: int) -> ForeignName:
+        return ForeignName("", file, *find_positions().locate(f"{path}[{number}]"))
+
     for number, body in enumerate(bodies):
-        yield partial(places.find, number), read_body(body)
+        yield partial(locate, number), read_body(body)
 
 
 def read_yaml_sequence(node: YamlNode, file: str) -> Iterator[Placed]:

@@ -153,7 +153,7 @@ class AssertionReader:
                 yield CheckAssertion(f"{written}@{name}", check, holds)
             end = self._read_end(user, place)
             has_wildcard |= end.id == WILDCARD
-            expected += [_render(end)] if not end.relation and not caveat else []
+            expected += [end.render()] if not end.relation and not caveat else []
         if not has_wildcard:
             query = SubjectsQuery(
                 _ref_of(self._read_end(object_name, place)), (_read_relation(relation, place),), None, False
@@ -168,8 +168,7 @@ class AssertionReader:
         return self._rename_context(read_object(members.get("context") or {}, f"{place}.context"))
 
     def _read_expected(self, values: object, place: str) -> list[str]:
-        ends = [self._read_end(value, place) for value in read_list(values, place)]
-        return [_render(end) + (f"#{end.relation}" if end.relation else "") for end in ends]
+        return [self._read_end(value, place).render() for value in read_list(values, place)]
 
     def _read_end(self, text: object, place: str) -> Subject:
         """Reads `acme/team:eng#member`."""
@@ -234,10 +233,6 @@ def _name(title: str, text: str) -> str:
 
 def _ref_of(subject: Subject) -> ObjectRef:
     return ObjectRef(subject.type, subject.id)
-
-
-def _render(subject: Subject) -> str:
-    return f"{subject.type}:{subject.id}"
 
 
 RestoreNames = Callable[[str], str]

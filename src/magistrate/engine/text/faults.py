@@ -37,10 +37,7 @@ class StatementRefusal(Exception):
 
     def __init__(self, code: str, message: str, column: int, suggestion: str = "") -> None:
         super().__init__(message)
-        self.code = code
-        self.message = message
-        self.column = column
-        self.suggestion = suggestion
+        self.fault = ModelFault(code, message, column=column, suggestion=suggestion)
 
 
 def show_line(text: str, line: int, column: int) -> str:

@@ -285,8 +285,8 @@ def _finding(code: str, at: NameAt, message: str, suggestion: str = "") -> Findi
     return Finding(ModelFault(code, message, at.line, at.column, suggestion=suggestion, is_error=False))
 
 
-def _unknown(code: str, at: NameAt, message: str, names: Iterable[str]) -> Finding:
-    return Finding(ModelFault(code, message, at.line, at.column), at.text, names)
+def _unknown(code: str, at: NameAt, message: str, names: Iterable[str], *, is_error: bool = True) -> Finding:
+    return Finding(ModelFault(code, message, at.line, at.column, is_error=is_error), at.text, names)
 
 
 def _stray_description(at: NameAt) -> Finding:
@@ -297,8 +297,7 @@ def _unknown_code(ignored: IgnoredCode) -> Finding | None:
     at = ignored.code
     if at.text in CODES:
         return None
-    fault = ModelFault("unknown_lint_code", f"lint has no code {at.text[:64]}", at.line, at.column, is_error=False)
-    return Finding(fault, at.text, CODES)
+    return _unknown("unknown_lint_code", at, f"lint has no code {at.text[:64]}", CODES, is_error=False)
 
 
 def each_relation(document: ModelDocument) -> Iterator[tuple[TypeDeclaration, RelationDeclaration]]:

@@ -403,11 +403,4 @@ class _ModelParser:
         self._comments.clear()
 
     def _report(self, refusal: StatementRefusal, line: int | None = None) -> None:
-        fault = ModelFault(
-            refusal.code,
-            refusal.message,
-            self._number if line is None else line,
-            refusal.column,
-            suggestion=refusal.suggestion,
-        )
-        self._faults.append(fault)
+        self._faults.append(refusal.fault._replace(line=self._number if line is None else line))
