@@ -8,10 +8,10 @@ Reading rows up to the limit, only to discard them, takes longer than most check
 more than a few others, it is found out first whether these are too many, which takes a fraction of the time.
 """
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Protocol
 
 from magistrate.engine.cache.closures import UNUSABLE, Kind
 from magistrate.engine.cache.entries import UNREADABLE, State, read_entry
@@ -20,6 +20,9 @@ from magistrate.engine.cache.views import PlanView
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName, WarrantNames
 from magistrate.engine.subjects import Subject
 from magistrate.engine.warrants.reader import AnyRead, WarrantRead
+from magistrate.engine.steps import WarrantLists
+from magistrate.engine.terms import Subject
+from magistrate.engine.warrants.reader import AnyRead, WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 
 
@@ -59,53 +62,45 @@ WARRANTS_EACH = 10
 MAX_GROUPS_AT_FIRST = 100
 """Limits the groups that one group is in which are read before it is known that they are not too many."""
 
-WarrantLists = Sequence[Sequence[Warrant]]
 
+class Lookup(ABC):
+    """Represents keys that are read together, `count` of them, each of which may have `most` rows alone; `keep` takes
+    one list of rows for each read of `reads`."""
 
-class Lookup(Protocol):
-    """Represents a group of keys that are read together; `keep` takes one list of rows for each read of `reads`."""
+    def __init__(self, graph: Graph, ids: Sequence[ObjectId]) -> None:
+        self._graph = graph
+        self._ids = ids
+        self.count = len(ids)
+        self.most = graph.max_each
 
-    @property
-    def count(self) -> int: ...
-
-    @property
-    def most(self) -> int:
-        """Returns how many rows a single key may have."""
-        ...
-
+    @abstractmethod
     def reads(self) -> Sequence[AnyRead]: ...
 
+    @abstractmethod
     def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
         """Caches the entry of each key, and yields the work that each took."""
-        ...
 
+    @abstractmethod
     def some(self, positions: slice) -> "Lookup":
         """Returns a lookup that is limited to the keys at these positions."""
-        ...
 
+    @abstractmethod
     def less(self) -> "Lookup | None":
         """Returns a smaller lookup for a single key whose rows exceed the limit.
 
         Returns None when there is no smaller one; the key is then cached as unusable.
         """
-        ...
 
 
-class Entries:
+class Entries(Lookup):
     def __init__(self, graph: Graph, view: PlanView, ids: Sequence[ObjectId], is_whole: bool = True) -> None:
-        self._graph = graph
+        super().__init__(graph, ids)
         self._view = view
-        self._ids = ids
         self._is_whole = is_whole
-        self.count = len(ids)
-        self.most = graph.max_each
 
     def reads(self) -> Sequence[AnyRead]:
         requests = self._view.requests if self._is_whole else self._view.targets
-        return [
-            WarrantRead(request, (*self._ids, WILDCARD) if request.has_object_wildcard else tuple(self._ids))
-            for request in requests
-        ]
+        return [_read_objects(request, self._ids) for request in requests]
 
     def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
         by_object, view = _by_object(warrant_lists), self._view
@@ -129,20 +124,15 @@ class Entries:
         return None
 
 
-class Points:
+class Points(Lookup):
     """Looks up a single subject on objects that have too many subjects to be cached."""
 
     def __init__(self, graph: Graph, view: PlanView, ids: Sequence[ObjectId], subject_id: ObjectId) -> None:
-        self._graph = graph
+        super().__init__(graph, ids)
         self._view = view
-        self._ids = ids
         self._subject_id = subject_id
-        self.count = len(ids)
-        self.most = graph.max_each
         request = graph.model.request(view.plan.type, view.plan.relations, Subject(view.subject_type, subject_id))
-        self._reads: list[WarrantRead] = []
-        if request is not None:
-            self._reads.append(WarrantRead(request, (*ids, WILDCARD) if request.has_object_wildcard else tuple(ids)))
+        self._reads = [] if request is None else [_read_objects(request, ids)]
 
     def reads(self) -> Sequence[AnyRead]:
         return self._reads
@@ -164,17 +154,16 @@ class Points:
         return None
 
 
-class Groups:
+class Groups(Lookup):
     """Looks up the groups that the members of one kind, subjects or groups, are in. `fits`: they are known not to be
     too many."""
 
     def __init__(self, graph: Graph, kind: Kind, ids: Sequence[ObjectId], fits: bool = False) -> None:
-        self._graph = graph
+        super().__init__(graph, ids)
         self._kind = kind
-        self._ids = ids
         self._is_tentative = bool(kind.own) and len(ids) == 1 and not fits and graph.max_each > MAX_GROUPS_AT_FIRST
-        self.count = len(ids)
-        self.most = MAX_GROUPS_AT_FIRST if self._is_tentative else graph.max_each
+        if self._is_tentative:
+            self.most = MAX_GROUPS_AT_FIRST
 
     def reads(self) -> Sequence[AnyRead]:
         return self._kind.reads(self._ids)
@@ -192,27 +181,24 @@ class Groups:
 
     def less(self) -> Lookup | None:
         if self._is_tentative:
-            return GroupCount(self._graph, self._kind, self._ids[0])
+            return GroupCount(self._graph, self._kind, self._ids)
         self._kind.groups.keep(self._ids[0], UNUSABLE)
         return None
 
 
-class GroupCount:
+class GroupCount(Lookup):
     """Finds out whether a group is in more groups than are cached of one member."""
 
-    def __init__(self, graph: Graph, kind: Kind, member_id: ObjectId) -> None:
-        self._graph = graph
+    def __init__(self, graph: Graph, kind: Kind, ids: Sequence[ObjectId]) -> None:
+        super().__init__(graph, ids)
         self._kind = kind
-        self._id = member_id
-        self.count = 1
-        self.most = graph.max_each
 
     def reads(self) -> Sequence[AnyRead]:
-        return [read._replace(beyond=self.most) for read in self._kind.reads([self._id])]
+        return [read._replace(beyond=self.most) for read in self._kind.reads(self._ids)]
 
     def keep(self, warrant_lists: WarrantLists) -> Iterator[int]:
         if any(warrant_lists):
-            self._kind.groups.keep(self._id, UNUSABLE)
+            self._kind.groups.keep(self._ids[0], UNUSABLE)
         yield 1
 
     def some(self, positions: slice) -> Lookup:
@@ -223,7 +209,11 @@ class GroupCount:
 
     def find_groups(self, warrant_lists: WarrantLists) -> Lookup | None:
         """Returns the lookup of all groups if they are not too many."""
-        return None if any(warrant_lists) else Groups(self._graph, self._kind, [self._id], fits=True)
+        return None if any(warrant_lists) else Groups(self._graph, self._kind, self._ids, fits=True)
+
+
+def _read_objects(request: WarrantsByObject, ids: Sequence[ObjectId]) -> WarrantRead:
+    return WarrantRead(request, (*ids, WILDCARD) if request.has_object_wildcard else tuple(ids))
 
 
 def _by_object(warrant_lists: WarrantLists) -> dict[str, dict[int, Warrant]]:
