@@ -64,21 +64,6 @@ class PolicyEvaluator:
     the named policies of the model.
     """
 
-    __slots__ = (
-        "_context",
-        "_contexts",
-        "_long",
-        "_named",
-        "_now",
-        "_parsing",
-        "_placeholders",
-        "_policies",
-        "_values",
-        "_work",
-        "depends_on_context",
-        "valid_until",
-    )
-
     def __init__(
         self,
         context: Mapping[str, Any],

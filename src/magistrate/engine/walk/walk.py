@@ -17,7 +17,7 @@ A walk that lacks something is kept, and continues in the next round, when that 
 what it has expanded is the same at the same revision.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Protocol
 
@@ -26,17 +26,16 @@ from magistrate.engine.cache.decision_cache import DecisionCache
 from magistrate.engine.cache.entries import EMPTY, Conditioned, Entry, State, parse_state, state_name, subject_name
 from magistrate.engine.cache.entry_reads import MissingEntries
 from magistrate.engine.cache.graph import UNREACHABLE, CheckpointNeeded
-from magistrate.engine.cache.segments import SparseSegment
-from magistrate.engine.cache.views import CombinedView
+from magistrate.engine.cache.views import CombinedView, PlanView
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
-from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, TypeName
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.rules.rule import CheckedNames, LeafRule
 from magistrate.engine.subjects import Subject
 from magistrate.engine.truth import FALSE, TRUE, UNKNOWN, Truth
 from magistrate.engine.walk.findings import BEING_DECIDED, InProgress, OpenWalk, WalkFindings
+from magistrate.engine.walk.warrants_ahead import AheadView
 from magistrate.engine.work import Work
 
 MAX_STEPS = 10_000
@@ -56,34 +55,14 @@ class Undecided(Enum):
     IMPOSSIBLE = 2
 
 
-class View(Protocol):
-    """Describes what a plan reads on an object, for one subject or for subjects of one type; see PlanView."""
-
-    @property
-    def plan(self) -> Plan: ...
-    @property
-    def entries(self) -> SparseSegment[Entry]: ...
-    @property
-    def is_closed(self) -> bool: ...
-    @property
-    def is_simple(self) -> bool: ...
-    @property
-    def has_own(self) -> bool: ...
-    @property
-    def same(self) -> tuple[int, ...]: ...
-    @property
-    def operations(self) -> tuple[CombinedView, ...]: ...
-
-
-class ViewsByNumber(Protocol):
-    def __getitem__(self, number: int, /) -> View: ...
+View = PlanView | AheadView
 
 
 class EntryFinder(Protocol):
     """Finds the entries that walks need, all at one revision, and collects those that are missing."""
 
     @property
-    def views(self) -> ViewsByNumber: ...
+    def views(self) -> Mapping[int, PlanView] | Sequence[AheadView]: ...
 
     @property
     def missing(self) -> MissingEntries:
@@ -123,30 +102,6 @@ class Walk:
     of earlier ones; from the second round on they always do. Decisions that depend neither on the time nor on a context
     are looked up and kept in `decisions`, as long as everything that the walk may have read stays cached.
     """
-
-    __slots__ = (
-        "_blocker",
-        "_check",
-        "_closure",
-        "_conditions",
-        "_decided",
-        "_decisions",
-        "_entries",
-        "_evictions",
-        "_left_open",
-        "_name",
-        "_nesting",
-        "_now",
-        "_results",
-        "_round",
-        "_shared",
-        "_shares",
-        "_steps_left",
-        "_subject_id",
-        "_values",
-        "_views",
-        "work",
-    )
 
     _closure: MembershipClosure | None
     """Is None until it is needed."""
