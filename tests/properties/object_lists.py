@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from pyroaring import BitMap
 
 from magistrate.engine.bitmaps.connected_graph import ConnectedGraph, connect_graph
-from magistrate.engine.bitmaps.object_pages import OrderedResult, OrderedSets, SetPage, cut_page
-from magistrate.engine.bitmaps.object_sets import ObjectSets, search_sets
+from magistrate.engine.bitmaps.object_pages import OrderedNumbers, OrderedSets, SetPage, cut_page
+from magistrate.engine.bitmaps.object_sets import ObjectSets, ObjectSetSearch
 from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
 from magistrate.engine.cache.adjacency_reads import AdjacencyFetch
 from magistrate.engine.cache.graph import Graph
@@ -149,7 +149,7 @@ class Lists:
             connected: ConnectedGraph | None = yield from connect_graph(examined, asked.subject.type, targets, work)
             if connected is None:
                 return None
-            return (yield from search_sets(connected, fetch, asked.subject, conditions, work))
+            return (yield from ObjectSetSearch(connected, fetch, asked.subject, conditions, work).steps())
 
         sets = carry_out(steps(), work, stored)
         if sets is None:
@@ -185,7 +185,7 @@ def carry_out(steps: Steps[T], work: Work, stored: Sequence[Warrant]) -> T:
         rows = None if reads is None else [rows_of(stored, read) for read in reads]
 
 
-def page(ordered: OrderedResult, stored: Sequence[Warrant], after: QueryRow | None, limit: int, back: bool) -> SetPage:
+def page(ordered: OrderedNumbers, stored: Sequence[Warrant], after: QueryRow | None, limit: int, back: bool) -> SetPage:
     work = Work(PLENTY)
     boundary = None if after is None else after[:3]
     return carry_out(cut_page(ordered, boundary, limit, back, work), work, stored)
@@ -202,7 +202,7 @@ def expect_rows(
         assert row.warrant in wanted.acceptable, row[:3]
 
 
-def expect_pages(ordered: OrderedResult, stored: Sequence[Warrant], limit: int) -> None:
+def expect_pages(ordered: OrderedNumbers, stored: Sequence[Warrant], limit: int) -> None:
     """Pages of this size make up the list, in both directions."""
     rows = page(ordered, stored, None, 1_000, back=False).results
     for back in (False, True):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from magistrate.engine.bitmaps.subject_nodes import PlanEdges
 from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
-from magistrate.engine.bitmaps.subject_sets import search_subjects
+from magistrate.engine.bitmaps.subject_sets import SubjectSetSearch
 from magistrate.engine.cache.adjacency_reads import SubjectFetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
@@ -41,7 +41,7 @@ class Lists:
         conditions = PolicyEvaluator(CONTEXT, 0, work, current.policies)
         root = (asked.object, list_relations(current, asked))
         wanted, edges = list_subject_types(current, asked), self.edges[asked.is_explicit]
-        sets = carry_out(search_subjects(examined, edges, fetch, wanted, conditions, work, root), work, stored)
+        sets = carry_out(SubjectSetSearch(examined, edges, fetch, wanted, conditions, work).steps(*root), work, stored)
         if sets is None:
             return None
         there = numbers_of_existing(sets.tables, stored)

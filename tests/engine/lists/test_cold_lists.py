@@ -7,8 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from magistrate.engine.bitmaps.connected_graph import connect_graph
-from magistrate.engine.bitmaps.object_sets import search_sets
-from magistrate.engine.bitmaps.subject_sets import search_subjects
+from magistrate.engine.bitmaps.object_sets import ObjectSetSearch
+from magistrate.engine.bitmaps.subject_sets import SubjectSetSearch
 from magistrate.engine.cache.adjacency_reads import AdjacencyFetch, SubjectFetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
@@ -76,12 +76,12 @@ def begin(stored: Sequence[Warrant], text: str) -> Run[object]:
     if isinstance(query, SubjectsQuery):
         root = (query.object, list_relations(model, query))
         types = list_subject_types(model, query)
-        return Run(work, search_subjects(model, {}, SubjectFetch(graph), types, conditions, work, root))
+        return Run(work, SubjectSetSearch(model, {}, SubjectFetch(graph), types, conditions, work).steps(*root))
     assert isinstance(query, ObjectsQuery)
 
     def steps() -> Steps[object]:
         connected = yield from connect_graph(model, query.subject.type, find_targets(model, query), work)
         assert connected is not None
-        return (yield from search_sets(connected, AdjacencyFetch(graph), query.subject, conditions, work))
+        return (yield from ObjectSetSearch(connected, AdjacencyFetch(graph), query.subject, conditions, work).steps())
 
     return Run(work, steps())

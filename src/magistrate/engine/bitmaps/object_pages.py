@@ -4,10 +4,12 @@ The order of the rows is that of their type, id and relation. The warrant that a
 its object, which are read for the rows of a page only.
 """
 
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from operator import itemgetter
+from typing import NamedTuple
 
 from pyroaring import BitMap
 
@@ -36,25 +38,13 @@ _Kind = tuple[TypeName, RelationName, TypeName, str]
 _EMPTY = ObjectSet()
 
 
-class OrderedResult(Protocol):
-    """Represents the rows of a result in order."""
-
-    def list_entries(self, boundary: Entry | None, most: int, descending: bool, work: Work) -> Checkpoints[list[Entry]]:
-        """Returns up to `most` rows in order, from the first, or those behind the boundary, which need not be a row."""
-        ...
-
-    def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
-        """Returns the row of each of these entries. Raises BudgetExceeded."""
-        ...
-
-
-class OrderedNumbers:
+class OrderedNumbers(ABC):
     """Holds the numbers of rows by type and relation, from which they are listed in order."""
 
     def __init__(self, tables: Mapping[TypeName, IdTable], results: Iterable[tuple[Target, BitMap]]) -> None:
         self._tables = tables
         self._relations: dict[TypeName, list[tuple[RelationName, BitMap]]] = defaultdict(list)
-        for (of_type, relation), numbers in sorted(results, key=_target):
+        for (of_type, relation), numbers in sorted(results, key=itemgetter(0)):
             self._relations[of_type].append((relation, numbers))
         self._numbers = {
             of_type: BitMap.union(*(numbers for _, numbers in relations))
@@ -81,7 +71,7 @@ class OrderedNumbers:
         return sum(len(numbers) for relations in self._relations.values() for _, numbers in relations)
 
     def list_entries(self, boundary: Entry | None, most: int, descending: bool, work: Work) -> Checkpoints[list[Entry]]:
-        """Implements OrderedResult."""
+        """Returns up to `most` rows in order, from the first, or those behind the boundary, which need not be a row."""
         page: list[Entry] = []
         for of_type in sorted(self._relations, reverse=descending):
             if boundary is not None and (of_type > boundary[0] if descending else of_type < boundary[0]):
@@ -102,6 +92,10 @@ class OrderedNumbers:
             if len(page) >= most:
                 break
         return page[:most]
+
+    @abstractmethod
+    def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
+        """Returns the row of each of these entries. Raises BudgetExceeded."""
 
 
 class OrderedSets(OrderedNumbers):
@@ -135,11 +129,29 @@ class OrderedSets(OrderedNumbers):
             yield 2 * OBJECT_BYTES + measure_bitmap(object_set.numbers) + measure_bitmap(object_set.explicit)
 
     def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
-        return find_reports(self.sets, entries, work)
-
-
-def _target(root: tuple[Target, BitMap]) -> Target:
-    return root[0]
+        sets = self.sets
+        ids: dict[TypeName, dict[ObjectId, None]] = defaultdict(dict)
+        targets: dict[TypeName, dict[Target, None]] = defaultdict(dict)
+        for of_type, object_id, relation in entries:
+            ids[of_type][object_id] = targets[of_type][of_type, relation] = None
+        reported: dict[SetNode, _ReportedNode] = {}
+        for of_type, relations in targets.items():
+            nodes = dict.fromkeys(node for target in relations for node in sets.graph.on_object[target])
+            yield from _report_on(sets, of_type, tuple(ids[of_type]), nodes, reported=reported, work=work)
+        results: list[QueryRow] = []
+        for of_type, object_id, relation in entries:
+            root = reported[sets.graph.roots[of_type, relation]]
+            results.append(
+                QueryRow(
+                    of_type,
+                    object_id,
+                    relation,
+                    find_report(root, object_id),
+                    is_implicit=root.value(object_id) < EXPLICIT,
+                )
+            )
+            yield from work.charge(1)
+        return results
 
 
 def _is_behind(entry: Entry, boundary: Entry | None, descending: bool) -> bool:
@@ -170,7 +182,7 @@ class SetPage(NamedTuple):
 
 
 def cut_page(
-    ordered: OrderedResult, boundary: Entry | None, limit: int, descending: bool, work: Work
+    ordered: OrderedNumbers, boundary: Entry | None, limit: int, descending: bool, work: Work
 ) -> Steps[SetPage]:
     """Returns up to `limit` rows on one side of a boundary, the nearest ones: those above it or, with `descending`,
     those below it. Without a boundary these are the first rows or the last."""
@@ -185,28 +197,6 @@ def cut_page(
     if descending:
         return SetPage(results[::-1], goes_on, bool(others))
     return SetPage(results, bool(others), goes_on)
-
-
-def find_reports(sets: ObjectSets, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
-    """Returns the row of each of these entries. Raises BudgetExceeded."""
-    ids: dict[TypeName, dict[ObjectId, None]] = defaultdict(dict)
-    targets: dict[TypeName, dict[Target, None]] = defaultdict(dict)
-    for of_type, object_id, relation in entries:
-        ids[of_type][object_id] = targets[of_type][of_type, relation] = None
-    reported: dict[SetNode, _ReportedNode] = {}
-    for of_type, relations in targets.items():
-        nodes = dict.fromkeys(node for target in relations for node in sets.graph.on_object[target])
-        yield from _report_on(sets, of_type, tuple(ids[of_type]), nodes, reported=reported, work=work)
-    results: list[QueryRow] = []
-    for of_type, object_id, relation in entries:
-        root = reported[sets.graph.roots[of_type, relation]]
-        results.append(
-            QueryRow(
-                of_type, object_id, relation, find_report(root, object_id), is_implicit=root.value(object_id) < EXPLICIT
-            )
-        )
-        yield from work.charge(1)
-    return results
 
 
 def _report_on(

@@ -120,15 +120,10 @@ NUMBERS_FOR_A_NODE = 1_000
 """Counts the numbers of a bitmap that are handled in the time of one unit of work."""
 
 
-def search_sets(
-    graph: ConnectedGraph, fetch: AdjacencyFetch, subject: ObjectRef, conditions: PolicyEvaluator, work: Work
-) -> Steps[ObjectSets | None]:
-    """Returns the set of each node, or None if they cannot be computed. The entries that it reads are cached by
-    `fetch`, whose adjacency must stay as it is for as long as the search lasts. Raises BudgetExceeded."""
-    return (yield from _SetSearch(graph, fetch, subject, conditions, work=work).steps())
+class ObjectSetSearch:
+    """Finds the set of each node. The entries that it reads are cached by `fetch`, whose adjacency must stay as it is
+    for as long as the search lasts."""
 
-
-class _SetSearch:
     def __init__(
         self,
         graph: ConnectedGraph,
@@ -154,6 +149,7 @@ class _SetSearch:
         self._is_computable = True
 
     def steps(self) -> Steps[ObjectSets | None]:
+        """Returns the sets, or None if they cannot be computed. Raises BudgetExceeded."""
         number = self._adjacency.table(self._subject.type).assign(self._subject.id)
         start, itself = BitMap([number, WILDCARD_NUMBER]), self._sets[self._graph.itself]
         itself.numbers, itself.explicit, itself.gained, itself.gained_explicit = (start.copy() for _ in range(4))

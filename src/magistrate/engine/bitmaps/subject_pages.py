@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import attrgetter
 from typing import NamedTuple
 
 from pyroaring import BitMap
@@ -71,7 +72,7 @@ class ReportCandidates:
             *self._of_one.get(bit, ()),
             *(candidate for candidate in self._of_several if candidate.bits & bit),
         ]
-        candidates.sort(key=_order)
+        candidates.sort(key=attrgetter("order"))
         return candidates
 
 
@@ -99,10 +100,6 @@ class Walked:
     granting_explicit: list[Granting] = field(default_factory=list)
     candidates: ReportCandidates = field(default_factory=ReportCandidates)
     explicit: ReportCandidates = field(default_factory=ReportCandidates)
-
-
-def _order(candidate: ReportCandidate) -> tuple[int, tuple[int, int]]:
-    return candidate.order
 
 
 REPORT_PLACES_AT_ONCE = 200
@@ -466,7 +463,6 @@ class OrderedSubjects(OrderedNumbers):
                 )
 
     def find_reports(self, entries: Sequence[Entry], work: Work) -> Steps[list[QueryRow]]:
-        """Implements OrderedResult."""
         ids: dict[TypeName, dict[ObjectId, int]] = defaultdict(dict)
         relations: dict[TypeName, dict[RelationName, None]] = defaultdict(dict)
         for of_type, object_id, relation in entries:

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
+from operator import methodcaller
 from typing import NamedTuple
 
 from pyroaring import BitMap
@@ -58,26 +59,10 @@ MAX_NODES = 2_000
 often."""
 
 
-def search_subjects(
-    model: Model,
-    known_edges: dict[Plan, PlanEdges],
-    fetch: SubjectFetch,
-    types: Sequence[TypeName],
-    conditions: PolicyEvaluator,
-    work: Work,
-    root: tuple[ObjectRef, Sequence[RelationName]],
-) -> Steps[SolvedSubjects | None]:
-    """Returns the subjects that have each of the relations on the object, or None if they cannot be computed.
-    `known_edges` are of the same model, and get more. The entries that are read are cached by `fetch`. Raises
-    BudgetExceeded."""
-    return (
-        yield from SubjectSetSearch(model, known_edges, fetch, types, conditions=conditions, work=work).steps(*root)
-    )
-
-
 class SubjectSetSearch:
     """Searches the subjects of one object; SubjectBitmapSearch those of many. It ends as soon as it has found that
-    they cannot be computed (`_is_computable`)."""
+    they cannot be computed (`_is_computable`). `known_edges` are of the same model, and get more. The entries that are
+    read are cached by `fetch`."""
 
     _max_nodes = MAX_NODES
 
@@ -107,6 +92,8 @@ class SubjectSetSearch:
         self._is_computable = True
 
     def steps(self, obj: ObjectRef, relations: Sequence[RelationName]) -> Steps[SolvedSubjects | None]:
+        """Returns the subjects that have each of the relations on the object, or None if they cannot be computed.
+        Raises BudgetExceeded."""
         adjacency, self._object = self._fetch.adjacency, obj
         plans: dict[RelationName, Plan] = {}
         for relation in relations:
@@ -129,7 +116,7 @@ class SubjectSetSearch:
             valid_until=self._conditions.valid_until,
         )
         nodes: list[Node] = [*self._unions.values(), *self._operations.values()]
-        components = yield from self._find_components(nodes, _list_dependencies)
+        components = yield from self._find_components(nodes, methodcaller("dependencies"))
         if components is None:
             return None
         unions = [self._unions[plan, solved.number, UnknownAs.FALSE] for plan in plans.values()]
@@ -361,10 +348,6 @@ class SubjectSetSearch:
                     gains = gains or (len(component) > 1 and node.set != former)
                     sets = node.count_dependencies() // ITEMS_FOR_A_NODE
                     yield from self._work.charge(1 + sets + len(node.set.numbers) // NUMBERS_FOR_A_NODE)
-
-
-def _list_dependencies(node: Node) -> Sequence[Node]:
-    return node.dependencies()
 
 
 class _SubjectLookup(NamedTuple):

@@ -13,10 +13,10 @@ from pyroaring import BitMap
 
 from magistrate.engine.bitmaps.connected_graph import MAX_NODES, ConnectedGraph, connect_graph
 from magistrate.engine.bitmaps.object_pages import OrderedSets, cut_page
-from magistrate.engine.bitmaps.object_sets import ObjectSets, search_sets
+from magistrate.engine.bitmaps.object_sets import ObjectSets, ObjectSetSearch
 from magistrate.engine.bitmaps.subject_nodes import PlanEdges, SolvedSubjects
 from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
-from magistrate.engine.bitmaps.subject_sets import search_subjects
+from magistrate.engine.bitmaps.subject_sets import SubjectSetSearch
 from magistrate.engine.cache.adjacency_reads import AdjacencyFetch, EntryFetch, SubjectFetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.cache.ids import IdTable
@@ -155,7 +155,7 @@ class BitmapSearches:
         if connected is None:
             return None
         sets = await attempt.complete(
-            search_sets(connected, fetch, query.subject, attempt.conditions, work=attempt.work)
+            ObjectSetSearch(connected, fetch, query.subject, attempt.conditions, work=attempt.work).steps()
         )
         return None if sets is None else OrderedSets(sets, *await self._list_existing(attempt, sets))
 
@@ -188,10 +188,8 @@ class BitmapSearches:
         types, root = list_subject_types(model, query), (query.object, list_relations(model, query))
         examined = model.without_rules() if query.is_explicit else model
         edges = self._edges[query.is_explicit]
-        steps = search_subjects(
-            examined, edges, fetch, types, conditions=attempt.conditions, work=attempt.work, root=root
-        )
-        solved = await attempt.complete(steps)
+        search = SubjectSetSearch(examined, edges, fetch, types, conditions=attempt.conditions, work=attempt.work)
+        solved = await attempt.complete(search.steps(*root))
         return None if solved is None else OrderedSubjects(solved, *await self._list_existing(attempt, solved))
 
     def _take_model(self, model: Model) -> None:
