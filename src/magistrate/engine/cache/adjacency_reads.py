@@ -29,17 +29,10 @@ ENTRIES_KEPT_AT_ONCE = 500
 class HasAdjacency(Protocol):
     """Represents what has entries to be read: a graph, or anything else with a model, at one revision at a time."""
 
-    @property
-    def model(self) -> Model: ...
-
-    @property
-    def revision(self) -> Revision: ...
-
-    @property
-    def adjacency(self) -> Adjacency: ...
-
-    @property
-    def subject_adjacency(self) -> SubjectAdjacency: ...
+    model: Model
+    revision: Revision
+    adjacency: Adjacency
+    subject_adjacency: SubjectAdjacency
 
 
 class EntryFetch(ABC):

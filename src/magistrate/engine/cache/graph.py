@@ -58,7 +58,8 @@ class Graph:
 
     `max_bytes` limits what is cached in total, divided as said above; `max_each` limits the warrants of a single
     object, and the groups that a single subject is in by its own warrants. `discard` gets what is evicted and takes
-    long to free; see Capacity.
+    long to free; see Capacity. For lists, `adjacency` has the objects of warrants by subject, and `subject_adjacency`
+    the subjects by object, with the same numbers.
     """
 
     def __init__(
@@ -86,9 +87,9 @@ class Graph:
         self._subjects = ViewsBySubjectType(views)
         self._decision_capacity = Capacity(decisions, discard)
         self._max_bytes_of_ids = ids
-        self._adjacency = Adjacency(self._capacity)
+        self.adjacency = Adjacency(self._capacity)
         self.decisions = DecisionCache(self._decision_capacity, self._capacity)
-        self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
+        self.subject_adjacency = SubjectAdjacency(self.adjacency, self._capacity)
         self._outdated: set[int] = set()
         self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
         self._use(model)
@@ -104,7 +105,7 @@ class Graph:
         """Returns how many entries are cached, those without warrants included."""
         views = [segment for view in self.views.values() for segment in (view.entries, view.points)]
         memberships = [segment for of_type in self._list_memberships() for segment in of_type.segments]
-        adjacency = [index.entries for indexes in (self._adjacency, self._subject_adjacency) for index in indexes]
+        adjacency = [index.entries for indexes in (self.adjacency, self.subject_adjacency) for index in indexes]
         return sum(map(len, (*views, *memberships, *adjacency)))
 
     def measure(self) -> Sequence[CacheBytes]:
@@ -113,7 +114,7 @@ class Graph:
             self._capacity.measure("warrants"),
             self._capacity.absent.measure("absent"),
             self._decision_capacity.measure("decisions"),
-            CacheBytes("ids", self._adjacency.measure_ids(), self._max_bytes_of_ids),
+            CacheBytes("ids", self.adjacency.measure_ids(), self._max_bytes_of_ids),
             CacheBytes("views", self._subjects.bytes + VIEW_BYTES * len(self._evicted), self._subjects.max_bytes),
         )
 
@@ -160,8 +161,8 @@ class Graph:
         """Invalidates what contains this warrant beside the entries of views: memberships, the adjacency for lists, and
         decisions. `concern_others` says of each view whether its change concerns others than the subject of the
         warrant."""
-        self._adjacency.invalidate(names)
-        self._subject_adjacency.invalidate(names)
+        self.adjacency.invalidate(names)
+        self.subject_adjacency.invalidate(names)
         memberships = [memberships.invalidate(names) for memberships in self._list_memberships()]
         self._evict_decisions(names, any(concern_others) or any(memberships))
 
@@ -197,23 +198,13 @@ class Graph:
         self._capacity.clear()
         self.revision = revision
 
-    @property
-    def adjacency(self) -> Adjacency:
-        """Returns the objects of warrants by subject, for lists."""
-        return self._adjacency
-
-    @property
-    def subject_adjacency(self) -> SubjectAdjacency:
-        """Returns the subjects of warrants by object, for lists. Its numbers are those of `adjacency`."""
-        return self._subject_adjacency
-
     def holds_most(self, reads: Sequence[AnyRead], tried: int) -> bool:
         """Returns whether entries for most of what is read are cached, estimated from the first ids of each read."""
         total, cached = 0, 0
         for read in reads:
             request, by_subject = read.request, isinstance(read.request, WarrantsBySubject)
             adjacency: Indexes[AdjacencyIndex] | Indexes[SubjectIndex]
-            adjacency = self._adjacency if by_subject else self._subject_adjacency
+            adjacency = self.adjacency if by_subject else self.subject_adjacency
             some, indexes = (read.ids or ())[:tried], adjacency.list_indexes(request.type, request.relations)
             total += len(some)
             cached += sum(any(index.has_entry(object_id) for index in indexes) for object_id in some) if indexes else 0
@@ -222,15 +213,15 @@ class Graph:
     def limit_adjacency(self) -> None:
         """Replaces the adjacency by an empty one when its ids take more than their share. Ids are not evicted with the
         entries that name them: their numbers are in all of them."""
-        if self._adjacency.measure_ids() > self._max_bytes_of_ids:
+        if self.adjacency.measure_ids() > self._max_bytes_of_ids:
             self.replace_adjacency()
 
     def replace_adjacency(self) -> None:
         """Replaces the adjacency by an empty one."""
-        self._adjacency.release()
-        self._subject_adjacency.release()
-        self._adjacency = Adjacency(self._capacity)
-        self._subject_adjacency = SubjectAdjacency(self._adjacency, self._capacity)
+        self.adjacency.release()
+        self.subject_adjacency.release()
+        self.adjacency = Adjacency(self._capacity)
+        self.subject_adjacency = SubjectAdjacency(self.adjacency, self._capacity)
 
     def find_view(
         self, object_type: TypeName, relation: RelationName, subject_type: TypeName, work: Work

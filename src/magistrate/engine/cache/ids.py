@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from heapq import merge
 from itertools import accumulate, chain, count, repeat
+from operator import itemgetter
 from typing import cast
 
 from pyroaring import BitMap
@@ -452,9 +453,9 @@ class IdTable:
         """Yields the ids of a set that is small, or much smaller than the number of blocks."""
         ordered = sorted((self.find_id(number), number) for number in numbers)
         if start is not None and descending:
-            ordered = ordered[: bisect_right(ordered, start, key=_first)]
+            ordered = ordered[: bisect_right(ordered, start, key=itemgetter(0))]
         elif start is not None:
-            ordered = ordered[bisect_left(ordered, start, key=_first) :]
+            ordered = ordered[bisect_left(ordered, start, key=itemgetter(0)) :]
         yield from reversed(ordered) if descending else ordered
 
     def _scan_blocks(
@@ -477,7 +478,3 @@ class IdTable:
 def _measure_recent(ids: Collection[ObjectId]) -> int:
     """Returns the bytes of ids that are in no block."""
     return (SLOT_BYTES + NUMBER_BYTES) * len(ids) + measure_loose(ids)
-
-
-def _first(pair: tuple[ObjectId, int]) -> ObjectId:
-    return pair[0]

@@ -18,6 +18,7 @@ The `views` of both kinds map `("team", "member")` to `[3]`: such a warrant make
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
+from operator import attrgetter
 
 from magistrate.engine.cache.closures import (
     CONDITIONAL,
@@ -59,8 +60,8 @@ class Memberships:
         self._kinds_by_names: dict[tuple[str, str], Kind] = {(subject_type, ""): self._subjects}
         self._kinds_by_view: dict[str, Kind] = {}
         """Maps the number of a view, as it is written in names, to its members."""
-        self._closures: CacheSegment[MembershipClosure] = CacheSegment(capacity, _weigh_closure)
-        self._groupless: CacheSegment[MembershipClosure] = CacheSegment(capacity.absent, _weigh_closure)
+        self._closures: CacheSegment[MembershipClosure] = CacheSegment(capacity, attrgetter("bytes"))
+        self._groupless: CacheSegment[MembershipClosure] = CacheSegment(capacity.absent, attrgetter("bytes"))
         """Holds the closures in which no group was found, such as those of subjects that do not exist."""
         self._changes = 0
         self._changed: deque[tuple[Kind, ObjectId]] = deque(maxlen=CHANGES_REMEMBERED)
@@ -267,10 +268,6 @@ class Memberships:
         """Releases the capacity that is used."""
         for segment in self.segments:
             segment.remove()
-
-
-def _weigh_closure(closure: MembershipClosure) -> int:
-    return closure.bytes
 
 
 def _plan_names(plan: Plan) -> tuple[str, str]:

@@ -305,13 +305,7 @@ class Affected:
         anywhere = node._replace(id=WILDCARD)
         concerned = [self._find_concerned(self._reach(node).all, work)]
         concerned += [self._further[place] for place in (node, anywhere) if place in self._further]
-        if len(concerned) == 1:
-            return concerned[0]
-        return (
-            None
-            if any(subjects is None for subjects in concerned)
-            else frozenset[ObjectRef]().union(*filter(None, concerned))
-        )
+        return concerned[0] if len(concerned) == 1 else _unite(concerned, work)
 
     def find_causes(self, change: AccessChange) -> list[Change]:
         """Returns the changes that may have caused this one, each once, in their order."""
@@ -334,15 +328,15 @@ class Affected:
         if numbers not in self._subjects:
             concerned = [self._concerned[number] for number in numbers]
             work.spend(len(concerned))
-            self._subjects[numbers] = (
-                None if any(subjects is None for subjects in concerned) else _unite(filter(None, concerned), work)
-            )
+            self._subjects[numbers] = _unite(concerned, work)
         return self._subjects[numbers]
 
 
-def _unite(sets: Iterable[Set[ObjectRef]], work: Work) -> Set[ObjectRef]:
+def _unite(concerned: Sequence[Concerned], work: Work) -> Concerned:
     united: set[ObjectRef] = set()
-    for subjects in sets:
+    for subjects in concerned:
+        if subjects is None:
+            return None
         united |= subjects
         work.spend(len(subjects) // 10)
     return united

@@ -32,7 +32,7 @@ from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
 from magistrate.engine.warrants.read_ahead import ReadsAhead, outline_reads
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant, creation_order
-from magistrate.engine.work import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Work, free_containers
+from magistrate.engine.work import WARRANTS_FOR_A_NODE, Work, free_containers
 
 NODES_SCANNED_FOR_ONE = 32
 """Counts the nodes that take as much work to look through as one takes to decide."""
@@ -245,13 +245,8 @@ class SubjectEvaluation:
         return node
 
     def _evaluate_policies(self, warrants: Iterable[Warrant]) -> Iterator[int]:
-        for number, warrant in enumerate(warrants, 1):
-            if not self.conditions.is_known(warrant):
-                while not self.conditions.attempt(warrant):
-                    yield 0
-                yield 0
-            if not number % WARRANTS_BETWEEN_CHECKPOINTS:
-                yield WARRANTS_BETWEEN_CHECKPOINTS // WARRANTS_FOR_A_NODE
+        for _ in self.conditions.evaluate_each(warrants):
+            yield 0  # the time slice is over
 
     def _follow(self, node: CheckNode, plan: Plan, warrants: Sequence[Sequence[Warrant]]) -> Iterator[int]:
         for number, (warrant, expansion) in enumerate(plan.expand_warrants(warrants), 1):

@@ -54,8 +54,10 @@ def _find_least_values(nodes: Sequence[CheckNode], unresolved: Bounds, end: int)
         if isinstance(node.plan, Operation) and not node.plan.rule.is_monotone:
             barriers[node] = _ends(node, unresolved)[end]
             yield 1 + len(node.edges)
-    values = yield from _least_fixpoint(nodes, barriers)
-    return values
+    fixpoint = _LeastFixpoint(nodes, barriers)
+    yield from fixpoint.begin()
+    yield from fixpoint.propagate()
+    return fixpoint.values
 
 
 def _ends(barrier: CheckNode, unresolved: Bounds) -> Bounds:
@@ -87,14 +89,6 @@ def _ends_of(unresolved: Bounds, node: CheckNode, ends: Sequence[Bounds]) -> Bou
     for edge, (child_low, child_high) in zip(node.edges, ends, strict=True):
         low, high = max(low, min(edge.limit, child_low)), max(high, min(edge.limit, child_high))
     return low, high
-
-
-def _least_fixpoint(nodes: Sequence[CheckNode], barriers: dict[CheckNode, Truth]) -> Resolving[dict[CheckNode, Truth]]:
-    """Returns the least fixpoint for these values of the barriers."""
-    fixpoint = _LeastFixpoint(nodes, barriers)
-    yield from fixpoint.begin()
-    yield from fixpoint.propagate()
-    return fixpoint.values
 
 
 class _LeastFixpoint:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 from magistrate.engine.evaluation.check import Check
@@ -60,7 +61,7 @@ class CheckedReports:
             if not number % EDGES_AT_ONCE:
                 yield from self._work.charge(EDGES_AT_ONCE // EDGES_FOR_A_NODE)
         yield from self._work.charge(1)
-        return (yield from take_pieces(sort_in_steps(branches_found, _order), self._work))
+        return (yield from take_pieces(sort_in_steps(branches_found, attrgetter("order")), self._work))
 
     def _list_branches(self, node: CheckNode) -> Iterator[_ReportBranch]:
         plan = node.plan
@@ -91,10 +92,6 @@ class CheckedReports:
 
     def _follow(self, position: int, link: Warrant, target: CheckNode) -> _ReportBranch:
         return _ReportBranch((position, creation_order(link)), target if self._follows_links else link)
-
-
-def _order(branch: _ReportBranch) -> tuple[int, tuple[int, int]]:
-    return branch.order
 
 
 NOBODY = ObjectId("")
