@@ -12,7 +12,7 @@ which no such warrant may be.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import NamedTuple
 
@@ -59,17 +59,15 @@ class UnknownAs(Enum):
         return UnknownAs.TRUE if self is UnknownAs.FALSE else UnknownAs.FALSE
 
 
+@dataclass(eq=False, slots=True)
 class SetNode:
     """Represents a plan or an operation whose objects are a set; with neither, the subject itself."""
 
-    __slots__ = ("branches", "plan", "unknown_as", "waits", "wholes")
-
-    def __init__(self, plan: Plan | Operation | None, waits: bool, unknown_as: UnknownAs) -> None:
-        self.plan = plan
-        self.waits = waits
-        self.unknown_as = unknown_as
-        self.branches: list[SetNode] = []
-        self.wholes: list[SetNode] = []
+    plan: Plan | Operation | None
+    waits: bool
+    unknown_as: UnknownAs
+    branches: "list[SetNode]" = field(default_factory=list)
+    wholes: "list[SetNode]" = field(default_factory=list)
 
 
 class SetEdge(NamedTuple):

@@ -10,14 +10,15 @@ objects, there is no result, and engine/lists/objects.py answers.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import starmap
 from typing import NamedTuple
 
 from pyroaring import BitMap
 
 from magistrate.engine.bitmaps.connected_graph import ConnectedGraph, OutgoingEdges, SetNode, UnknownAs
-from magistrate.engine.cache.adjacency import AdjacencyIndex
+from magistrate.engine.cache.adjacency import AdjacencyIndex, group_indexes
 from magistrate.engine.cache.adjacency_reads import AdjacencyFetch
 from magistrate.engine.cache.adjacent_objects import ReachedObjects
 from magistrate.engine.cache.ids import WILDCARD_NUMBER, IdTable
@@ -36,6 +37,7 @@ from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
 
 
+@dataclass(eq=False, slots=True)
 class ObjectSet:
     """Holds the objects on which a node holds, by number: those of `numbers`, or all others if it `is_complement`.
 
@@ -43,15 +45,12 @@ class ObjectSet:
     all objects. `gained` and `gained_explicit` are not propagated yet.
     """
 
-    __slots__ = ("explicit", "gained", "gained_explicit", "is_all_explicit", "is_complement", "numbers")
-
-    def __init__(self) -> None:
-        self.numbers = BitMap()
-        self.explicit = BitMap()
-        self.is_complement = False
-        self.is_all_explicit = False
-        self.gained = BitMap()
-        self.gained_explicit = BitMap()
+    numbers: BitMap = field(default_factory=BitMap)
+    explicit: BitMap = field(default_factory=BitMap)
+    is_complement: bool = False
+    is_all_explicit: bool = False
+    gained: BitMap = field(default_factory=BitMap)
+    gained_explicit: BitMap = field(default_factory=BitMap)
 
     def add(self, numbers: BitMap) -> bool:
         """Makes it hold on these objects, and returns whether it did not hold on one of them."""
@@ -399,10 +398,7 @@ def _divide(numbers: BitMap, most: int) -> Iterator[BitMap]:
 
 
 def _group_lookups(numbers_by_index: Mapping[AdjacencyIndex, BitMap]) -> Iterator[_Lookup]:
-    groups: dict[tuple[tuple[str, str, str], bytes], list[AdjacencyIndex]] = defaultdict(list)
-    for index, read_numbers in numbers_by_index.items():
-        kind = (index.key.object_type, index.key.subject_type, index.key.subject_relation)
-        groups[kind, read_numbers.serialize()].append(index)
-    for indexes in groups.values():
-        for some in _divide(numbers_by_index[indexes[0]], IDS_AT_ONCE):
-            yield _Lookup(indexes, some.to_array())
+    def find_kind(index: AdjacencyIndex) -> tuple[str, str, str]:
+        return index.key.object_type, index.key.subject_type, index.key.subject_relation
+
+    return starmap(_Lookup, group_indexes(numbers_by_index, find_kind, IDS_AT_ONCE))

@@ -86,20 +86,12 @@ def list_dependents(edges: Mapping[Plan, PlanEdges], work: Work) -> Checkpoints[
     return dependents
 
 
+@dataclass(slots=True)
 class SubjectSet:
     """Holds subjects of one type: those of `numbers`, or all others if it `is_complement`."""
 
-    __slots__ = ("is_complement", "numbers")
-
-    def __init__(self, numbers: BitMap, is_complement: bool = False) -> None:
-        self.numbers = numbers
-        self.is_complement = is_complement
-
-    def __eq__(self, other: object) -> bool:
-        mine = (self.is_complement, self.numbers)
-        return isinstance(other, SubjectSet) and mine == (other.is_complement, other.numbers)
-
-    __hash__ = None  # type: ignore[assignment]  # it is mutable, as bitmaps are
+    numbers: BitMap
+    is_complement: bool = False
 
     def __contains__(self, number: int) -> bool:
         return (number in self.numbers) != self.is_complement

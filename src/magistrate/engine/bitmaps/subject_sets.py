@@ -14,7 +14,7 @@ an exclusion or a named policy alone, for quantifiers, and where relations depen
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import islice, starmap
 from operator import methodcaller
 from typing import NamedTuple
 
@@ -33,6 +33,7 @@ from magistrate.engine.bitmaps.subject_nodes import (
     UnionNode,
     list_edges,
 )
+from magistrate.engine.cache.adjacency import group_indexes
 from magistrate.engine.cache.adjacency_reads import SubjectFetch
 from magistrate.engine.cache.ids import WILDCARD_NUMBER
 from magistrate.engine.cache.subject_adjacency import AdjacentSubjects, ReachedSubjects, SubjectIndex
@@ -365,11 +366,7 @@ class _SubjectLookup(NamedTuple):
 
 
 def _group_lookups(numbers_by_index: Mapping[SubjectIndex, BitMap]) -> Iterator[_SubjectLookup]:
-    groups: dict[tuple[TypeName, TypeName | None, bytes], list[SubjectIndex]] = defaultdict(list)
-    for index, read_numbers in numbers_by_index.items():
-        subjects = select_kind(index.key.subject_type, index.key.subject_relation)
-        groups[index.key.object_type, subjects, read_numbers.serialize()].append(index)
-    for indexes in groups.values():
-        numbers = iter(numbers_by_index[indexes[0]])
-        while some := tuple(islice(numbers, IDS_AT_ONCE)):
-            yield _SubjectLookup(indexes, some)
+    def find_kind(index: SubjectIndex) -> tuple[TypeName, TypeName | None]:
+        return index.key.object_type, select_kind(index.key.subject_type, index.key.subject_relation)
+
+    return starmap(_SubjectLookup, group_indexes(numbers_by_index, find_kind, IDS_AT_ONCE))

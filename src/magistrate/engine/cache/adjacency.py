@@ -6,7 +6,7 @@ first needs it, and evicted when a warrant to this subject begins or ends, like 
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sized
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pyroaring import BitMap
@@ -186,6 +186,20 @@ class Adjacency(Indexes[AdjacencyIndex]):
 
     def table(self, of_type: TypeName) -> IdTable:
         return self._tables[of_type]
+
+
+def group_indexes(
+    numbers_by_index: Mapping[IndexT, BitMap], find_kind: Callable[[IndexT], Hashable], most: int
+) -> Iterator[tuple[Sequence[IndexT], Sequence[int]]]:
+    """Yields the indexes of one kind together of which the same entries are needed, with up to `most` of the numbers of
+    these in ascending order."""
+    groups: dict[tuple[Hashable, bytes], list[IndexT]] = defaultdict(list)
+    for index, numbers in numbers_by_index.items():
+        groups[find_kind(index), numbers.serialize()].append(index)
+    for indexes in groups.values():
+        shared = numbers_by_index[indexes[0]].to_array()  # which is freed at once, unlike numbers in a tuple
+        for start in range(0, len(shared), most):
+            yield indexes, shared[start : start + most]
 
 
 def read_key(names: WarrantNames | Warrant) -> AdjacencyKey:

@@ -6,6 +6,7 @@ has not been read yet, and later continues from there. No group is expanded twic
 
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from itertools import chain
 
 from magistrate.engine.byte_sizes import SEQUENCE_BYTES, measure_texts
@@ -242,22 +243,20 @@ EXTENDED_GROUPS_FOR_A_NODE = 32
 """Counts the given groups that are added in the time of one unit of work."""
 
 
+@dataclass(eq=False, slots=True)
 class ExtendedNames:
     """Contains the names of groups in `names` or `collected`, and those with the `added` ids, which are by the
     number of the view."""
 
-    __slots__ = ("_added", "_collected", "_names")
-
-    def __init__(self, names: Container[str], collected: Container[str], added: Mapping[str, Container[str]]) -> None:
-        self._names = names
-        self._collected = collected
-        self._added = added
+    names: Container[str]
+    collected: Container[str]
+    added: Mapping[str, Container[str]]
 
     def __contains__(self, name: object) -> bool:
-        if name in self._names or name in self._collected:
+        if name in self.names or name in self.collected:
             return True
         number, _, member_id = str(name)[1:-1].partition(":")  # as parse_state, which would convert the number
-        return member_id in self._added.get(number, ())
+        return member_id in self.added.get(number, ())
 
 
 class ExtendedClosure(MembershipClosure):

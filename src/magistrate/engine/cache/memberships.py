@@ -110,7 +110,7 @@ class Memberships:
             ]
             self._evict_closure(subject_id)
             closure = MembershipClosure(subject_id, members, self._changes)
-            self._keep_closure(subject_id, closure)
+            self._groupless.keep(subject_id, closure)
         if closure.is_open and not closure.is_blocked:
             self._grow_closure(subject_id, closure, work)
         return closure
@@ -131,10 +131,6 @@ class Memberships:
         return (
             self._closures.find(subject_id) or self._groupless.young.get(subject_id) or self._groupless.find(subject_id)
         )
-
-    def _keep_closure(self, subject_id: ObjectId, closure: MembershipClosure) -> None:
-        """Keeps the closure of a subject that has none here."""
-        (self._closures if closure.weight > 1 else self._groupless).keep(subject_id, closure)
 
     def _evict_closure(self, subject_id: ObjectId) -> None:
         self._closures.evict(subject_id)

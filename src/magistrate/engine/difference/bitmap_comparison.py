@@ -4,6 +4,7 @@ The states number ids alike: their bitmaps can be compared, and only the ids of 
 no warrant differs, they share their entries."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
 
@@ -39,24 +40,17 @@ class BitmapResult(NamedTuple):
     has_given_up: bool
 
 
+@dataclass(eq=False)
 class StateAdjacency:
     """Implements HasAdjacency with the entries of one state, and keeps what was solved for later calls."""
 
-    def __init__(
-        self,
-        model: Model,
-        revision: Revision,
-        adjacency: Adjacency,
-        subject_adjacency: SubjectAdjacency,
-        capacity: Capacity,
-    ) -> None:
-        self.model = model
-        self.revision = revision
-        self.adjacency = adjacency
-        self.subject_adjacency = subject_adjacency
-        self._capacity = capacity
-        self._edges: dict[Plan, PlanEdges] = {}
-        self._search: SubjectBitmapSearch | None = None
+    model: Model
+    revision: Revision
+    adjacency: Adjacency
+    subject_adjacency: SubjectAdjacency
+    capacity: Capacity
+    _edges: dict[Plan, PlanEdges] = field(default_factory=dict, init=False)
+    _search: SubjectBitmapSearch | None = field(default=None, init=False)
 
     def find_subjects(
         self, types: Sequence[TypeName], conditions: PolicyEvaluator, work: Work, roots: Sequence[Root]
@@ -77,7 +71,7 @@ class StateAdjacency:
     def _end_search(self) -> None:
         search, self._search = self._search, None
         for container in search.remains if search is not None else ():
-            self._capacity.discard(container)
+            self.capacity.discard(container)
 
     def discard_all(self) -> None:
         """Frees everything; nothing can be found afterwards."""

@@ -157,11 +157,8 @@ class PolicyEvaluator:
         if name is None:
             return ()
         if name not in self._placeholders:
-            named = self._named.get(name)
-            if self._context is ANY_CONTEXT:
-                return self._build_placeholder_for_any(name, named)
-            context = None if named is None else named.select(self._context)
-            number = -1 - len(self._placeholders)
+            named, number = self._named.get(name), -1 - len(self._placeholders)
+            context = None if named is None else self._select_context(named)
             self._placeholders[name] = None
             if named is not None and context is not None:
                 self._placeholders[name] = replace(NO_WARRANT, policy=named.expression, number=number)
@@ -169,16 +166,13 @@ class PolicyEvaluator:
         placeholder = self._placeholders[name]
         return () if placeholder is None else (placeholder,)
 
-    def _build_placeholder_for_any(self, name: PolicyName, named: NamedPolicy | None) -> Sequence[Warrant]:
-        """Returns the placeholder for ANY_CONTEXT: a policy with parameters depends on the context."""
-        if named is not None and named.parameters:
+    def _select_context(self, named: NamedPolicy) -> Mapping[str, Any] | None:
+        """Returns the parameters of a named policy, None if they are not all known: with ANY_CONTEXT, if it has any."""
+        if self._context is not ANY_CONTEXT:
+            return named.select(self._context)
+        if named.parameters:
             self.depends_on_context = True
-        elif named is not None:
-            number = -1 - len(self._placeholders)
-            self._placeholders[name] = replace(NO_WARRANT, policy=named.expression, number=number)
-            self._contexts[number] = {}
-        placeholder = self._placeholders.get(name)
-        return () if placeholder is None else (placeholder,)
+        return None if named.parameters else {}
 
     def _evaluate(self, warrant: Warrant, max_steps: int) -> Truth | None:
         """Returns the value, None if that takes more steps."""

@@ -1,6 +1,7 @@
 """Defines the graph of one decision: what has to be decided, what it waits for, and what its value depends on."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from magistrate.engine.model.plans import Operation, Plan
@@ -14,6 +15,7 @@ MAX_EDGES_FREED_AT_ONCE = 20
 """Limits the edges that are freed together with their node."""
 
 
+@dataclass(eq=False, slots=True)
 class CheckEdge:
     """Passes the value of `child` to `node`, limited to `limit`.
 
@@ -21,13 +23,10 @@ class CheckEdge:
     object.
     """
 
-    __slots__ = ("child", "limit", "node", "warrant")
-
-    def __init__(self, node: "CheckNode", child: "CheckNode", limit: Truth, warrant: Warrant | None) -> None:
-        self.node = node
-        self.child = child
-        self.limit = limit
-        self.warrant = warrant
+    node: "CheckNode"
+    child: "CheckNode"
+    limit: Truth
+    warrant: Warrant | None
 
 
 class CheckNode(Linked):

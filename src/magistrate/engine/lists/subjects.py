@@ -6,6 +6,7 @@ depends on. Places on a cycle are computed in rounds until none gains anything (
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
 from typing import NamedTuple
@@ -36,7 +37,7 @@ from magistrate.engine.rules.rule import Combined
 from magistrate.engine.steps import Checkpoints, Steps, discard, fetch_warrants, prepare_plans, take_pieces
 from magistrate.engine.subjects import join_subject_type, split_subject_type
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.truth import FALSE, TRUE, UNDEFINED
+from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
 from magistrate.engine.warrants.reader import WarrantsByObject, build_request
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, creation_order
 from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Container, Linked, Work, sort_in_steps
@@ -57,6 +58,7 @@ class PlaceEdge(NamedTuple):
     report: Warrant | None
 
 
+@dataclass(eq=False, slots=True)
 class PlanOnObject(Linked):
     """Represents a plan or an operation on one object; WILDCARD: on any object. `given` has the warrants to subjects
     themselves, by their type. `floor` is the value that a quantifier begins with. `result_set` is over the subjects of
@@ -66,15 +68,12 @@ class PlanOnObject(Linked):
     made while as many others are freed put off the next garbage collection, which then traverses all of them at once
     (wiring/garbage_collection.py)."""
 
-    __slots__ = ("floor", "given", "id", "plan", "result_set", "targets")
-
-    def __init__(self, plan: Plan | Operation, object_id: ObjectId) -> None:
-        self.plan = plan
-        self.id = object_id
-        self.given: dict[TypeName, list[Warrant]] = {}
-        self.targets: list[PlaceEdge] = []
-        self.floor = FALSE
-        self.result_set = ResultSet()
+    plan: Plan | Operation
+    id: ObjectId
+    given: dict[TypeName, list[Warrant]] = field(default_factory=dict)
+    targets: list[PlaceEdge] = field(default_factory=list)
+    floor: Truth = FALSE
+    result_set: ResultSet = field(default_factory=ResultSet)
 
     def children(self) -> "Iterator[PlanOnObject]":
         """Returns the places that it has edges to."""

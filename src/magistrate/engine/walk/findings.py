@@ -2,6 +2,7 @@
 lack something, so that they continue from there when it has been read."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import islice
 from typing import Any, Final
@@ -60,6 +61,7 @@ class OpenWalk:
         self._registered = len(self.seen)
 
 
+@dataclass(eq=False, slots=True)
 class WalkFindings:
     """Holds the results for one subject with one context.
 
@@ -68,17 +70,14 @@ class WalkFindings:
     has the open walks by the state they start from. `closure` and `conditions` are None until they are needed.
     """
 
-    __slots__ = ("closure", "conditions", "context", "decided", "open", "round", "undecided", "values")
-
-    def __init__(self, context: Mapping[str, Any], round_number: int) -> None:
-        self.context = context
-        self.round = round_number
-        self.conditions: PolicyEvaluator | None = None
-        self.values: dict[State, Truth | OpenWalk] = {}
-        self.decided: dict[tuple[int, ObjectId], Truth | InProgress | None] = {}
-        self.undecided: list[tuple[int, ObjectId]] = []
-        self.open: dict[State, OpenWalk] = {}
-        self.closure: MembershipClosure | None = None
+    context: Mapping[str, Any]
+    round: int
+    conditions: PolicyEvaluator | None = None
+    values: dict[State, Truth | OpenWalk] = field(default_factory=dict)
+    decided: dict[tuple[int, ObjectId], Truth | InProgress | None] = field(default_factory=dict)
+    undecided: list[tuple[int, ObjectId]] = field(default_factory=list)
+    open: dict[State, OpenWalk] = field(default_factory=dict)
+    closure: MembershipClosure | None = None
 
     def begin_round(self, round_number: int) -> None:
         """Drops what may no longer be true after more has been read."""
