@@ -41,7 +41,10 @@ _EMPTY = ObjectSet()
 class OrderedNumbers(ABC):
     """Holds the numbers of rows by type and relation, from which they are listed in order."""
 
-    def __init__(self, tables: Mapping[TypeName, IdTable], results: Iterable[tuple[Target, BitMap]]) -> None:
+    def __init__(
+        self, tables: Mapping[TypeName, IdTable], results: Iterable[tuple[Target, BitMap]], valid_until: int
+    ) -> None:
+        self.valid_until = valid_until
         self._tables = tables
         self._relations: dict[TypeName, list[tuple[RelationName, BitMap]]] = defaultdict(list)
         for (of_type, relation), numbers in sorted(results, key=itemgetter(0)):
@@ -51,9 +54,10 @@ class OrderedNumbers(ABC):
             for of_type, relations in self._relations.items()
         }
 
-    def restrict_numbers(self, others: "OrderedNumbers", is_negated: bool) -> None:
+    def restrict(self, others: "OrderedNumbers", is_negated: bool) -> None:
         """Keeps the rows whose objects have a row in the others, or with `is_negated` none. Both must be of the same
         tables."""
+        self.valid_until = min(self.valid_until, others.valid_until)
         for of_type, relations in self._relations.items():
             within = others._numbers.get(of_type, BitMap())
             self._relations[of_type] = [
@@ -106,21 +110,16 @@ class OrderedSets(OrderedNumbers):
         self, sets: ObjectSets, existing: Mapping[TypeName, BitMap], absent: Mapping[TypeName, BitMap]
     ) -> None:
         self.sets = sets
-        self.valid_until = sets.valid_until
         self._existing = existing
         self._absent = absent
         roots = sets.graph.roots.items()
-        super().__init__(sets.tables, ((target, self._list_numbers(target[0], root)) for target, root in roots))
+        numbers = ((target, self._list_numbers(target[0], root)) for target, root in roots)
+        super().__init__(sets.tables, numbers, sets.valid_until)
 
     def _list_numbers(self, of_type: TypeName, root: SetNode) -> BitMap:
         object_set = self.sets.sets.get(root, _EMPTY)
         numbers = object_set.restrict(self._existing[of_type]) if object_set.is_complement else object_set.numbers
         return numbers - self._absent[of_type] if of_type in self._absent else numbers
-
-    def restrict(self, others: "OrderedSets", is_negated: bool) -> None:
-        """Keeps the rows on the objects that the others have a row on, or with `is_negated` none."""
-        self.restrict_numbers(others, is_negated)
-        self.valid_until = min(self.valid_until, others.valid_until)
 
     def measure(self) -> Iterator[int]:
         yield from super().measure()

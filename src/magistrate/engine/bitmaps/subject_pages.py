@@ -435,10 +435,10 @@ class OrderedSubjects(OrderedNumbers):
         self, sets: SolvedSubjects, existing: Mapping[TypeName, BitMap], absent: Mapping[TypeName, BitMap]
     ) -> None:
         self.sets = sets
-        self.valid_until = sets.valid_until
         self._existing = existing
         self._absent = absent
-        super().__init__(sets.tables, ((target, self._list_numbers(*target)) for target in sets.results))
+        numbers = ((target, self._list_numbers(*target)) for target in sets.results)
+        super().__init__(sets.tables, numbers, sets.valid_until)
 
     def _list_numbers(self, of_type: TypeName, relation: RelationName) -> BitMap:
         subject_set = self.sets.results[of_type, relation]

@@ -197,7 +197,7 @@ def group_indexes(
     for index, numbers in numbers_by_index.items():
         groups[find_kind(index), numbers.serialize()].append(index)
     for indexes in groups.values():
-        shared = numbers_by_index[indexes[0]].to_array()  # which is freed at once, unlike numbers in a tuple
+        shared = numbers_by_index[indexes[0]].to_array()  # an array is freed at once, however long it is
         for start in range(0, len(shared), most):
             yield indexes, shared[start : start + most]
 

@@ -18,10 +18,8 @@ from magistrate.engine.cache.entries import UNREADABLE, State, read_entry
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.cache.views import PlanView
 from magistrate.engine.names import WILDCARD, ObjectId, TypeName, WarrantNames
-from magistrate.engine.subjects import Subject
-from magistrate.engine.warrants.reader import AnyRead, WarrantRead
 from magistrate.engine.steps import WarrantLists
-from magistrate.engine.terms import Subject
+from magistrate.engine.subjects import Subject
 from magistrate.engine.warrants.reader import AnyRead, WarrantRead, WarrantsByObject
 from magistrate.engine.warrants.warrant import Warrant
 

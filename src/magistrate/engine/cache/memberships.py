@@ -66,7 +66,7 @@ class Memberships:
         self._changes = 0
         self._changed: deque[tuple[Kind, ObjectId]] = deque(maxlen=CHANGES_REMEMBERED)
         self.kinds.append(self._subjects)
-        numbers = {plan: number_of(plan) for plan in sorted(closed, key=_plan_names)}
+        numbers = {plan: number_of(plan) for plan in sorted(closed, key=lambda plan: (plan.type, plan.relation or ""))}
         for plan, number in numbers.items():
             self._add(model, plan, number, subject_type, capacity=capacity)
         for plan, number in numbers.items():
@@ -264,7 +264,3 @@ class Memberships:
         """Releases the capacity that is used."""
         for segment in self.segments:
             segment.remove()
-
-
-def _plan_names(plan: Plan) -> tuple[str, str]:
-    return plan.type, plan.relation or ""

@@ -89,6 +89,10 @@ class FollowedLinks:
         """Returns whether a rule follows warrants with these names. Their object type must have been prepared."""
         return (names.relation, names.subject_type) in self._by_type[names.object_type]
 
+    def kind(self, names: WarrantNames, other: ChangeKind) -> ChangeKind:
+        """Returns the kind of a change that creates a warrant with these names, which is another one for links."""
+        return ChangeKind.CREATE_LINK if self.follows(names) else other
+
     def list_patterns(self) -> Set[WarrantPattern]:
         """Returns the patterns of the links that could be written on objects of the prepared types."""
         return {
@@ -248,8 +252,7 @@ class RepairCollector:
                 self._note_renewal(warrant)
 
     def _note_renewal(self, warrant: Warrant) -> Change:
-        kind = ChangeKind.CREATE_LINK if self._links.follows(warrant.names) else ChangeKind.RENEW
-        return self._order.note_renewal(warrant, kind)
+        return self._order.note_renewal(warrant, self._links.kind(warrant.names, ChangeKind.RENEW))
 
     def _is_renewable(self, warrant: Warrant) -> bool:
         """Returns whether a warrant does not count because of its time limits, and could be created again."""
@@ -281,11 +284,10 @@ class RepairCollector:
         return Change(self._names(node, relation))
 
     def _kind(self, node: CheckNode, relation: RelationName) -> ChangeKind:
-        if self._links.follows(self._names(node, relation)):
-            return ChangeKind.CREATE_LINK
+        other = ChangeKind.ADD_TO_USERSET if node in self._usersets else ChangeKind.CREATE
         if overrides(node.plan, relation):
-            return ChangeKind.OVERRIDE
-        return ChangeKind.ADD_TO_USERSET if node in self._usersets else ChangeKind.CREATE
+            other = ChangeKind.OVERRIDE
+        return self._links.kind(self._names(node, relation), other)
 
     def _list_new_links(self, node: CheckNode) -> Iterator[Change]:
         """Yields the changes that link the object of a node to another one, so that an arrow or a quantifier leads

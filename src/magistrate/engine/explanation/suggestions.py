@@ -125,14 +125,11 @@ class SuggestionSearch:
         """Tries the checked relation as a warrant, which takes little work, so that this is found in any case."""
         for warrant, _ in denied.evaluation.find_direct(denied.root):
             if not warrant.is_in_force(denied.now):
-                kind = ChangeKind.CREATE_LINK if self._links.follows(warrant.names) else ChangeKind.RENEW
-                self._order.note_renewal(warrant, kind)
+                self._order.note_renewal(warrant, self._links.kind(warrant.names, ChangeKind.RENEW))
         names = denied.check.names
         if self._checks.model.allows(names):
-            kind = ChangeKind.OVERRIDE if overrides(denied.root.plan, names.relation) else ChangeKind.CREATE
-            if self._links.follows(names):
-                kind = ChangeKind.CREATE_LINK
-            changes = frozenset((self._order.note(Change(names), kind),))
+            other = ChangeKind.OVERRIDE if overrides(denied.root.plan, names.relation) else ChangeKind.CREATE
+            changes = frozenset((self._order.note(Change(names), self._links.kind(names, other)),))
             self._seen.add(changes)
             if (yield from self._suffices(changes)):
                 self._suggest(changes)
