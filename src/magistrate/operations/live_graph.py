@@ -9,15 +9,14 @@ import sys
 from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from magistrate.engine.byte_sizes import CacheBytes
-from magistrate.engine.cache.adjacency_reads import HasAdjacency
+from magistrate.engine.cache.adjacency_reads import EntryFetch
 from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.reachability import group_names
-from magistrate.engine.names import Revision, WarrantNames
+from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.engine.work import WORK_BETWEEN_LOOKS, Work
 from magistrate.errors import MagistrateError, StoreUnavailable
@@ -117,18 +116,8 @@ class GraphCounts:
     changes: int = 0
 
 
-class GraphFetch(Protocol):
-    """Represents reads whose rows are cached in a graph, which may have changed since; see Fetch."""
-
-    @property
-    def graph(self) -> HasAdjacency: ...
-
-    @property
-    def model(self) -> Model: ...
-
-    is_wasted: bool
-
-    def note_changes(self, changes: Sequence[WarrantNames]) -> None: ...
+GraphFetch = Fetch | EntryFetch
+"""Stands for reads whose rows are cached in a graph, which may have changed since."""
 
 
 class LiveGraph:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from magistrate.cli.importing.warrant_migration import NAMED_ROWS, SAMPLE_SIZE, Move, move
+from magistrate.cli.importing.warrant_migration import NAMED_ROWS, SAMPLE_SIZE, Move, describe_imported, move
 from magistrate.cli.models.named_files import root_option
 from magistrate.cli.output import NowAndThen, echo
 from magistrate.cli.service import INTERRUPTED, CommandFailed, report_failures, with_settings
@@ -127,18 +127,22 @@ def import_command(
         raise click.UsageError("give either --from-openfga or --from-spicedb")
     _check_arguments([*paths, *([openfga_url] if openfga_url else [])], any(products), leaves_out, moving)
     with report_failures():
-        settings = read_store_settings(database_url, os.environ)
+        settings, started = read_store_settings(database_url, os.environ), time.monotonic()
+        import_lines = partial(_import_lines, settings, chunk_lines)
+        reached: Reached | None = None
         if openfga_url is not None:
-            _import_openfga_store(openfga_url, openfga_token, partial(_import_lines, settings, chunk_lines), leaves_out)
+            reached = _import_openfga_store(openfga_url, openfga_token, import_lines, leaves_out)
         elif any(products):
             product: Product = "spicedb" if from_spicedb else "openfga"
-            _import_foreign(product, paths, root, partial(_import_lines, settings, chunk_lines), leaves_out=leaves_out)
+            reached = _import_foreign(product, paths, root, import_lines, leaves_out=leaves_out)
         elif paths and Path(paths[0]).suffix.lower() in (".yaml", ".yml"):
-            _import_test_file(paths[0], root, partial(_import_lines, settings, chunk_lines))
+            reached = _import_test_file(paths[0], root, import_lines)
         elif paths:
-            _import_file(paths[0], settings, chunk_lines)
+            reached = _import_file(paths[0], settings, chunk_lines)
         else:
-            move(_build_move(settings, chunk_lines, **moving))
+            move(Move(settings, chunk_lines, **moving))
+        if reached is not None:
+            echo(_summary(reached, time.monotonic() - started))
 
 
 def _check_arguments(origins: Sequence[str], is_foreign: bool, leaves_out: bool, moving: Mapping[str, Any]) -> None:
@@ -156,75 +160,42 @@ def _check_arguments(origins: Sequence[str], is_foreign: bool, leaves_out: bool,
         raise click.UsageError(f"--{unfitting[0].replace('_', '-')} goes with --from-warrant only")
 
 
-def _build_move(
-    settings: Settings,
-    chunk_lines: int,
-    origin_url: str,
-    warrant_api_key: str | None,
-    skip_refused: bool,
-    verify_only: bool,
-    sample: int | None,
-    differences: int | None,
-    json: bool,
-) -> Move:
-    size = SAMPLE_SIZE if sample is None else sample
-    max_named = NAMED_ROWS if differences is None else differences
-    return Move(
-        settings=settings,
-        url=origin_url,
-        key=warrant_api_key,
-        chunk_lines=chunk_lines,
-        skips_refused=skip_refused,
-        only_verifies=verify_only,
-        sample_size=size,
-        max_named=max_named,
-        as_json=json,
-    )
-
-
-def _import_file(path: str, settings: Settings, chunk_lines: int) -> None:
+def _import_file(path: str, settings: Settings, chunk_lines: int) -> "Reached":
     from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
 
-    started = time.monotonic()
     with _open_source(path) as (file, source), _report_progress(file, source) as report_progress:
         try:
-            reached = wiring.import_file(settings, file, source, chunk_lines, report=report_progress)
+            return wiring.import_file(settings, file, source, chunk_lines, report=report_progress)
         except InvalidRequest as error:
             raise CommandFailed(_describe_line(error, path, source)) from error
-    echo(_summary(reached, time.monotonic() - started))
 
 
 def _import_foreign(
     product: "Product", paths: tuple[str, ...], root: Path | None, import_lines: "ImportLines", leaves_out: bool
-) -> None:
+) -> "Reached | None":
+    """Returns None if there is nothing to import, and says so."""
     from magistrate.cli.importing.foreign_import import import_foreign
     from magistrate.cli.importing.foreign_models import NothingToImport, choose_reader
 
-    started = time.monotonic()
     try:
-        reached = import_foreign(choose_reader(product, paths, root), leaves_out, import_lines)
+        return import_foreign(choose_reader(product, paths, root), leaves_out, import_lines)
     except NothingToImport as nothing:
         echo(nothing.message)
-    else:
-        echo(_summary(reached, time.monotonic() - started))
+        return None
 
 
-def _import_test_file(path: str, root: Path | None, import_lines: "ImportLines") -> None:
+def _import_test_file(path: str, root: Path | None, import_lines: "ImportLines") -> "Reached":
     from magistrate.cli.importing.foreign_import import import_setup
 
-    started = time.monotonic()
-    reached = import_setup(path, root, import_lines)
-    echo(_summary(reached, time.monotonic() - started))
+    return import_setup(path, root, import_lines)
 
 
-def _import_openfga_store(url: str, token: str | None, import_lines: "ImportLines", leaves_out: bool) -> None:
+def _import_openfga_store(url: str, token: str | None, import_lines: "ImportLines", leaves_out: bool) -> "Reached":
     from magistrate.cli.importing.foreign_import import import_foreign
     from magistrate.cli.importing.openfga_server import connect_openfga
 
-    started = time.monotonic()
     with connect_openfga(url, token) as read_store:
-        reached = import_foreign(read_store, leaves_out, import_lines)
-    echo(_summary(reached, time.monotonic() - started))
+        return import_foreign(read_store, leaves_out, import_lines)
 
 
 def _import_lines(settings: Settings, chunk_lines: int, file: BufferedReader) -> "Reached":
@@ -294,9 +265,8 @@ def _describe_line(error: InvalidRequest, path: str, source: str | None) -> str:
 
 
 def _summary(reached: "Reached", seconds: float) -> str:
-    lines, imported = reached.lines - reached.first + 1, reached.imported
-    policies = f", {imported.policies:,} policies" if imported.policies else ""
+    lines = reached.lines - reached.first + 1
     return (
         f"{lines:,} lines in {seconds:.1f} s ({lines / max(seconds, 0.001):,.0f} lines/s); new or changed: "
-        f"{imported.types:,} object types, {imported.objects:,} objects, {imported.warrants:,} warrants{policies}"
+        f"{describe_imported(reached)}"
     )

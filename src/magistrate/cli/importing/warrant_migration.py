@@ -34,17 +34,17 @@ NAMED_ROWS = 20
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Holds the options of the command."""
+    """Holds the options of the command, by their names."""
 
     settings: Settings
-    url: str
-    key: str | None
     chunk_lines: int
-    skips_refused: bool
-    only_verifies: bool
-    sample_size: int
-    max_named: int
-    as_json: bool
+    origin_url: str
+    warrant_api_key: str | None
+    skip_refused: bool
+    verify_only: bool
+    sample: int | None
+    differences: int | None
+    json: bool
 
 
 def move(options: Move) -> None:
@@ -55,18 +55,18 @@ def move(options: Move) -> None:
 
     # Rows are compared in a temporary file of SQLite, which should not fail when everything was copied.
     os.environ.setdefault("SQLITE_TMPDIR", find_temporary_folder("the comparison needs"))
-    origin = warrant_migration.Origin(options.url, read_warrant_api_key(options.key, os.environ))
+    origin = warrant_migration.Origin(options.origin_url, read_warrant_api_key(options.warrant_api_key, os.environ))
     with _report_failures(origin):
-        if not options.only_verifies:
+        if not options.verify_only:
             _import(options, origin)
         comparison = warrant_migration.compare_with_server(
             options.settings,
             origin,
-            options.sample_size,
-            options.max_named,
+            SAMPLE_SIZE if options.sample is None else options.sample,
+            NAMED_ROWS if options.differences is None else options.differences,
             report_progress=_report_rows("read", origin),
         )
-    if options.as_json:
+    if options.json:
         print_json(_build_json(comparison, origin))
     else:
         _print_comparison(comparison, origin)
@@ -116,11 +116,11 @@ def _import(options: Move, origin: "Origin") -> None:
         options.chunk_lines,
         report_progress=print_progress,
         refused=refusals.report,
-        skips_refused=options.skips_refused,
+        skips_refused=options.skip_refused,
     )
     echo(_summary(reached, time.monotonic() - started))
     refusals.print_summary()
-    if reached.refused and not options.skips_refused:
+    if reached.refused and not options.skip_refused:
         raise CommandFailed(
             f"{reached.refused:,} rows are refused, and nothing is stored from the chunk of the first of them on; fix "
             "them there, or leave them out with --skip-refused, and run the same command again"
@@ -162,12 +162,15 @@ def _report_rows(done: str, origin: "Origin") -> Callable[[int], None]:
 
 
 def _summary(reached: "Reached", seconds: float) -> str:
-    rows, imported = reached.lines - reached.first + 1, reached.imported
+    rows = reached.lines - reached.first + 1
+    return f"{rows:,} rows in {seconds:.1f} s; new or changed: {describe_imported(reached)}"
+
+
+def describe_imported(reached: "Reached") -> str:
+    """Returns how many rows of each kind were created or replaced."""
+    imported = reached.imported
     policies = f", {imported.policies:,} policies" if imported.policies else ""
-    return (
-        f"{rows:,} rows in {seconds:.1f} s; new or changed: "
-        f"{imported.types:,} object types, {imported.objects:,} objects, {imported.warrants:,} warrants{policies}"
-    )
+    return f"{imported.types:,} object types, {imported.objects:,} objects, {imported.warrants:,} warrants{policies}"
 
 
 def _print_comparison(comparison: "Comparison", origin: "Origin") -> None:

@@ -1,10 +1,11 @@
 """Compares a store with a source server: all rows of both sides, and the answers to the same checks."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain, starmap
+from itertools import starmap, zip_longest
 from typing import Any
 
 import msgspec
@@ -184,9 +185,7 @@ async def compare(
 
 
 def _alternate(first: Sequence[NewWarrant], second: Sequence[NewWarrant]) -> list[NewWarrant]:
-    shorter = min(len(first), len(second))
-    pairs = chain.from_iterable(zip(first, second, strict=False))
-    return [*pairs, *first[shorter:], *second[shorter:]]
+    return [warrant for pair in zip_longest(first, second) for warrant in pair if warrant is not None]
 
 
 class _SourceRows:
@@ -199,7 +198,7 @@ class _SourceRows:
         self._server = server
         self._read_line = read_line
         self._differences = differences
-        self.counted, self.refused = _zeros(), _zeros()
+        self.counted, self.refused = Counter[Kind](), Counter[Kind]()
         self.definitions: Mapping[TypeName, str] = {}
         self.has_policies = False
 
@@ -239,7 +238,7 @@ class _Ours:
     def __init__(self, ctx: Context, differences: RowDifferences) -> None:
         self._store = ctx.store
         self._differences = differences
-        self.counted = _zeros()
+        self.counted = Counter[Kind]()
         self.definitions: Mapping[TypeName, str] = {}
 
     async def collect(self, sample: Sample) -> None:
@@ -268,10 +267,6 @@ class _Ours:
 
 def _build_new_policy_row(policy: NamedPolicy) -> ComparedRow:
     return build_policy_row(policy.name, render_policy_definition(policy))
-
-
-def _zeros() -> dict[Kind, int]:
-    return {kind: 0 for kind, _, _ in LISTS}
 
 
 def _differing_types(source: Mapping[TypeName, str], store: Mapping[TypeName, str]) -> Mapping[TypeName, str]:
