@@ -156,6 +156,18 @@ def compact_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False) if value else ""
 
 
-def print_done(word: str, names: Iterable[str]) -> None:
-    """Prints a line for each item that was processed."""
-    print_table([[word, name] for name in names])
+def print_result(document: object, as_json: bool, show: Callable[[], None]) -> None:
+    """Prints a document of the API as JSON, or else as `show` does."""
+    if as_json:
+        print_json(document)
+    else:
+        show()
+
+
+def print_done(word: str, document: object, as_json: bool, names: Iterable[str]) -> None:
+    """Prints a document of the API as JSON, or else a line for each item that was processed."""
+    print_result(document, as_json, lambda: print_table([[word, name] for name in names]))
+
+
+def print_deleted(names: Sequence[str], as_json: bool) -> None:
+    print_done("deleted", {"deleted": names}, as_json, names)

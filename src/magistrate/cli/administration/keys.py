@@ -82,10 +82,7 @@ def revoke(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
     revoked = [*by_id.values()]
     for key in revoked:
         client.delete_key(key["id"])
-    if as_json:
-        print_json({"revoked": [key["id"] for key in revoked]})
-    else:
-        print_done("revoked", [key["name"] for key in revoked])
+    print_done("revoked", {"revoked": [key["id"] for key in revoked]}, as_json, [key["name"] for key in revoked])
 
 
 @keys.command(short_help="Replace the secret of a key and print the new one.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from magistrate.cli.input import context_option, read_context
-from magistrate.cli.output import echo, print_json
+from magistrate.cli.output import echo, print_result
 from magistrate.cli.service import calls_service, report_failures, with_settings
 from magistrate.config import SETTINGS, read_store_settings
 
@@ -32,10 +32,7 @@ def create(
     TOKEN`."""
     session = {"type": "sess", "userId": user, "tenantId": tenant, "ttl": ttl, "context": read_context(context)}
     token = client.create_session({name: value for name, value in session.items() if value})
-    if as_json:
-        print_json({"token": token})
-    else:
-        echo(token)
+    print_result({"token": token}, as_json, lambda: echo(token))
 
 
 @sessions.command(short_help="End all sessions now.")

@@ -16,7 +16,7 @@ from magistrate.cli.input import (
     read_contextual,
     with_option,
 )
-from magistrate.cli.output import echo, echo_coloured, print_json, print_table, render_warrant
+from magistrate.cli.output import echo, echo_coloured, print_result, print_table, render_warrant
 from magistrate.cli.service import calls_service, contextual_named, strict_option
 from magistrate.errors import InvalidRequest
 from magistrate.terminal import printable
@@ -63,10 +63,7 @@ def explain(
             contextual_warrants=contextual_warrants,
             as_of=point,
         )
-    if as_json:
-        print_json(answer)
-    else:
-        print_explanation(answer)
+    print_result(answer, as_json, lambda: print_explanation(answer))
     if answer["decision"] == "denied":
         raise click.exceptions.Exit(DENIED)
 
@@ -119,10 +116,7 @@ def replay(client: "Client", as_json: bool, decision_id: str) -> None:
     if not decision_id:
         raise InvalidRequest("the ID is empty; `magistrate events access` shows those of decisions")
     answer = client.replay_decision(decision_id)
-    if as_json:
-        print_json(answer)
-    else:
-        _print_replay(answer)
+    print_result(answer, as_json, lambda: _print_replay(answer))
     if not answer["agrees"]:
         raise click.exceptions.Exit(DIFFERENT)
 
@@ -130,10 +124,6 @@ def replay(client: "Client", as_json: bool, decision_id: str) -> None:
 def _print_replay(answer: dict[str, Any]) -> None:
     recorded, explanation = answer["recorded"], answer["explanation"]
     again = "the same" if answer["agrees"] else "NOT the same"
-    print_table(
-        [
-            ["recorded", recorded["decision"], recorded["decidedAt"]],
-            ["replayed", explanation["decision"], again],
-        ]
-    )
+    decided = ["recorded", recorded["decision"], recorded["decidedAt"]]
+    print_table([decided, ["replayed", explanation["decision"], again]])
     print_explanation(explanation)

@@ -7,17 +7,15 @@ import click
 
 from magistrate.cli.completion import complete_types
 from magistrate.cli.input import as_of_option, find_operator, read_as_of, read_json, read_type
-from magistrate.cli.models.whole_models import write_into_model
-from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_outcomes, print_table
-from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
+from magistrate.cli.models.whole_models import Definition, DefinitionKind, apply_definitions
+from magistrate.cli.output import Columns, echo, print_deleted, print_json, print_list, print_outcomes, print_table
+from magistrate.cli.service import calls_service, limit_option, page_size
 from magistrate.engine.nesting import fold
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from magistrate.client import Client
 
-
-Definition = dict[str, Any]
 
 RULE_MEMBERS = {"inheritIf", "ofType", "withRelation", "rules", "forAll", "policy"}
 
@@ -174,9 +172,13 @@ def describe_texts(definition: Definition) -> Iterator[str]:
         yield ""
 
 
-BATCH = 100
-"""Limits the definitions that one request may contain; only the whole model may have more."""
-
+KIND = DefinitionKind(
+    member="objectTypes",
+    name="type",
+    is_same=is_same,
+    list_stored=lambda client: client.object_types(),
+    write=lambda client, changes, keep_existing: client.apply_object_types(changes, keep_existing),
+)
 COLUMNS: Columns = {
     "TYPE": lambda definition: definition["type"],
     "RELATIONS": lambda definition: ", ".join(definition["relations"]),
@@ -199,35 +201,7 @@ def apply(client: "Client", as_json: bool, file: IO[str], keep_existing: bool) -
 
     Types that are new or differ are written in one request, all or none."""
     definitions = read_definitions(file.read())
-    print_outcomes(_apply_types(client, definitions, keep_existing), "type", as_json)
-
-
-def _apply_types(
-    client: "Client", definitions: list[Definition], keep_existing: bool
-) -> Iterator[tuple[str, Definition]]:
-    """Writes the types, all or none, and yields the outcome of each."""
-    stored = {definition["type"]: definition for definition in client.object_types()}
-    unchanged = [
-        definition
-        for definition in definitions
-        if definition["type"] in stored and is_same(definition, stored[definition["type"]])
-    ]
-    changes = [definition for definition in definitions if definition not in unchanged]
-    for written in _write_types(client, changes, keep_existing):
-        before = stored.get(written["type"])
-        yield "created" if before is None else "unchanged" if written == before else "changed", written
-    for definition in unchanged:
-        yield "unchanged", stored[definition["type"]]
-
-
-def _write_types(client: "Client", changes: list[Definition], keep_existing: bool) -> list[Definition]:
-    """Returns the types as the service has them now."""
-    if len(changes) > BATCH:
-        write_into_model(client, "objectTypes", changes, keep_existing)
-        stored = {definition["type"]: definition for definition in client.object_types()}
-        return [stored[definition["type"]] for definition in changes]
-    with elements_named([definition["type"] for definition in changes]):
-        return client.apply_object_types(changes, keep_existing) if changes else []
+    print_outcomes(apply_definitions(client, KIND, definitions, keep_existing), "type", as_json)
 
 
 @types.command("list", short_help="List object types by name.")
@@ -263,7 +237,4 @@ def show(client: "Client", as_json: bool, name: str, as_of: str | None) -> None:
 def delete(client: "Client", as_json: bool, name: str) -> None:
     """Delete an object type. Its objects and warrants stay."""
     client.delete_object_type(read_type(name))
-    if as_json:
-        print_json({"deleted": [name]})
-    else:
-        print_done("deleted", [name])
+    print_deleted([name], as_json)

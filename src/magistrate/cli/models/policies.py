@@ -1,24 +1,19 @@
 """Implements `magistrate policies`, which defines, shows and deletes named policies."""
 
 from collections.abc import Iterator
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
 
 import click
 
 from magistrate.cli.input import as_of_option, read_as_of, read_json
-from magistrate.cli.models.whole_models import write_into_model
-from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_outcomes
-from magistrate.cli.service import calls_service, elements_named, limit_option, page_size
+from magistrate.cli.models.whole_models import Definition, DefinitionKind, apply_definitions
+from magistrate.cli.output import Columns, echo, print_deleted, print_json, print_list, print_outcomes
+from magistrate.cli.service import calls_service, limit_option, page_size
 from magistrate.errors import InvalidRequest
 from magistrate.terminal import printable
 
 if TYPE_CHECKING:
     from magistrate.client import Client
-
-Definition = dict[str, Any]
-
-BATCH = 100
-"""Limits the policies that one request may contain; only the whole model may have more."""
 
 MEMBERS = {"name", "parameters", "expression", "description", "createdAt"}
 
@@ -51,7 +46,7 @@ def apply(client: "Client", as_json: bool, file: IO[str]) -> None:
 
     Policies that are new or differ are written in one request, all or none."""
     definitions = read_policies(file.read())
-    print_outcomes(_apply_policies(client, definitions), "name", as_json)
+    print_outcomes(apply_definitions(client, KIND, definitions), "name", as_json)
 
 
 def read_policies(text: str) -> list[Definition]:
@@ -78,34 +73,22 @@ def read_policies(text: str) -> list[Definition]:
     return [_leave_time_out(definition) for definition in definitions]
 
 
-def _apply_policies(client: "Client", definitions: list[Definition]) -> Iterator[tuple[str, Definition]]:
-    """Writes the policies, all or none, and yields the outcome of each."""
-    stored = {definition["name"]: definition for definition in client.policies()}
-    same = {name: _leave_time_out(definition) for name, definition in stored.items()}
-    unchanged = [
-        definition for definition in definitions if {"parameters": {}, **definition} == same.get(definition["name"])
-    ]
-    changes = [definition for definition in definitions if definition not in unchanged]
-    for written in _write_policies(client, changes):
-        before = stored.get(written["name"])
-        yield "created" if before is None else "unchanged" if written == before else "changed", written
-    for definition in unchanged:
-        yield "unchanged", stored[definition["name"]]
-
-
-def _write_policies(client: "Client", changes: list[Definition]) -> list[Definition]:
-    """Returns the policies as the service has them now."""
-    if len(changes) > BATCH:
-        write_into_model(client, "policies", changes)
-        stored = {definition["name"]: definition for definition in client.policies()}
-        return [stored[definition["name"]] for definition in changes]
-    with elements_named([definition["name"] for definition in changes]):
-        return client.apply_policies(changes) if changes else []
+def _is_same(written: Definition, stored: Definition) -> bool:
+    return {"parameters": {}, **written} == _leave_time_out(stored)
 
 
 def _leave_time_out(definition: Definition) -> Definition:
     """Returns the policy without the time of its creation, which answers have and requests do not."""
     return {name: value for name, value in definition.items() if name != "createdAt"}
+
+
+KIND = DefinitionKind(
+    member="policies",
+    name="name",
+    is_same=_is_same,
+    list_stored=lambda client: client.policies(),
+    write=lambda client, changes, _: client.apply_policies(changes),
+)
 
 
 @policies.command("list", short_help="List policies by name.")
@@ -150,7 +133,4 @@ def _read_name(text: str) -> str:
 def delete(client: "Client", as_json: bool, name: str) -> None:
     """Delete a named policy. Rules that name it are unknown from then on, so they do not grant anything."""
     client.delete_policy(_read_name(name))
-    if as_json:
-        print_json({"deleted": [name]})
-    else:
-        print_done("deleted", [name])
+    print_deleted([name], as_json)

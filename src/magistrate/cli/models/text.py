@@ -9,7 +9,7 @@ import click
 
 from magistrate.cli.input import as_of_option, read_as_of, read_json
 from magistrate.cli.models.named_files import root_option
-from magistrate.cli.output import echo, echo_exactly, print_json
+from magistrate.cli.output import echo, echo_exactly, print_json, print_result
 from magistrate.cli.service import CommandFailed, calls_service, report_failures
 from magistrate.errors import InvalidRequest
 from magistrate.terminal import printable_lines
@@ -177,10 +177,7 @@ def _convert_foreign(origin: str, file: str, leaves_out: bool, root: Path | None
 def show(client: "Client", as_json: bool, as_of: str | None) -> None:
     """Show all object types and policies of the service, as text; with --json in the form of the API."""
     stored = client.get_model(read_as_of(as_of))
-    if as_json:
-        print_json(stored)
-    else:
-        _print_text(render_stored_model(stored))
+    print_result(stored, as_json, lambda: _print_text(render_stored_model(stored)))
 
 
 def _print_text(text: str) -> None:

@@ -6,7 +6,16 @@ import click
 
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import as_of_option, read_as_of, read_json_object, read_ref
-from magistrate.cli.output import Columns, compact_json, print_done, print_json, print_list, print_table, render_object
+from magistrate.cli.output import (
+    Columns,
+    compact_json,
+    print_deleted,
+    print_done,
+    print_list,
+    print_result,
+    print_table,
+    render_object,
+)
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size, strict_option
 from magistrate.engine.warrants.notation import unquote_id
 
@@ -38,10 +47,7 @@ def create(client: "Client", as_json: bool, named: str, meta: str | None) -> Non
     content = read_json_object(meta, "--meta") if meta is not None else None
     with elements_named([named]):
         created = client.create_object(of_type, unquote_id(object_id) or None, content)
-    if as_json:
-        print_json(created)
-    else:
-        print_done("created", [render_object(created)])
+    print_done("created", created, as_json, [render_object(created)])
 
 
 @objects.command(short_help="Show an object.")
@@ -70,10 +76,7 @@ def delete(client: "Client", as_json: bool, named: tuple[str, ...]) -> None:
     refs = [read_ref(text) for text in named]
     with elements_named(named):
         client.delete_objects(refs)
-    if as_json:
-        print_json({"deleted": list(named)})
-    else:
-        print_done("deleted", named)
+    print_deleted(named, as_json)
 
 
 @objects.command("list", short_help="List objects by id.")
@@ -107,7 +110,5 @@ def list_objects(
 
 
 def _show(shown_object: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print_json(shown_object)
-    else:
-        print_table([list(COLUMNS), [show(shown_object) for show in COLUMNS.values()]])
+    rows = [list(COLUMNS), [show(shown_object) for show in COLUMNS.values()]]
+    print_result(shown_object, as_json, lambda: print_table(rows))

@@ -10,7 +10,16 @@ import click
 
 from magistrate.cli.completion import complete_objects, complete_types
 from magistrate.cli.input import as_of_option, read_as_of, read_limit, read_warrant
-from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_table, render_warrant
+from magistrate.cli.output import (
+    Columns,
+    echo,
+    print_deleted,
+    print_json,
+    print_list,
+    print_result,
+    print_table,
+    render_warrant,
+)
 from magistrate.cli.service import Command, calls_service, elements_named, limit_option, page_size, strict_option
 from magistrate.engine.warrants.notation import unquote_id
 from magistrate.errors import InvalidRequest, MagistrateError, RequestRefused
@@ -118,10 +127,8 @@ def create(
     bodies = [read_warrant(text, policy, limits) for text in named]
     with elements_named(named):
         created, outcomes = client.create_warrants(bodies)
-    if as_json:
-        print_json(created)
-    else:
-        print_table([[word, render_warrant(warrant)] for word, warrant in zip(outcomes, created, strict=True)])
+    rows = [[word, render_warrant(warrant)] for word, warrant in zip(outcomes, created, strict=True)]
+    print_result(created, as_json, lambda: print_table(rows))
 
 
 @warrants.command(short_help="Delete warrants: those named, all or none, or those that match a filter.")
@@ -167,11 +174,7 @@ def _delete_named(client: "Client", as_json: bool, named: tuple[str, ...], polic
     bodies = [read_warrant(text, policy) for text in named]
     with elements_named(named), _policies_named(bodies):
         client.delete_warrants(bodies)
-    deleted = [render_warrant(dict(body)) for body in bodies]
-    if as_json:
-        print_json({"deleted": deleted})
-    else:
-        print_done("deleted", deleted)
+    print_deleted([render_warrant(dict(body)) for body in bodies], as_json)
 
 
 def _delete_matching(client: "Client", as_json: bool, only: dict[str, str], dry_run: bool) -> None:

@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.input import read_json, read_ref, read_warrant
-from magistrate.cli.output import print_json, print_table
+from magistrate.cli.output import print_result, print_table
 from magistrate.cli.service import calls_service
 from magistrate.errors import InvalidRequest
 
@@ -116,7 +116,5 @@ def write(client: "Client", as_json: bool, file: IO[str]) -> None:
       warrants: ["document:plan#owner@user:bob"]
       objects: ["user:carol"]"""
     counts = client.write(read_write(file.read()))
-    if as_json:
-        print_json(counts)
-    else:
-        print_table([[word, str(counts[word])] for word in ("created", "deleted", "unchanged")])
+    rows = [[word, str(counts[word])] for word in ("created", "deleted", "unchanged")]
+    print_result(counts, as_json, lambda: print_table(rows))
