@@ -17,6 +17,7 @@ from magistrate.engine.cache.graph import Graph
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.reachability import group_names
 from magistrate.engine.names import Revision
+from magistrate.engine.warrants.reader import WarrantReader
 from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.engine.work import WORK_BETWEEN_LOOKS, Work
 from magistrate.errors import MagistrateError, StoreUnavailable
@@ -366,19 +367,23 @@ class LiveGraph:
             self._fetching_ahead = None
 
     async def _fetch(self, fetch: Fetch, work: Work) -> None:
-        """Reads what the fetch needs and caches it. Raises BudgetExceeded; what was read until then stays cached."""
         with self.noting_changes(fetch):
-            while (next_reads := fetch.reads()) is not None:
-                reads, most = next_reads
-                self.counts.fetches += 1
-                warrants = (await self._store.read_warrants(reads, fetch.revision, most)).warrants
-                if is_time_up():
-                    await checkpoint()
-                fetch.take(warrants)
-                while not fetch.keep(WORK_BETWEEN_LOOKS):
-                    if is_time_up():
-                        await checkpoint()
-                work.spend(sum(map(len, warrants)))
+            await fetch_entries(fetch, self._store, work, self.counts)
+
+
+async def fetch_entries(fetch: Fetch, reader: WarrantReader, work: Work, counts: GraphCounts) -> None:
+    """Reads what the fetch needs and caches it. Raises BudgetExceeded; what was read until then stays cached."""
+    while (next_reads := fetch.reads()) is not None:
+        reads, most = next_reads
+        counts.fetches += 1
+        warrants = (await reader.read_warrants(reads, fetch.revision, most)).warrants
+        if is_time_up():
+            await checkpoint()
+        fetch.take(warrants)
+        while not fetch.keep(WORK_BETWEEN_LOOKS):
+            if is_time_up():
+                await checkpoint()
+        work.spend(sum(map(len, warrants)))
 
 
 def _as_unknown(news: WarrantChanges) -> WarrantChanges:

@@ -11,6 +11,7 @@ was damaged, made up, or made by another store or for another list or sort is re
 [list, [revision, bits], time of the policies]; earlier versions had no bits."""
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, TypeVar
@@ -285,6 +286,23 @@ def _page_of(
         cursor(page_slice.rows[0]) if page_slice.precedes else None,
         cursor(page_slice.rows[-1]) if page_slice.follows else None,
     )
+
+
+def cut_sorted(keys: Sequence[Values], bounds: Slice, build_row: Callable[[int], T]) -> PageSlice[T]:
+    """Returns the wanted slice of rows with these sort keys, smallest first, each built from its place. The boundary
+    need not be a row itself."""
+    start, end, boundary = 0, len(keys), bounds.boundary
+    if bounds.descending == bounds.backwards:
+        start = 0 if boundary is None else bisect_right(keys, boundary)
+        end = min(start + bounds.limit, end)
+    else:
+        end = end if boundary is None else bisect_left(keys, boundary)
+        start = max(end - bounds.limit, start)
+    rows = tuple([build_row(place) for place in range(start, end)])
+    below, above = bool(rows) and start > 0, bool(rows) and end < len(keys)
+    if bounds.descending:
+        return PageSlice(rows[::-1], precedes=above, follows=below)
+    return PageSlice(rows, precedes=below, follows=above)
 
 
 def _read_number(

@@ -35,12 +35,8 @@ async def complete_run(reader: WarrantReader, run: Run[T], at: Revision) -> T:
 async def drive_run(reader: WarrantReader | None, run: Run[T], at: Revision | None) -> T:
     """Returns the outcome like `complete_run`, and leaves it to the caller to release the run. A run that reads nothing
     needs no reader."""
-    outcome: T = await drive_while(_always, reader, run, at)  # type: ignore[assignment]  # which may be None
+    outcome: T = await drive_while(lambda: True, reader, run, at)  # type: ignore[assignment]  # which may be None
     return outcome
-
-
-def _always() -> bool:
-    return True
 
 
 async def drive_while(

@@ -9,6 +9,7 @@ from magistrate.cli.completion import complete_types
 from magistrate.cli.input import read_time
 from magistrate.cli.output import Columns, Row, print_list, render_warrant
 from magistrate.cli.service import Command, calls_service, limit_option, page_size
+from magistrate.cli.writes.warrants import FILTERS
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -18,14 +19,6 @@ DECISION_TYPES = ("access_allowed", "access_denied")
 ACCESS_TYPES = ("access_granted", "access_revoked", *DECISION_TYPES)
 
 RESOURCE_FILTERS = {"--resource-type": "resourceType", "--resource-id": "resourceId"}
-ACCESS_FILTERS = {
-    "--object-type": "objectType",
-    "--object-id": "objectId",
-    "--relation": "relation",
-    "--subject-type": "subjectType",
-    "--subject-id": "subjectId",
-    "--subject-relation": "subjectRelation",
-}
 """Maps options to query parameters."""
 
 
@@ -83,7 +76,7 @@ def list_resource_events(client: "Client", as_json: bool, limit: int, **options:
 
 
 @events.command("access", short_help="List changes of warrants, and decisions of checks.")
-@_event_options(ACCESS_TYPES, ACCESS_FILTERS)
+@_event_options(ACCESS_TYPES, FILTERS)
 @limit_option
 @calls_service
 def list_access_events(client: "Client", as_json: bool, limit: int, **options: Any) -> None:

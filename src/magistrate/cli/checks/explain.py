@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from magistrate.cli.checks.check import DENIED
 from magistrate.cli.checks.reasons import describe_limit, describe_policy, describe_suggestions
 from magistrate.cli.completion import complete_objects
 from magistrate.cli.input import (
@@ -24,9 +25,6 @@ from magistrate.terminal import printable
 if TYPE_CHECKING:
     from magistrate.client import Client
 
-
-DENIED = 1
-"""Sets the exit code of a denied check."""
 
 _MARKS = {True: "yes", False: "no"}
 

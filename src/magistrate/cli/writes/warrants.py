@@ -81,7 +81,7 @@ FILTERS = {
     "--subject-id": "subjectId",
     "--subject-relation": "subjectRelation",
 }
-"""Maps the options of `list` to query parameters."""
+"""Maps the options that select warrants to query parameters."""
 
 DELETED_AT_ONCE = 5_000
 """Sets the number of warrants that one request of `delete --where` deletes, which takes a second or two at most."""

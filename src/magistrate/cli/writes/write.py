@@ -46,14 +46,14 @@ def read_proposal(text: str, created: Sequence[str], deleted: Sequence[str]) -> 
         if isinstance(value.get(name, []), list):
             warrants = [*value.get(name, []), *further]
             value[name] = [
-                _read_text(warrant, _read_warrant, f"{name}[{index}]") for index, warrant in enumerate(warrants)
+                _read_text(warrant, read_warrant, f"{name}[{index}]") for index, warrant in enumerate(warrants)
             ]
     return value
 
 
 def _read_lists(lists: Json, name: str) -> Json:
     """Returns the members of `delete` or `create`, with every text in an array read."""
-    readers: dict[str, Callable[[str], Any]] = {"warrants": _read_warrant, "objects": read_ref}
+    readers: dict[str, Callable[[str], Any]] = {"warrants": read_warrant, "objects": read_ref}
     return {
         member: [_read_text(row, readers[member], f"{name}.{member}[{index}]") for index, row in enumerate(value)]
         if member in readers and isinstance(value, list)
@@ -80,13 +80,9 @@ def _read_text(value: Any, read: Callable[[str], Any], place: str) -> Any:
         raise InvalidRequest(f"{place}: {error.message}") from error
 
 
-def _read_warrant(text: str) -> Any:
-    return read_warrant(text)
-
-
 def _read_warrant_or_ref(text: str) -> Any:
     """Reads a text that has a relation as a warrant, and any other as an object: no id contains `#`."""
-    return _read_warrant(text) if "#" in text else read_ref(text)
+    return read_warrant(text) if "#" in text else read_ref(text)
 
 
 def _read_document(text: str) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import TypeVar
 
-from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
+from magistrate.engine.cache.entry_reads import Fetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.difference.comparison import (
     Affected,
@@ -29,12 +29,12 @@ from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE, Truth
 from magistrate.engine.walk.cached_entries import CachedEntries
 from magistrate.engine.walk.walk import Undecided, Walk
-from magistrate.engine.work import WORK_BETWEEN_LOOKS, Container, Work
+from magistrate.engine.work import Container, Work
 from magistrate.operations.difference.filters import Narrowing, list_subject_types
 from magistrate.operations.difference.states import ComparedState, StateComparison
-from magistrate.operations.live_graph import compile_groups
+from magistrate.operations.live_graph import GraphCounts, compile_groups, fetch_entries
 from magistrate.operations.runs import complete_run, release_run
-from magistrate.operations.scheduling import checkpoint, is_time_up, take_checkpoint
+from magistrate.operations.scheduling import take_checkpoint
 
 MIN_GRAPH_CHECKS = 50
 """Sets the number of checks from which on a graph is built; for fewer, it costs more than it saves."""
@@ -63,7 +63,7 @@ class StateGraph:
             if not waiting or not walk.missing or walk.missing.keys() == fetched:
                 break  # all is decided, or the graph has no capacity for the rest
             fetched = walk.missing.keys()
-            await self._fetch(graph, walk.missing)
+            await fetch_entries(Fetch(graph, walk.missing), self._state.reader, self._work, GraphCounts())
             walk.resume_checks()
         return values
 
@@ -93,18 +93,6 @@ class StateGraph:
             elif decision is Undecided.MISSING:
                 missing.append(place)
         return missing
-
-    async def _fetch(self, graph: Graph, missing: MissingEntries) -> None:
-        """Reads what is missing and caches it. Raises BudgetExceeded."""
-        fetch = Fetch(graph, missing)
-        while (batch := fetch.reads()) is not None:
-            reads, most = batch
-            warrants = (await self._state.reader.read_warrants(reads, self._state.at, most)).warrants
-            fetch.take(warrants)
-            while not fetch.keep(WORK_BETWEEN_LOOKS):
-                if is_time_up():
-                    await checkpoint()
-            self._work.spend(sum(map(len, warrants)))
 
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.keys.callers import Caller, Scope
-from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, read_page
+from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, cut_sorted, read_page
 from magistrate.store.contract.keys import NewSecret, StoredKey
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
 
@@ -127,17 +127,5 @@ async def delete_key(ctx: Context, key_id: str) -> Revision:
 def _cut(keys: tuple[StoredKey, ...], bounds: Slice) -> PageSlice[StoredKey]:
     """Returns the wanted slice of all keys."""
     values = _SORTS[bounds.sort].values
-    is_upwards = bounds.descending == bounds.backwards
-    ordered = sorted(keys, key=values, reverse=not is_upwards)
-    boundary = bounds.boundary
-    behind = 0 if boundary is None else sum(_is_behind(values(key), boundary, is_upwards) for key in ordered)
-    rows = ordered[behind : behind + bounds.limit]
-    has_more = len(ordered) > behind + len(rows)
-    if bounds.backwards:
-        return PageSlice(tuple(reversed(rows)), precedes=has_more and bool(rows), follows=behind > 0 and bool(rows))
-    return PageSlice(tuple(rows), precedes=behind > 0 and bool(rows), follows=has_more and bool(rows))
-
-
-def _is_behind(values: tuple[str | int, ...], boundary: tuple[str | int, ...], is_upwards: bool) -> bool:
-    """Returns whether a row comes before the slice, in the direction in which it is read."""
-    return values <= boundary if is_upwards else values >= boundary
+    ordered = sorted(keys, key=values)
+    return cut_sorted([*map(values, ordered)], bounds, ordered.__getitem__)

@@ -2,7 +2,6 @@
 need not be computed again."""
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -28,7 +27,7 @@ from magistrate.engine.lists.results import QueryRow, RelationResult
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import ITEMS_AT_ONCE, Work, free_containers
-from magistrate.operations.paging import DEFAULT_LIMIT, Page
+from magistrate.operations.paging import DEFAULT_LIMIT, Page, cut_sorted
 from magistrate.store.contract.lists import PageSlice, Slice
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject
@@ -174,25 +173,7 @@ class SnapshotListing(Listing):
         return self.cut_slice(bounds)
 
     def cut_slice(self, bounds: Slice) -> PageSlice[QueryRow]:
-        upwards = bounds.descending == bounds.backwards
-        start, end = self._bounds(bounds.boundary, upwards)
-        if upwards:
-            end = min(start + bounds.limit, end)
-        else:
-            start = max(end - bounds.limit, start)
-        rows = tuple(self._row(key) for key in self.keys[start:end])
-        below, above = bool(rows) and start > 0, bool(rows) and end < len(self.keys)
-        if bounds.descending:
-            return PageSlice(rows[::-1], precedes=above, follows=below)
-        return PageSlice(rows, precedes=below, follows=above)
-
-    def _bounds(self, boundary: SortKey | None, upwards: bool) -> tuple[int, int]:
-        """Returns the bounds of the rows on the wanted side of the boundary, which need not be a row itself."""
-        if boundary is None:
-            return 0, len(self.keys)
-        if upwards:
-            return bisect_right(self.keys, boundary), len(self.keys)
-        return 0, bisect_left(self.keys, boundary)
+        return cut_sorted(self.keys, bounds, lambda place: self._row(self.keys[place]))
 
     def _row(self, key: SortKey) -> QueryRow:
         of_type, row_id, relation = key[-3:]
