@@ -87,7 +87,6 @@ def list_access_events(client: "Client", as_json: bool, limit: int, **options: A
 
 
 def _read_options(options: dict[str, Any]) -> dict[str, str]:
-    """Returns the query parameters for the options."""
     parameters = {name: text for name, text in options.items() if isinstance(text, str)}
     for name in ("since", "until"):
         if name in parameters:

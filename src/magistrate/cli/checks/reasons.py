@@ -147,7 +147,6 @@ def _excludes(node: Node) -> bool:
 
 
 def _describe_exclusion(node: Node, relation: str) -> Iterator[str]:
-    """Yields lines on what excludes the subject."""
     for child in node.get("children", []):
         if child["holds"] is True:
             reasons = _reasons(child)

@@ -180,7 +180,6 @@ class _OpenFgaFiles:
             self._add_sequence(members["tuples"], path)
 
     def _add_named(self, path: Path) -> None:
-        """Adds a file that a store file names."""
         if path.name == "fga.mod":
             self._add_modules(path)
         elif path.suffix.lower() in _YAML:

@@ -130,7 +130,6 @@ def _parts(rule: Definition | None) -> Sequence[Definition | None]:
 
 
 def _describe_rule(rule: Definition | None, described_rules: Sequence[str]) -> str:
-    """Describes a rule in words, given the descriptions of its parts."""
     match rule:
         case {"inheritIf": keyword, "rules": _}:
             return _describe_operator(keyword, described_rules)

@@ -213,7 +213,6 @@ class AffectedSearch:
         ]
 
     async def _find_concerned(self, origins: Sequence[ChangeOrigin]) -> Sequence[Concerned]:
-        """Returns the subjects of each origin, in the one state or the other."""
         nodes = dict.fromkeys(origin.subjects for origin in origins if isinstance(origin.subjects, ObjectRelation))
         only = self.narrowing.find_subject()
         members = await (self._find_members(nodes) if only is None else self._check_member(nodes, only))

@@ -139,7 +139,6 @@ async def count_rows(
 
 
 async def _count_changes(compared: Comparer, count: RowCount, most: int) -> bool:
-    """Counts the changes, and returns whether these are all."""
     size = FIRST_BATCH
     async for nodes in _iterate_nodes(compared, None, upwards=True):
         waiting = [*nodes]
@@ -272,7 +271,6 @@ def difference_kind(narrowing: Narrowing, *content: Any) -> ListKind[DifferenceR
 
 
 def _name_narrower(narrowing: Narrowing, error: BudgetExceeded) -> InvalidParameter:
-    """Returns the error that names what to narrow."""
     is_missing_by_name = {
         OF: narrowing.patterns is None,
         SUBJECT: narrowing.find_subject() is None,

@@ -144,7 +144,6 @@ async def _merge_types(ctx: Context, model: Model, proposal: Proposal) -> Mappin
 
 
 def _merge_policies(model: Model, proposal: Proposal) -> Mapping[PolicyName, NamedPolicy]:
-    """Returns the policies after the proposal."""
     if proposal.policies is None:
         return model.policies
     kept = {} if proposal.is_whole_model else dict(model.policies)

@@ -125,7 +125,6 @@ async def delete_key(ctx: Context, key_id: str) -> Revision:
 
 
 def _cut(keys: tuple[StoredKey, ...], bounds: Slice) -> PageSlice[StoredKey]:
-    """Returns the wanted slice of all keys."""
     values = _SORTS[bounds.sort].values
     ordered = sorted(keys, key=values)
     return cut_sorted([*map(values, ordered)], bounds, ordered.__getitem__)

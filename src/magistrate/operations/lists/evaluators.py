@@ -267,7 +267,6 @@ async def _list_existing(
 async def _list_stored(
     search: ListRequest, types: Iterable[TypeName | None], work: Work
 ) -> Mapping[TypeName, Sequence[ObjectId]]:
-    """Returns the ids of the stored objects, in order."""
     ids: dict[TypeName, list[ObjectId]] = defaultdict(list)
     for only in types:
         after: ObjectName | None = None
