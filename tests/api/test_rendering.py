@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from magistrate.api.endpoints.lists import ListAnswer
-from magistrate.api.fga.lists import FgaListAnswer, FgaListMetadata
+from magistrate.api.fga.views import FgaListAnswer, FgaListMetadata
 from magistrate.api.http import json_values as render
 from magistrate.api.http.json_values import ELEMENTS_AT_ONCE, render_in_steps, render_json
 from tests.running import Client

@@ -19,6 +19,7 @@ from magistrate.operations.history.points_in_time import AS_OF, AsOf, read_as_of
 from magistrate.operations.keys.callers import Caller
 from magistrate.store.contract.new_rows import Once, Stamp
 
+A_co = TypeVar("A_co", covariant=True)
 B = TypeVar("B")
 
 
@@ -97,39 +98,42 @@ class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
         return self.context.stamp(self.caller.actor, self.once, self.request_id)
 
 
-class Answer(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, Generic[A_co], frozen=True):
     """Represents an answer. `value` becomes the body, as JSON unless it `is_text`; None means no body. The consistency
     token is that of `revision`; `headers` are added to those of every answer."""
 
-    value: object
+    value: A_co
     revision: Revision
     headers: Mapping[str, str] = {}
     is_text: bool = False
 
+    def with_value(self, value: B) -> "Answer[B]":
+        return Answer(value, self.revision, self.headers, self.is_text)
 
-class Deferred:
+
+class Deferred(Generic[A_co]):
     """Represents the rest of an answer that has to wait. It is made when it is awaited, which may be in another task
     than the one that began it, or never."""
 
     __slots__ = ("_complete",)
 
-    def __init__(self, complete: Callable[[], Coroutine[Any, Any, Answer]]) -> None:
+    def __init__(self, complete: Callable[[], Coroutine[Any, Any, Answer[A_co]]]) -> None:
         self._complete = complete
 
-    def __await__(self) -> Generator[Any, Any, Answer]:
+    def __await__(self) -> Generator[Any, Any, Answer[A_co]]:
         return self._complete().__await__()
 
 
-Handler = Callable[[Call[Any]], Answer | Awaitable[Answer]]
+Handler = Callable[[Call[Any]], Answer[A_co] | Awaitable[Answer[A_co]]]
 """Answers a call: with an awaitable unless the handler need not wait. That of a fast route is a Deferred."""
 
 
-async def answer_call(handler: Handler, call: Call[Any]) -> Answer:
+async def answer_call(handler: Handler[A_co], call: Call[Any]) -> Answer[A_co]:
     answer = handler(call)
     return answer if isinstance(answer, Answer) else await answer
 
 
-async def render_body(answer: Answer, memory: AnswerMemory | None = None) -> bytes | bytearray:
+async def render_body(answer: Answer[object], memory: AnswerMemory | None = None) -> bytes | bytearray:
     """Returns the bytes of the body of an answer. Raises Overloaded if there is no space in `memory` for them."""
     if answer.value is None:
         return b""

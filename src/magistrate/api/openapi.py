@@ -311,7 +311,7 @@ def _success(route: Route, answer: Schema | None) -> dict[str, Any]:
 def _statuses(route: Route) -> list[int]:
     body = [408, 413] if route.body is not None else []
     others = {
-        404: route.not_found,
+        404: route.not_found or "{" in route.path,
         409: route.may_conflict,
         410: route.takes_as_of or route.reads_past,
         412: route.takes_if_match,

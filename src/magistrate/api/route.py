@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from magistrate.api.calls import Call, Handler
 from magistrate.api.http.body_cache import AnyLastMember
@@ -24,16 +25,29 @@ class Parameter:
     schema: dict[str, object]
 
 
+FROM_HANDLER: Any = object()
+
+
+def read_annotation(handler: Handler[Any], name: str) -> Any:
+    """Returns the type that an annotation of a handler names: of `call` that of the body, of `return` that of the value
+    of the answer. None if there is no such value, or the annotation does not say its type."""
+    hint = get_type_hints(handler).get(name)
+    options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    named = {argument for option in options for argument in get_args(option)} - {Any, NoneType}
+    return next(iter(named), None)
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Represents a route. `body` is the type of the request body, None if it is ignored; `typed_body`, if there is one,
-    is decoded at a lower cost, and bodies in which a member is not of its types are decoded as `body`. `last_member` is
-    one that the fast path keeps apart from others (see api/http/body_cache.py). `answer` is the type of the 200 body,
-    None if it is empty. Callers need the `scope`; those that are limited to some object types may send requests that
-    use none but these, by `list_types`.
+    """Represents a route. `body` is the type of the request body, None if it is ignored, and `answer` that of the 200
+    body, None if it is empty: unless they are given, those that the annotations of the handler name. `typed_body`, if
+    there is one, is decoded at a lower cost, and bodies in which a member is not of its types are decoded as `body`.
+    `last_member` is one that the fast path keeps apart from others (see api/http/body_cache.py). Callers need the
+    `scope`; those that are limited to some object types may send requests that use none but these, by `list_types`.
 
     `writes`: the answer carries a token of its own, and a POST may carry an Idempotency-Key; otherwise the request may
-    carry a token. `not_found`: the route answers 404 for things it names. `is_fast`: the handler returns an Answer
+    carry a token. `not_found`: the route answers 404 for things that the query string or the body names, not
+    only for those in the path. `is_fast`: the handler returns an Answer
     where it need not wait, and requests may take the fast path (see api/http/fast_path.py). `takes_bearer`: a bearer
     token is accepted as well as a key. `is_typed`: the answer has a Content-Type, even if it is empty. `may_conflict`:
     the route answers 409 if what is stored stands in the way. `is_repeatable`: it is safe to send again as it is, so it
@@ -45,10 +59,10 @@ class Route:
 
     method: str
     path: str
-    handler: Handler
+    handler: Handler[Any]
     summary: str
-    answer: Any = None
-    body: Any = None
+    answer: Any = FROM_HANDLER
+    body: Any = FROM_HANDLER
     typed_body: Any = None
     last_member: AnyLastMember | None = None
     writes: bool = False
@@ -68,6 +82,11 @@ class Route:
     echoes_id: bool = False
     scope: Scope = field(kw_only=True)
     list_types: ListTypes = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        for member, annotation in (("body", "call"), ("answer", "return")):
+            if getattr(self, member) is FROM_HANDLER:
+                object.__setattr__(self, member, read_annotation(self.handler, annotation))
 
     def check_parameters(self, call: Call[Any]) -> None:
         """Raises InvalidParameter for a query parameter that the route does not know, if it is a misspelled one of

@@ -1,6 +1,7 @@
 """Lists every route once: the router, the OpenAPI document and the page at /docs are made from this table."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from magistrate.api.authzen.routes import AUTHZEN_ROUTES
 from magistrate.api.endpoints import (
@@ -20,22 +21,8 @@ from magistrate.api.endpoints import (
     warrants,
     writes,
 )
-from magistrate.api.endpoints.check import CheckAnswer, CheckBody
-from magistrate.api.endpoints.decisions import DecisionAnswer, ReplayAnswer
-from magistrate.api.endpoints.difference import DifferenceAnswer, DifferenceBody
-from magistrate.api.endpoints.events import AccessEventAnswer, ResourceEventAnswer
-from magistrate.api.endpoints.explain import ExplainAnswer, ExplainBody
-from magistrate.api.endpoints.keys import CallerAnswer, IssuedKeyAnswer, KeyAnswer, KeyBody, RotationBody
-from magistrate.api.endpoints.lists import ListAnswer
-from magistrate.api.endpoints.model_tests import ModelTestAnswer, ModelTestBody
-from magistrate.api.endpoints.models import ModelPlanAnswer, ModelValidationAnswer
-from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
-from magistrate.api.endpoints.objects import MetaBody, ObjectAnswer, ObjectOrBatch, ObjectRefBody
-from magistrate.api.endpoints.policies import NamedPolicyAnswer, NamedPolicyBody
-from magistrate.api.endpoints.query import TOTAL, QueryAnswer, QueryBody
-from magistrate.api.endpoints.sessions import SessionAnswer, SessionBody
-from magistrate.api.endpoints.warrants import WarrantAnswer, WarrantOrBatch
-from magistrate.api.endpoints.writes import FilteredDeletionAnswer, FilteredDeletionBody, WriteAnswer, WriteBody
+from magistrate.api.endpoints.model_tests import ModelTestBody
+from magistrate.api.endpoints.query import TOTAL
 from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.route import (
     AS_OF_PARAMETER,
@@ -93,41 +80,6 @@ KEEP_EXISTING = Parameter(
     "whether stored warrants that `allowedTypes` forbids are kept, without effect; otherwise they are an error",
     {"type": "boolean", "default": False},
 )
-
-MODEL_ROUTES: tuple[Route, ...] = (
-    Route(
-        "GET", "/v2/model", models.get, "Get the whole model, in JSON or as text",
-        answer=ModelBody, parameters=ONE_ROW, answers_text=True,
-        scope=Scope.READ, list_types=list_all,
-    ),
-    Route(
-        "PUT", "/v2/model", models.put, "Replace the whole model, given in text or JSON",
-        answer=ModelBody, body=ModelBody | list[TypeBody], writes=True, takes_text=True, answers_text=True,
-        parameters=(KEEP_EXISTING, EXPECTED_REVISION),
-        scope=Scope.MODEL, list_types=list_all,
-    ),
-    Route(
-        "POST", "/v2/model/plan", models.plan, "Find what writing a model would change",
-        answer=ModelPlanAnswer, body=ModelBody | list[TypeBody], takes_text=True,
-        scope=Scope.READ, list_types=list_all,
-    ),
-    Route(
-        "POST", "/v2/model/validate", models.validate, "Find what is wrong with a model in text or JSON",
-        answer=ModelValidationAnswer, body=ModelBody | list[TypeBody], takes_text=True,
-        scope=Scope.READ, list_types=list_none,
-    ),
-    Route(
-        "POST", "/v2/model/convert", models.convert, "Convert a model from text to JSON, or back",
-        answer=ModelBody, body=ModelBody | list[TypeBody], takes_text=True, answers_text=True,
-        scope=Scope.READ, list_types=list_none,
-    ),
-    Route(
-        "POST", "/v2/model/test", model_tests.run, "Run the tests of a model, given in YAML or JSON",
-        answer=ModelTestAnswer, body=ModelTestBody, takes_text=True,
-        scope=Scope.READ, list_types=list_all,
-    ),
-)  # fmt: skip
-
 
 _OBJECT_TYPE_LIST = list_parameters(OBJECT_TYPE_LIST, SEARCH, AS_OF_PARAMETER)
 _POLICY_LIST = list_parameters(POLICY_LIST, AS_OF_PARAMETER)
@@ -209,220 +161,170 @@ _RESOURCE_EVENT_LIST = list_parameters(
 )
 _ACCESS_EVENT_LIST = list_parameters(ACCESS_EVENT_LIST, *_event_parameters(ACCESS_TYPES, ACCESS_NAMES))
 
+_read = partial(Route, scope=Scope.READ, list_types=list_all)
+_define = partial(Route, scope=Scope.MODEL, writes=True, list_types=list_all)
+_write = partial(Route, scope=Scope.WRITE, writes=True)
+_query = partial(Route, scope=Scope.QUERY, not_found=True)
+_check = partial(
+    Route, "POST", handler=check.answer_check, not_found=True, is_fast=True, takes_bearer=True,
+    scope=Scope.CHECK, list_types=list_in_check, last_member=check.CONTEXTUAL_LAST,
+)  # fmt: skip
+_record = partial(Route, scope=Scope.EVENTS)
+_key = partial(Route, scope=Scope.KEYS, list_types=list_none, is_administrative=True)
+
 V2_ROUTES: tuple[Route, ...] = (
-    Route(
+    _define(
         "POST", "/v2/object-types", object_types.create, "Create an object type, or replace its definition",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, parameters=(KEEP_EXISTING,),
-        scope=Scope.MODEL, list_types=list_in_body("type"),
+        parameters=(KEEP_EXISTING,), list_types=list_in_body("type"),
     ),
-    Route(
-        "GET", "/v2/object-types", object_types.list_page, "List object types",
-        answer=ListAnswer[ObjectTypeAnswer], parameters=_OBJECT_TYPE_LIST,
-        scope=Scope.READ, list_types=list_all,
-    ),
-    Route(
+    _read("GET", "/v2/object-types", object_types.list_page, "List object types", parameters=_OBJECT_TYPE_LIST),
+    _define(
         "PUT", "/v2/object-types", object_types.apply, "Create 1 to 100 object types, or replace their definitions",
-        answer=list[ObjectTypeAnswer], body=list[ObjectTypeBody], writes=True, parameters=(_REPLACE, KEEP_EXISTING),
-        scope=Scope.MODEL, list_types=list_in_model,
+        parameters=(_REPLACE, KEEP_EXISTING), list_types=list_in_model,
     ),
-    Route(
+    _read(
         "GET", "/v2/object-types/{type}", object_types.get, "Get an object type",
-        answer=ObjectTypeAnswer, not_found=True, parameters=ONE_ROW,
-        scope=Scope.READ, list_types=list_in_path("type"),
+        parameters=ONE_ROW, list_types=list_in_path("type"),
     ),
-    Route(
-        "PUT", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True, parameters=(KEEP_EXISTING,),
-        scope=Scope.MODEL, list_types=list_in_path("type"),
-    ),
-    Route(
-        "POST", "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
-        answer=ObjectTypeAnswer, body=ObjectTypeBody, writes=True, not_found=True, parameters=(KEEP_EXISTING,),
-        scope=Scope.MODEL, list_types=list_in_path("type"),
-    ),
-    Route(
+    *[
+        _define(
+            method, "/v2/object-types/{type}", object_types.update, "Replace the definition of an object type",
+            parameters=(KEEP_EXISTING,), list_types=list_in_path("type"),
+        )
+        for method in ("PUT", "POST")
+    ],
+    _define(
         "DELETE", "/v2/object-types/{type}", object_types.delete, "Delete an object type",
-        writes=True, not_found=True,
-        scope=Scope.MODEL, list_types=list_in_path("type"),
+        list_types=list_in_path("type"),
     ),
-    Route(
-        "POST", "/v2/policies", policies.create, "Create a named policy, or replace its definition",
-        answer=NamedPolicyAnswer, body=NamedPolicyBody, writes=True,
-        scope=Scope.MODEL, list_types=list_all,
-    ),
-    Route(
-        "GET", "/v2/policies", policies.list_page, "List named policies",
-        answer=ListAnswer[NamedPolicyAnswer], parameters=_POLICY_LIST,
-        scope=Scope.READ, list_types=list_all,
-    ),
-    Route(
+    _define("POST", "/v2/policies", policies.create, "Create a named policy, or replace its definition"),
+    _read("GET", "/v2/policies", policies.list_page, "List named policies", parameters=_POLICY_LIST),
+    _define(
         "PUT", "/v2/policies", policies.apply, "Create 1 to 100 named policies, or replace their definitions",
-        answer=list[NamedPolicyAnswer], body=list[NamedPolicyBody], writes=True, parameters=(_REPLACE_POLICIES,),
-        scope=Scope.MODEL, list_types=list_all,
+        parameters=(_REPLACE_POLICIES,),
     ),
-    Route(
-        "GET", "/v2/policies/{name}", policies.get, "Get a named policy",
-        answer=NamedPolicyAnswer, not_found=True, parameters=ONE_ROW,
-        scope=Scope.READ, list_types=list_all,
+    _read("GET", "/v2/policies/{name}", policies.get, "Get a named policy", parameters=ONE_ROW),
+    _define("PUT", "/v2/policies/{name}", policies.update, "Replace the definition of a named policy"),
+    _define("DELETE", "/v2/policies/{name}", policies.delete, "Delete a named policy"),
+    _read(
+        "GET", "/v2/model", models.get, "Get the whole model, in JSON or as text",
+        answer=ModelBody, parameters=ONE_ROW, answers_text=True,
     ),
-    Route(
-        "PUT", "/v2/policies/{name}", policies.update, "Replace the definition of a named policy",
-        answer=NamedPolicyAnswer, body=NamedPolicyBody, writes=True, not_found=True,
-        scope=Scope.MODEL, list_types=list_all,
+    _define(
+        "PUT", "/v2/model", models.put, "Replace the whole model, given in text or JSON",
+        answer=ModelBody, body=ModelBody | list[TypeBody], takes_text=True, answers_text=True,
+        parameters=(KEEP_EXISTING, EXPECTED_REVISION),
     ),
-    Route(
-        "DELETE", "/v2/policies/{name}", policies.delete, "Delete a named policy",
-        writes=True, not_found=True, scope=Scope.MODEL, list_types=list_all,
+    _read(
+        "POST", "/v2/model/plan", models.plan, "Find what writing a model would change",
+        body=ModelBody | list[TypeBody], takes_text=True,
     ),
-    *MODEL_ROUTES,
-    Route(
+    _read(
+        "POST", "/v2/model/validate", models.validate, "Find what is wrong with a model in text or JSON",
+        body=ModelBody | list[TypeBody], takes_text=True, list_types=list_none,
+    ),
+    _read(
+        "POST", "/v2/model/convert", models.convert, "Convert a model from text to JSON, or back",
+        answer=ModelBody, body=ModelBody | list[TypeBody], takes_text=True, answers_text=True, list_types=list_none,
+    ),
+    _read(
+        "POST", "/v2/model/test", model_tests.run, "Run the tests of a model, given in YAML or JSON",
+        body=ModelTestBody, takes_text=True,
+    ),
+    _write(
         "POST", "/v2/objects", objects.create, "Create an object, or 1 to 100 of them",
-        answer=ObjectAnswer | list[ObjectAnswer], body=ObjectOrBatch, writes=True,
-        scope=Scope.WRITE, list_types=list_in_body("object_type"),
+        list_types=list_in_body("object_type"),
     ),
-    Route(
+    _read(
         "GET", "/v2/objects", objects.list_page, "List objects",
-        answer=ListAnswer[ObjectAnswer], parameters=_OBJECT_LIST,
-        scope=Scope.READ, list_types=list_in_parameter("objectType"),
+        parameters=_OBJECT_LIST, list_types=list_in_parameter("objectType"),
     ),
-    Route(
+    _write(
         "DELETE", "/v2/objects", objects.delete_batch, "Delete 1 to 100 objects",
-        body=list[ObjectRefBody], writes=True, not_found=True,
-        scope=Scope.WRITE, list_types=list_in_body("object_type"),
+        not_found=True, list_types=list_in_body("object_type"),
     ),
-    Route(
+    _read(
         "GET", "/v2/objects/{objectType}/{objectId}", objects.get, "Get an object",
-        answer=ObjectAnswer, not_found=True, parameters=ONE_ROW,
-        scope=Scope.READ, list_types=list_in_path("objectType"),
+        parameters=ONE_ROW, list_types=list_in_path("objectType"),
     ),
-    Route(
-        "PUT", "/v2/objects/{objectType}/{objectId}", objects.update, "Replace the meta of an object",
-        answer=ObjectAnswer, body=MetaBody, writes=True, not_found=True,
-        scope=Scope.WRITE, list_types=list_in_path("objectType"),
-    ),
-    Route(
-        "POST", "/v2/objects/{objectType}/{objectId}", objects.update, "Replace the meta of an object",
-        answer=ObjectAnswer, body=MetaBody, writes=True, not_found=True,
-        scope=Scope.WRITE, list_types=list_in_path("objectType"),
-    ),
-    Route(
+    *[
+        _write(
+            method, "/v2/objects/{objectType}/{objectId}", objects.update, "Replace the meta of an object",
+            list_types=list_in_path("objectType"),
+        )
+        for method in ("PUT", "POST")
+    ],
+    _write(
         "DELETE", "/v2/objects/{objectType}/{objectId}", objects.delete, "Delete an object",
-        writes=True, not_found=True,
-        scope=Scope.WRITE, list_types=list_in_path("objectType"),
+        list_types=list_in_path("objectType"),
     ),
-    Route(
+    _write(
         "POST", "/v2/warrants", warrants.create, "Create a warrant, or 1 to 100 of them",
-        answer=WarrantAnswer | list[WarrantAnswer], body=WarrantOrBatch, writes=True,
-        scope=Scope.WRITE, list_types=list_in_body("object_type"),
+        list_types=list_in_body("object_type"),
     ),
-    Route(
+    _read(
         "GET", "/v2/warrants", warrants.list_page, "List warrants",
-        answer=ListAnswer[WarrantAnswer], parameters=_WARRANT_LIST,
-        scope=Scope.READ, list_types=list_in_parameter("objectType"),
+        parameters=_WARRANT_LIST, list_types=list_in_parameter("objectType"),
     ),
-    Route(
+    _write(
         "DELETE", "/v2/warrants", warrants.delete, "Delete a warrant, or 1 to 100 of them",
-        body=WarrantOrBatch, writes=True, not_found=True,
-        scope=Scope.WRITE, list_types=list_in_body("object_type"),
+        not_found=True, list_types=list_in_body("object_type"),
     ),
-    Route(
+    _write(
         "POST", "/v2/warrants/delete", writes.delete_matching, "Delete the warrants that match a filter",
-        answer=FilteredDeletionAnswer, body=FilteredDeletionBody, writes=True, is_repeatable=True,
-        scope=Scope.WRITE, list_types=list_in_filter,
+        is_repeatable=True, list_types=list_in_filter,
     ),
-    Route(
+    _write(
         "POST", "/v2/writes", writes.write, "Delete and create warrants and objects, all or none",
-        answer=WriteAnswer, body=WriteBody, writes=True, not_found=True, may_conflict=True,
-        scope=Scope.WRITE, list_types=list_in_write,
+        not_found=True, may_conflict=True, list_types=list_in_write,
     ),
-    Route(
-        "POST", "/v2/check", check.answer_check, "Check whether subjects have relations on objects",
-        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, is_fast=True, takes_bearer=True,
-        scope=Scope.CHECK, list_types=list_in_check, last_member=check.CONTEXTUAL_LAST,
-    ),
-    Route(
-        "POST", "/v2/authorize", check.answer_check, "The same as /v2/check",
-        answer=CheckAnswer | list[CheckAnswer], body=CheckBody, not_found=True, is_fast=True, takes_bearer=True,
-        scope=Scope.CHECK, list_types=list_in_check, last_member=check.CONTEXTUAL_LAST,
-    ),
-    Route(
-        "POST", "/v2/explain", explain.answer_explain, "Explain why a check is allowed or denied",
-        answer=ExplainAnswer, body=ExplainBody,
-        scope=Scope.READ, list_types=list_all,
-    ),
-    Route(
+    _check("/v2/check", summary="Check whether subjects have relations on objects"),
+    _check("/v2/authorize", summary="The same as /v2/check"),
+    _read("POST", "/v2/explain", explain.answer_explain, "Explain why a check is allowed or denied"),
+    _query(
         "GET", "/v2/query", query.list_page, "Find objects a subject has relations on, or subjects that have them",
-        answer=QueryAnswer, not_found=True, parameters=_QUERY_LIST, is_fast=True,
-        scope=Scope.QUERY, list_types=list_in_query,
+        parameters=_QUERY_LIST, is_fast=True, list_types=list_in_query,
     ),
-    Route(
+    _query(
         "POST", "/v2/query", query.list_page_of_body, "The same, with the parameters as members of the body",
-        answer=QueryAnswer, body=QueryBody, not_found=True,
-        scope=Scope.QUERY, list_types=list_in_query_body,
+        list_types=list_in_query_body,
     ),
-    Route(
+    _read(
         "GET", "/v2/difference", difference.list_page, "List the access that was gained and lost between two revisions",
-        answer=DifferenceAnswer, parameters=_DIFFERENCE_LIST, reads_past=True,
-        scope=Scope.READ, list_types=list_all,
+        parameters=_DIFFERENCE_LIST, reads_past=True,
     ),
-    Route(
+    _read(
         "POST", "/v2/difference", difference.list_page_of_proposal, "List the access that a proposal would change",
-        answer=DifferenceAnswer, body=DifferenceBody, not_found=True, scope=Scope.READ, list_types=list_all,
+        not_found=True,
     ),
     Route(
         "POST", "/v2/sessions", sessions.create, "Create a token with which a user checks their own access",
-        answer=SessionAnswer, body=SessionBody,
         scope=Scope.CHECK, list_types=list_all, is_administrative=True,
     ),
-    Route(
+    _record(
         "GET", "/v2/resource-events", events.list_resource_events, "List what was created, updated and deleted",
-        answer=ListAnswer[ResourceEventAnswer], parameters=_RESOURCE_EVENT_LIST, reads_past=True,
-        scope=Scope.EVENTS, list_types=list_in_resource_events,
+        parameters=_RESOURCE_EVENT_LIST, reads_past=True, list_types=list_in_resource_events,
     ),
-    Route(
+    _record(
         "GET", "/v2/access-events", events.list_access_events, "List what was granted, revoked, allowed and denied",
-        answer=ListAnswer[AccessEventAnswer], parameters=_ACCESS_EVENT_LIST, reads_past=True,
-        scope=Scope.EVENTS, list_types=list_in_parameter("objectType"),
+        parameters=_ACCESS_EVENT_LIST, reads_past=True, list_types=list_in_parameter("objectType"),
     ),
-    Route(
+    _key(
         "POST", "/v2/keys", keys.create, "Create a key with which callers use a part of the API",
-        answer=IssuedKeyAnswer, body=KeyBody, writes=True, is_repeatable=True, may_conflict=True,
-        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
+        writes=True, is_repeatable=True, may_conflict=True,
     ),
-    Route(
-        "GET", "/v2/keys", keys.list_page, "List keys",
-        answer=ListAnswer[KeyAnswer], parameters=list_parameters(KEY_LIST),
-        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
-    ),
-    Route(
-        "GET", "/v2/keys/self", keys.get_caller, "Get what the key of the request may do",
-        answer=CallerAnswer,
-        scope=Scope.READ, list_types=list_none,
-    ),
-    Route(
-        "GET", "/v2/keys/{id}", keys.get, "Get a key",
-        answer=KeyAnswer, not_found=True,
-        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
-    ),
-    Route(
-        "DELETE", "/v2/keys/{id}", keys.delete, "Revoke a key",
-        writes=True, not_found=True,
-        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
-    ),
-    Route(
+    _key("GET", "/v2/keys", keys.list_page, "List keys", parameters=list_parameters(KEY_LIST)),
+    _read("GET", "/v2/keys/self", keys.get_caller, "Get what the key of the request may do", list_types=list_none),
+    _key("GET", "/v2/keys/{id}", keys.get, "Get a key"),
+    _key("DELETE", "/v2/keys/{id}", keys.delete, "Revoke a key", writes=True),
+    _key(
         "POST", "/v2/keys/{id}/rotate", keys.rotate, "Replace the secret of a key",
-        answer=IssuedKeyAnswer, body=RotationBody, writes=True, not_found=True, is_repeatable=True, may_lack_body=True,
-        scope=Scope.KEYS, list_types=list_none, is_administrative=True,
+        writes=True, is_repeatable=True, may_lack_body=True,
     ),
-    Route(
-        "GET", "/v2/decisions/{id}", decisions.get, "Get a recorded decision of a check",
-        answer=DecisionAnswer, not_found=True,
-        scope=Scope.EVENTS, list_types=list_all,
-    ),
-    Route(
+    _record("GET", "/v2/decisions/{id}", decisions.get, "Get a recorded decision of a check", list_types=list_all),
+    _read(
         "GET", "/v2/decisions/{id}/replay", decisions.replay, "Make a recorded decision again, and explain it",
-        answer=ReplayAnswer, not_found=True, reads_past=True,
-        scope=Scope.READ, list_types=list_all,
+        reads_past=True,
     ),
 )  # fmt: skip
 

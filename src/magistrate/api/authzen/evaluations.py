@@ -124,7 +124,7 @@ class ReadRequest(msgspec.Struct, frozen=True):
         return [item.check for item in self.items if item.check is not None]
 
 
-def answer_evaluation(call: Call[Any]) -> Answer | Deferred:
+def answer_evaluation(call: Call[Any]) -> Answer[EvaluationAnswer] | Deferred[EvaluationAnswer]:
     """Returns the answer to an EvaluationBody if the graph cache has all that it needs, otherwise what reads
     the rest."""
     answer = _answer_known(call, call.body.plain_checks, ALL_NEEDED, is_single=True)
@@ -136,7 +136,7 @@ def answer_evaluation(call: Call[Any]) -> Answer | Deferred:
 
 def answer_evaluations(
     call: Call[EvaluationsBody] | Call[TypedEvaluationsBody],
-) -> Answer | Deferred:
+) -> Answer[Any] | Deferred[Any]:
     """Returns the answer like `answer_evaluation`. Raises InvalidParameter for an unknown semantic or too many
     evaluations."""
     body = call.body
@@ -220,7 +220,7 @@ def _read_item(body: SingleEvaluationBody, contexts: ContextReader) -> Item:
 
 def _answer_known(
     call: Call[Any], checks: Sequence[Check] | None, stop_at: StopAt, is_single: bool
-) -> Answer | Deferred | None:
+) -> Answer[Any] | Deferred[Any] | None:
     """Returns the answer to plain checks if their decisions are cached, otherwise None. No decision that is cached
     depends on what a policy read."""
     if checks is None:
@@ -240,7 +240,7 @@ def _find_origin(call: Call[Any]) -> RequestOrigin:
     return UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id)
 
 
-def _decide(call: Call[Any], request: ReadRequest) -> Answer | Deferred:
+def _decide(call: Call[Any], request: ReadRequest) -> Answer[Any] | Deferred[Any]:
     checks = request.checks
     if not checks:
         return Deferred(partial(_answer_without_checks, call, request))
@@ -257,7 +257,7 @@ def _decide(call: Call[Any], request: ReadRequest) -> Answer | Deferred:
     return _build_answer(request, decided, [None] * len(decided.value), [[]] * len(decided.value))
 
 
-async def _answer_without_checks(call: Call[Any], request: ReadRequest) -> Answer:
+async def _answer_without_checks(call: Call[Any], request: ReadRequest) -> Answer[Any]:
     newest = await call.context.store.check()
     call.freshness.demand(newest)
     return _build_answer(request, Snapshot(newest, []), [], [])
@@ -265,13 +265,13 @@ async def _answer_without_checks(call: Call[Any], request: ReadRequest) -> Answe
 
 async def _answer_later(
     call: Call[Any], request: ReadRequest, checks: Sequence[Check], pending: PendingEvaluations
-) -> Answer:
+) -> Answer[Any]:
     return await _answer_with_details(call, request, checks, await pending.complete())
 
 
 async def _answer_with_details(
     call: Call[Any], request: ReadRequest, checks: Sequence[Check], decided: Decisions
-) -> Answer:
+) -> Answer[Any]:
     undefined = await describe_undefined(
         call.context, checks, decided.value, decided.revision, visible=call.visible_types
     )
@@ -281,7 +281,7 @@ async def _answer_with_details(
 
 def _build_answer(
     request: ReadRequest, decided: Decisions, undefined: Sequence[str | None], paths: Sequence[list[WarrantAnswer]]
-) -> Answer:
+) -> Answer[Any]:
     """Returns the answer of these decisions, which go with the checks of the request, and of their paths; `undefined`
     is as from `describe_undefined`."""
     if request.is_single:

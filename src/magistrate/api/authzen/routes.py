@@ -3,22 +3,9 @@
 from collections.abc import Mapping
 from functools import partial
 
-from magistrate.api.authzen import evaluations as evaluation
-from magistrate.api.authzen import searches as search
-from magistrate.api.authzen.evaluations import (
-    EvaluationAnswer,
-    EvaluationsAnswer,
-    EvaluationsBody,
-    TypedEvaluationsBody,
-)
+from magistrate.api.authzen import evaluations, searches
+from magistrate.api.authzen.evaluations import EvaluationsAnswer, EvaluationsBody, TypedEvaluationsBody
 from magistrate.api.authzen.requests import EvaluationBody
-from magistrate.api.authzen.searches import (
-    ActionSearchAnswer,
-    ActionSearchBody,
-    EntitySearchAnswer,
-    ResourceSearchBody,
-    SubjectSearchBody,
-)
 from magistrate.api.http.json_values import render_json
 from magistrate.api.route import Route
 from magistrate.errors import NotFound
@@ -50,37 +37,33 @@ def render_metadata(public_url: str, path: str) -> bytes:
     return render_json({"policy_decision_point": public_url, **endpoints})
 
 
-_route = partial(Route, "POST", needs_json_type=True, echoes_id=True)
+_check = partial(Route, "POST", scope=Scope.CHECK, needs_json_type=True, echoes_id=True, is_fast=True)
+_search = partial(
+    Route, "POST", scope=Scope.QUERY, needs_json_type=True, echoes_id=True, list_types=evaluations.list_in_evaluation
+)
 
 AUTHZEN_ROUTES: tuple[Route, ...] = (
-    _route(
-        ENDPOINTS["access_evaluation_endpoint"], evaluation.answer_evaluation,
+    _check(
+        ENDPOINTS["access_evaluation_endpoint"], evaluations.answer_evaluation,
         "Evaluate whether a subject may take an action on a resource",
-        answer=EvaluationAnswer, body=EvaluationBody, is_fast=True,
-        scope=Scope.CHECK, list_types=evaluation.list_in_evaluation,
+        body=EvaluationBody, list_types=evaluations.list_in_evaluation,
     ),
-    _route(
-        ENDPOINTS["access_evaluations_endpoint"], evaluation.answer_evaluations,
+    _check(
+        ENDPOINTS["access_evaluations_endpoint"], evaluations.answer_evaluations,
         "Evaluate several of them at one revision",
-        answer=EvaluationsAnswer, body=EvaluationsBody, typed_body=TypedEvaluationsBody, is_fast=True,
-        scope=Scope.CHECK, list_types=evaluation.list_in_evaluations,
+        answer=EvaluationsAnswer, body=EvaluationsBody, typed_body=TypedEvaluationsBody,
+        list_types=evaluations.list_in_evaluations,
     ),
-    _route(
-        ENDPOINTS["search_subject_endpoint"], search.search_subjects,
+    _search(
+        ENDPOINTS["search_subject_endpoint"], searches.search_subjects,
         "Find the subjects that may take an action on a resource",
-        answer=EntitySearchAnswer, body=SubjectSearchBody,
-        scope=Scope.QUERY, list_types=evaluation.list_in_evaluation,
     ),
-    _route(
-        ENDPOINTS["search_resource_endpoint"], search.search_resources,
+    _search(
+        ENDPOINTS["search_resource_endpoint"], searches.search_resources,
         "Find the resources on which a subject may take an action",
-        answer=EntitySearchAnswer, body=ResourceSearchBody,
-        scope=Scope.QUERY, list_types=evaluation.list_in_evaluation,
     ),
-    _route(
-        ENDPOINTS["search_action_endpoint"], search.search_actions,
-        "Find the actions that a subject may take on a resource",
-        answer=ActionSearchAnswer, body=ActionSearchBody, is_fast=True,
-        scope=Scope.QUERY, list_types=evaluation.list_in_evaluation,
+    _search(
+        ENDPOINTS["search_action_endpoint"], searches.search_actions,
+        "Find the actions that a subject may take on a resource", is_fast=True,
     ),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -37,6 +37,8 @@ from magistrate.operations.authzen.searches import (
 )
 from magistrate.operations.lists.query import QUERY_LIST
 from magistrate.operations.paging import MAX_LIMIT, ListKind, PageRequest, read_page_request
+
+A = TypeVar("A")
 
 
 class PageBody(msgspec.Struct, frozen=True):
@@ -118,21 +120,21 @@ class ActionSearchAnswer(msgspec.Struct, frozen=True):
     results: list[ActionResult]
 
 
-async def search_subjects(call: Call[SubjectSearchBody]) -> Answer:
+async def search_subjects(call: Call[SubjectSearchBody]) -> Answer[EntitySearchAnswer]:
     body = call.body
     resource, action = require_entity(body.resource, RESOURCE), require_action(body.action)
     searched = require_searched(body.subject, SUBJECT)
     return await _search_entities(call, searched, SUBJECT, resource, known_member=RESOURCE, action=action)
 
 
-async def search_resources(call: Call[ResourceSearchBody]) -> Answer:
+async def search_resources(call: Call[ResourceSearchBody]) -> Answer[EntitySearchAnswer]:
     body = call.body
     subject, action = require_entity(body.subject, SUBJECT), require_action(body.action)
     searched = require_searched(body.resource, RESOURCE)
     return await _search_entities(call, searched, RESOURCE, subject, known_member=SUBJECT, action=action)
 
 
-def search_actions(call: Call[ActionSearchBody]) -> Answer | Deferred:
+def search_actions(call: Call[ActionSearchBody]) -> Answer[ActionSearchAnswer] | Deferred[ActionSearchAnswer]:
     """Returns the answer if the graph cache has all that it needs, otherwise what reads the rest."""
     body = call.body
     subject, resource = require_entity(body.subject, SUBJECT), require_entity(body.resource, RESOURCE)
@@ -151,7 +153,7 @@ def search_actions(call: Call[ActionSearchBody]) -> Answer | Deferred:
     return Deferred(partial(_search_actions_later, call, search))
 
 
-async def _search_actions_later(call: Call[ActionSearchBody], search: ActionSearch) -> Answer:
+async def _search_actions_later(call: Call[ActionSearchBody], search: ActionSearch) -> Answer[ActionSearchAnswer]:
     kind = action_kind(f"actions+{_digest(search.object, search.subject, search.context)}")
     bounds = _read_page_request(call, kind)
     with _naming_token():
@@ -166,7 +168,7 @@ def require_searched(body: SearchedEntityBody | None, member: str) -> EntityBody
 
 async def _search_entities(
     call: Call[Any], target: EntityBody, wanted_member: str, fixed: EntityBody, known_member: str, action: ActionBody
-) -> Answer:
+) -> Answer[EntitySearchAnswer]:
     wants_subjects = wanted_member == SUBJECT
     subject, resource = (target, fixed) if wants_subjects else (fixed, target)
     contexts = ContextReader(call.context.max_context_bytes)
@@ -187,7 +189,7 @@ async def _search_entities(
     return Answer(EntitySearchAnswer(page, results), page_rows.revision)
 
 
-async def _answer_nothing(call: Call[Any], value: object) -> Answer:
+async def _answer_nothing(call: Call[Any], value: A) -> Answer[A]:
     newest = await call.context.store.check()
     call.freshness.demand(newest)
     return Answer(value, newest)

@@ -163,6 +163,8 @@ class CheckAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=Tr
     decision_path: dict[str, list[WarrantAnswer]] | msgspec.UnsetType = msgspec.UNSET
 
 
+CheckAnswers = CheckAnswer | list[CheckAnswer]
+
 PLAIN_ANSWERS: Mapping[tuple[bool, bool], CheckAnswer] = {
     (is_authorized, is_implicit): CheckAnswer(code=code, result=result, is_implicit=is_implicit)
     for is_authorized, (code, result) in ((True, ALLOWED), (False, DENIED))
@@ -174,7 +176,7 @@ Paths = Sequence[list[WarrantAnswer]]
 """Holds the warrants that each decision depends on, as far as they are shown."""
 
 
-def answer_check(call: Call[CheckBody]) -> Answer | Deferred:
+def answer_check(call: Call[CheckBody]) -> Answer[CheckAnswers] | Deferred[CheckAnswers]:
     """Returns the answer if the graph cache has all that the checks need, otherwise what reads the rest."""
     body = call.body
     if call.holder is not None and body.is_contextual:
@@ -194,13 +196,15 @@ def answer_check(call: Call[CheckBody]) -> Answer | Deferred:
     return _decide(call, build_contextual_warrants(read_contextual_warrants(bodies), now))
 
 
-async def _answer_after_policies(call: Call[CheckBody]) -> Answer:
+async def _answer_after_policies(call: Call[CheckBody]) -> Answer[CheckAnswers]:
     new = await validate_contextual_warrants(call.body.contextual_warrants)
     answer = _decide(call, build_contextual_warrants(new, call.context.now()))
     return answer if isinstance(answer, Answer) else await answer
 
 
-def _decide(call: Call[CheckBody], contextual: ContextualWarrants | None) -> Answer | Deferred:
+def _decide(
+    call: Call[CheckBody], contextual: ContextualWarrants | None
+) -> Answer[CheckAnswers] | Deferred[CheckAnswers]:
     started = call.context.now() if call.body.debug else 0
     op, checks = read_checks(call.body, call.context.max_context_bytes, call.holder)
     pending = PendingChecks(
@@ -238,7 +242,7 @@ class _CheckRequest(msgspec.Struct, frozen=True):
         """Returns whether undefined names are errors. Raises InvalidParameter."""
         return self.call.is_strict if self.call.body.strict is None else self.call.body.strict
 
-    async def answer(self, pending: PendingChecks, decisions: Decisions | None) -> Answer:
+    async def answer(self, pending: PendingChecks, decisions: Decisions | None) -> Answer[CheckAnswers]:
         """Returns the answer after reads: those for the decisions, unless these are made, and for undefined names."""
         try:
             decisions = decisions or await pending.decide()
@@ -246,7 +250,7 @@ class _CheckRequest(msgspec.Struct, frozen=True):
             raise await self._describe(missing) from None
         return await self._build_answer(decisions)
 
-    async def answer_as_of(self, pending: PendingChecks) -> Answer:
+    async def answer_as_of(self, pending: PendingChecks) -> Answer[CheckAnswers]:
         """Returns the answer at a past point in time. Raises Forbidden for a bearer token."""
         call = self.call
         if call.holder is not None:
@@ -265,7 +269,7 @@ class _CheckRequest(msgspec.Struct, frozen=True):
             return missing
         return await describe_missing_type(self.call.context, missing, "objectType", self.call.visible_types)
 
-    async def _build_answer(self, decisions: Decisions) -> Answer:
+    async def _build_answer(self, decisions: Decisions) -> Answer[CheckAnswers]:
         call = self.call
         if self._is_strict:
             await require_defined_names(
@@ -307,7 +311,7 @@ def _collect_denied(checks: Sequence[Check], decisions: Decisions) -> Iterator[U
     return chain.from_iterable(collect_names(check) for check, decision in pairs if not decision.is_authorized)
 
 
-def _build_plain_answer(op: str | None, decisions: Decisions) -> Answer:
+def _build_plain_answer(op: str | None, decisions: Decisions) -> Answer[CheckAnswers]:
     """Returns the answer without `debug`."""
     if op == "batch":
         return Answer(

@@ -45,12 +45,12 @@ class ReplayAnswer(msgspec.Struct, rename="camel", kw_only=True):
     explanation: ExplainAnswer
 
 
-async def get(call: Call[None]) -> Answer:
+async def get(call: Call[None]) -> Answer[DecisionAnswer]:
     recorded = await decisions.find_decision(call.context, call.path["id"], call.freshness)
     return Answer(_render_decision(call.context.store.identity, recorded.value), recorded.revision)
 
 
-async def replay(call: Call[None]) -> Answer:
+async def replay(call: Call[None]) -> Answer[ReplayAnswer]:
     result = await decisions.replay_decision(call.context, call.path["id"], call.freshness)
     replayed = result.value
     answer = ReplayAnswer(

@@ -111,7 +111,7 @@ class DifferenceRowAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_def
     cause: CausesAnswer
 
 
-async def list_page(call: Call[None]) -> Answer:
+async def list_page(call: Call[None]) -> Answer[ListAnswer[DifferenceRowAnswer]]:
     parameters = call.parameters
     since = parameters.get(FROM)
     if not since:
@@ -124,7 +124,7 @@ async def list_page(call: Call[None]) -> Answer:
     return Answer(await render_page(page.value, _render_row), page.revision)
 
 
-async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer:
+async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer[ListAnswer[DifferenceRowAnswer]]:
     body = call.body
     if body.proposal is None:
         raise MissingParameter(PROPOSAL)
@@ -206,6 +206,3 @@ def _render_warrant(warrant: Warrant) -> CauseAnswer:
         starts_at=msgspec.UNSET if warrant.starts_at is None else render_time(warrant.starts_at),
         expires_at=msgspec.UNSET if warrant.expires_at is None else render_time(warrant.expires_at),
     )
-
-
-DifferenceAnswer = ListAnswer[DifferenceRowAnswer]

@@ -7,7 +7,7 @@ from typing import Annotated, Generic, TypeVar
 import msgspec
 
 from magistrate.api.calls import Answer, Call
-from magistrate.api.endpoints.lists import render_page
+from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.warrants import render_limits
 from magistrate.api.http.consistency_tokens import token_of
 from magistrate.api.http.json_values import render_time
@@ -86,30 +86,30 @@ class EventsAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=Tru
     last_id: str | None = None
 
 
-async def list_resource_events(call: Call[None]) -> Answer:
+async def list_resource_events(call: Call[None]) -> Answer[ListAnswer[ResourceEventAnswer]]:
     return await _page(
         call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters, call.is_limited), _render_resource_event
     )
 
 
-async def list_access_events(call: Call[None]) -> Answer:
+async def list_access_events(call: Call[None]) -> Answer[ListAnswer[AccessEventAnswer]]:
     return await _page(call, ACCESS_EVENT_LIST, read_access_filter(call.parameters), _render_access_event)
 
 
-async def list_resource_events_v1(call: Call[None]) -> Answer:
+async def list_resource_events_v1(call: Call[None]) -> Answer[EventsAnswer[ResourceEventAnswer]]:
     return await _page_v1(
         call, RESOURCE_EVENT_LIST, read_resource_filter(call.parameters, call.is_limited), _render_resource_event
     )
 
 
-async def list_access_events_v1(call: Call[None]) -> Answer:
+async def list_access_events_v1(call: Call[None]) -> Answer[EventsAnswer[AccessEventAnswer]]:
     return await _page_v1(call, ACCESS_EVENT_LIST, read_access_filter(call.parameters), _render_access_event)
 
 
 Shown = Callable[[Identity, Event], A]
 
 
-async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
+async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer[ListAnswer[A]]:
     identity = call.context.store.identity
     followed = await _follow(call, kind, only, "nextCursor")
     if followed is None:
@@ -117,7 +117,9 @@ async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, show
     return Answer(await render_page(followed.value, lambda event: shown(identity, event)), followed.revision)
 
 
-async def _page_v1(call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]) -> Answer:
+async def _page_v1(
+    call: Call[None], kind: ListKind[Event], only: EventFilter, shown: Shown[A]
+) -> Answer[EventsAnswer[A]]:
     identity = call.context.store.identity
     followed = await _follow(call, kind, only, "lastId")
     if followed is None:

@@ -122,7 +122,7 @@ class ExplainAnswer(msgspec.Struct, rename="camel", kw_only=True):
     complete: bool | msgspec.UnsetType = msgspec.UNSET
 
 
-async def answer_explain(call: Call[ExplainBody]) -> Answer:
+async def answer_explain(call: Call[ExplainBody]) -> Answer[ExplainAnswer]:
     body = call.body
     context = check_context_size(body.context or {}, call.context.max_context_bytes)
     check = Check(*read_check(body.object_type, body.object_id, body.relation, body.subject), context)

@@ -7,7 +7,7 @@ import msgspec
 
 from magistrate.api.auth.callers import OPERATOR
 from magistrate.api.calls import Answer, Call
-from magistrate.api.endpoints.lists import render_page
+from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import document_pattern
@@ -86,17 +86,17 @@ class CallerAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults=T
     object_types: list[str] | None = None
 
 
-async def create(call: Call[KeyBody]) -> Answer:
+async def create(call: Call[KeyBody]) -> Answer[IssuedKeyAnswer]:
     issued = await keys.create_key(call.context, call.caller, _read_draft(call.body))
     return Answer(_render_issued(issued.value), issued.revision)
 
 
-async def get(call: Call[None]) -> Answer:
+async def get(call: Call[None]) -> Answer[KeyAnswer]:
     key = await keys.get_key(call.context, call.path["id"], call.freshness)
     return Answer(_render_key(key.value), key.revision)
 
 
-async def get_caller(call: Call[None]) -> Answer:
+async def get_caller(call: Call[None]) -> Answer[CallerAnswer]:
     """Answers what the caller may do, whether by a stored key, a key of the operator, or a token of a service."""
     caller = call.caller
     types = None if caller.object_types is None else sorted(caller.object_types)
@@ -104,17 +104,17 @@ async def get_caller(call: Call[None]) -> Answer:
     return Answer(answer, await call.context.store.check())
 
 
-async def list_page(call: Call[None]) -> Answer:
+async def list_page(call: Call[None]) -> Answer[ListAnswer[KeyAnswer]]:
     bounds = read_page_request(KEY_LIST, call.parameters, call.context.store.identity)
     page = await keys.list_keys(call.context, bounds, call.freshness)
     return Answer(await render_page(page.value, _render_key), page.revision)
 
 
-async def delete(call: Call[None]) -> Answer:
+async def delete(call: Call[None]) -> Answer[None]:
     return Answer(None, await keys.delete_key(call.context, call.path["id"]))
 
 
-async def rotate(call: Call[RotationBody]) -> Answer:
+async def rotate(call: Call[RotationBody]) -> Answer[IssuedKeyAnswer]:
     grace_seconds = call.body.grace_seconds or 0
     if not 0 <= grace_seconds <= MAX_GRACE_SECONDS:
         raise InvalidParameter("graceSeconds", f"must be from 0 to {MAX_GRACE_SECONDS}")

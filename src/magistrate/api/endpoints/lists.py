@@ -1,7 +1,7 @@
 """Defines the form of a page for every list (docs/compatibility.md#lists-and-cursors)."""
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -24,13 +24,12 @@ class ListAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True)
     next_cursor: str | None = None
 
 
-def bare(list_page: Handler) -> Handler:
+def bare(list_page: Handler[ListAnswer[A]]) -> Handler[list[A]]:
     """Converts a handler to the list form of v1: an array without cursors."""
 
-    async def answer_list(call: Call[Any]) -> Answer:
+    async def answer_list(call: Call[Any]) -> Answer[list[A]]:
         answer = await answer_call(list_page, call)
-        page = cast(ListAnswer[Any], answer.value)
-        return Answer(page.results, answer.revision)
+        return answer.with_value(answer.value.results)
 
     return answer_list
 

@@ -67,7 +67,7 @@ class ModelTestAnswer(msgspec.Struct):
     results: list[ModelTestResult]
 
 
-async def run(call: Call[WrittenBody]) -> Answer:
+async def run(call: Call[WrittenBody]) -> Answer[ModelTestAnswer]:
     """Answers with the result of each test; nothing is written, and no stored warrant is read."""
     value = await _read_value(call.body)
     model, revision = await _read_given_model(call, value)

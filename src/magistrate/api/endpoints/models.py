@@ -83,7 +83,7 @@ class ModelPlanAnswer(msgspec.Struct, rename="camel"):
     more: bool
 
 
-async def get(call: Call[None]) -> Answer:
+async def get(call: Call[None]) -> Answer[object]:
     """Answers with all object types and policies, by name, in JSON or as text if `Accept` names it."""
     stored = await read_whole_model(call.context, call.freshness, call.as_of)
     is_text = _read_accept(call.accept) == TEXT_TYPE
@@ -92,7 +92,7 @@ async def get(call: Call[None]) -> Answer:
     )
 
 
-async def put(call: Call[WrittenBody]) -> Answer:
+async def put(call: Call[WrittenBody]) -> Answer[object]:
     """Makes the model in the body that of the store, and answers with it like `get`."""
     expected = _read_expected(call)
     types, policies = await _offload(call.body, read_content)
@@ -135,7 +135,7 @@ def _render_model(model: StoredModel, is_text: bool) -> object:
     return encode_model(ModelBody([body for _, body in members.types], [body for _, body in members.policies]))
 
 
-async def plan(call: Call[WrittenBody]) -> Answer:
+async def plan(call: Call[WrittenBody]) -> Answer[ModelPlanAnswer]:
     """Answers what `put` would change, apart from access; nothing is written."""
     types, policies = await _offload(call.body, read_content)
     planned = await plan_model(call.context, types, policies, call.freshness)
@@ -149,7 +149,7 @@ async def plan(call: Call[WrittenBody]) -> Answer:
     return Answer(answer, planned.revision, render_warnings(changes.warnings))
 
 
-async def validate(call: Call[WrittenBody]) -> Answer:
+async def validate(call: Call[WrittenBody]) -> Answer[ModelValidationAnswer]:
     """Answers what is wrong with a model; nothing is written, and no stored model is read."""
     faults = await _offload(call.body, lambda body: report_body(body).list_faults())
     errors = [_render_fault(fault) for fault in faults if fault.is_error]
@@ -157,7 +157,7 @@ async def validate(call: Call[WrittenBody]) -> Answer:
     return Answer(ModelValidationAnswer(not errors, errors, warnings), await call.context.store.check())
 
 
-async def convert(call: Call[WrittenBody]) -> Answer:
+async def convert(call: Call[WrittenBody]) -> Answer[object]:
     """Answers with the model in the form that `Accept` names, by default the other one than that of the body. A text of
     the newest version that is to be text gets the usual layout, and keeps its comments."""
     media_type = _read_accept(call.accept) or (TEXT_TYPE if call.body.is_json else JSON_TYPE)

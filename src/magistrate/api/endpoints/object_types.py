@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from magistrate.api.calls import Answer, Call
-from magistrate.api.endpoints.lists import render_page
+from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import read_batch, read_boolean, read_elements
 from magistrate.engine.model.object_types import ObjectType, SourceDefinition, TypeAdditions, read_object_type
@@ -51,25 +51,25 @@ class ObjectTypeAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaul
     created_at: str
 
 
-async def create(call: Call[ObjectTypeBody]) -> Answer:
+async def create(call: Call[ObjectTypeBody]) -> Answer[ObjectTypeAnswer]:
     new = await _offload(call.body, _read)
     return _answer_one(await _put(call, [new]))
 
 
-async def apply(call: Call[list[ObjectTypeBody]]) -> Answer:
+async def apply(call: Call[list[ObjectTypeBody]]) -> Answer[list[ObjectTypeAnswer]]:
     types = await _offload(call.body, lambda bodies: read_batch(bodies, _read))
     applied = await _put(call, types, is_whole_model=read_boolean(call.parameters, "replace"))
     rows = [_render_object_type(row) for row in applied.value.rows]
     return Answer(rows, applied.revision, render_warnings(applied.value.warnings))
 
 
-async def get(call: Call[None]) -> Answer:
+async def get(call: Call[None]) -> Answer[ObjectTypeAnswer]:
     name = _read_type_name(call.path["type"])
     stored = await object_types.get_object_type(call.context, name, call.freshness, call.as_of)
     return Answer(_render_object_type(stored.value), stored.revision)
 
 
-async def update(call: Call[ObjectTypeBody]) -> Answer:
+async def update(call: Call[ObjectTypeBody]) -> Answer[ObjectTypeAnswer]:
     name = _read_type_name(call.path["type"])
     new = await _offload(call.body, lambda body: read_object_type(name, body.source, body.relations, body))
     return _answer_one(await _put(call, [new], must_exist=True))
@@ -90,12 +90,12 @@ async def _put(
     )
 
 
-async def delete(call: Call[None]) -> Answer:
+async def delete(call: Call[None]) -> Answer[None]:
     name = _read_type_name(call.path["type"])
     return Answer(None, await object_types.delete_object_type(call.context, name, call.stamp()))
 
 
-async def list_page(call: Call[None]) -> Answer:
+async def list_page(call: Call[None]) -> Answer[ListAnswer[ObjectTypeAnswer]]:
     text = read_search(call.parameters)
     bounds = read_page_request(OBJECT_TYPE_LIST, call.parameters, call.context.store.identity)
     bounds = await pin_page(call.context, bounds, call.as_of, call.freshness)
@@ -113,7 +113,7 @@ async def read_bodies(bodies: Sequence[ObjectTypeBody], name: str) -> Sequence[O
     return await _offload(bodies, lambda bodies: read_elements(bodies, _read, name))
 
 
-def _answer_one(written: Snapshot[WrittenTypes]) -> Answer:
+def _answer_one(written: Snapshot[WrittenTypes]) -> Answer[ObjectTypeAnswer]:
     [row] = written.value.rows
     return Answer(_render_object_type(row), written.revision, render_warnings(written.value.warnings))
 

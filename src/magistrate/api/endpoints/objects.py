@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import msgspec
 
 from magistrate.api.calls import Answer, Call
-from magistrate.api.endpoints.lists import render_page
+from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import document_pattern, read_batch
 from magistrate.engine.id_characters import ID_CHARACTER, MAX_ID_LENGTH
@@ -59,7 +59,7 @@ class ObjectAnswer(msgspec.Struct, rename="camel", kw_only=True):
 ObjectOrBatch = ObjectBody | list[ObjectBody]
 
 
-async def create(call: Call[ObjectOrBatch]) -> Answer:
+async def create(call: Call[ObjectOrBatch]) -> Answer[ObjectAnswer | list[ObjectAnswer]]:
     def draft(body: ObjectBody) -> ObjectDraft:
         of_type = type_name(body.object_type, "objectType")
         given_id = object_id(body.object_id, "objectId") if body.object_id else None
@@ -71,27 +71,27 @@ async def create(call: Call[ObjectOrBatch]) -> Answer:
     return Answer(answers if isinstance(call.body, list) else answers[0], created.revision)
 
 
-async def get(call: Call[None]) -> Answer:
+async def get(call: Call[None]) -> Answer[ObjectAnswer]:
     stored = await objects.get_object(call.context, _read_object_ref(call), call.freshness, call.as_of)
     return Answer(_render_object(stored.value), stored.revision)
 
 
-async def update(call: Call[MetaBody]) -> Answer:
+async def update(call: Call[MetaBody]) -> Answer[ObjectAnswer]:
     meta = render_meta(call.context, call.body.meta)
     updated = await objects.update_object(call.context, _read_object_ref(call), meta, call.stamp())
     return Answer(_render_object(updated.value), updated.revision)
 
 
-async def delete(call: Call[None]) -> Answer:
+async def delete(call: Call[None]) -> Answer[None]:
     return Answer(None, await objects.delete_objects(call.context, [_read_object_ref(call)], call.stamp()))
 
 
-async def delete_batch(call: Call[list[ObjectRefBody]]) -> Answer:
+async def delete_batch(call: Call[list[ObjectRefBody]]) -> Answer[None]:
     refs = read_batch(call.body, lambda body: object_ref(body.object_type, body.object_id))
     return Answer(None, await objects.delete_objects(call.context, refs, call.stamp()))
 
 
-async def list_page(call: Call[None]) -> Answer:
+async def list_page(call: Call[None]) -> Answer[ListAnswer[ObjectAnswer]]:
     text = read_search(call.parameters)
     bounds = read_page_request(OBJECT_LIST, call.parameters, call.context.store.identity)
     only = ObjectFilter(_read_type_filter(call.parameters.get("objectType")), text)

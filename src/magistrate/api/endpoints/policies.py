@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from magistrate.api.calls import Answer, Call
-from magistrate.api.endpoints.lists import render_page
+from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.http.json_values import build_decoder, render_time
 from magistrate.api.http.request_values import decode_body, read_batch, read_boolean, read_elements
 from magistrate.engine.names import PolicyName
@@ -42,37 +42,37 @@ class NamedPolicyAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defau
     created_at: str
 
 
-async def create(call: Call[NamedPolicyBody]) -> Answer:
+async def create(call: Call[NamedPolicyBody]) -> Answer[NamedPolicyAnswer]:
     written = await policies.put_policies(call.context, [_read(call.body)], call.stamp())
     return Answer(_render(written.value[0]), written.revision)
 
 
-async def apply(call: Call[list[NamedPolicyBody]]) -> Answer:
+async def apply(call: Call[list[NamedPolicyBody]]) -> Answer[list[NamedPolicyAnswer]]:
     is_whole_set = read_boolean(call.parameters, "replace")
     new = read_batch(call.body, _read)
     written = await policies.put_policies(call.context, new, call.stamp(), is_whole_set=is_whole_set)
     return Answer([_render(row) for row in written.value], written.revision)
 
 
-async def get(call: Call[None]) -> Answer:
+async def get(call: Call[None]) -> Answer[NamedPolicyAnswer]:
     name = _read_name(call.path["name"])
     stored = await policies.get_policy(call.context, name, call.freshness, call.as_of)
     return Answer(_render(stored.value), stored.revision)
 
 
-async def update(call: Call[NamedPolicyBody]) -> Answer:
+async def update(call: Call[NamedPolicyBody]) -> Answer[NamedPolicyAnswer]:
     name, body = _read_name(call.path["name"]), call.body
     new = read_named_policy(name, body.parameters, body.expression, body.description)
     written = await policies.put_policies(call.context, [new], call.stamp(), must_exist=True)
     return Answer(_render(written.value[0]), written.revision)
 
 
-async def delete(call: Call[None]) -> Answer:
+async def delete(call: Call[None]) -> Answer[None]:
     name = _read_name(call.path["name"])
     return Answer(None, await policies.delete_policy(call.context, name, call.stamp()))
 
 
-async def list_page(call: Call[None]) -> Answer:
+async def list_page(call: Call[None]) -> Answer[ListAnswer[NamedPolicyAnswer]]:
     bounds = read_page_request(POLICY_LIST, call.parameters, call.context.store.identity)
     bounds = await pin_page(call.context, bounds, call.as_of, call.freshness)
     page = await policies.list_policies(call.context, bounds, call.freshness)

@@ -83,7 +83,7 @@ class RequestedPage(NamedTuple):
     is_counted: bool
 
 
-def list_page(call: Call[None]) -> Answer | Deferred:
+def list_page(call: Call[None]) -> Answer[QueryAnswer] | Deferred[QueryAnswer]:
     """Answers at once with a page that is kept and rendered."""
     parsed = read_query(call.parameters.get("q", ""))
     if CONTEXTUAL_WARRANTS in call.parameters:
@@ -92,7 +92,7 @@ def list_page(call: Call[None]) -> Answer | Deferred:
     return _answer_kept_page(call, requested) or Deferred(partial(_answer_query, call, requested))
 
 
-async def _list_with_contextual_warrants(call: Call[None], parsed: Query) -> Answer:
+async def _list_with_contextual_warrants(call: Call[None], parsed: Query) -> Answer[QueryAnswer]:
     bodies = decode_contextual_warrants(call.parameters.get(CONTEXTUAL_WARRANTS))
     return await _answer_query(call, _read_requested_page(call, parsed, await validate_contextual_warrants(bodies)))
 
@@ -106,7 +106,7 @@ def _read_requested_page(call: Call[None], parsed: Query, contextual: Sequence[N
     )
 
 
-def _answer_kept_page(call: Call[None], requested: RequestedPage) -> Answer | None:
+def _answer_kept_page(call: Call[None], requested: RequestedPage) -> Answer[QueryAnswer] | None:
     if requested.as_of is not None:
         return None
     page = query.find_kept_page(call.context, requested.query, requested.page_request, call.freshness)
@@ -116,7 +116,7 @@ def _answer_kept_page(call: Call[None], requested: RequestedPage) -> Answer | No
     return None if rendered is None else _build_answer(page, rendered, requested)
 
 
-async def list_page_of_body(call: Call[QueryBody]) -> Answer:
+async def list_page_of_body(call: Call[QueryBody]) -> Answer[QueryAnswer]:
     """Answers like `list_page`. Parameters in the query string have no effect."""
     body = call.body
     parsed = read_query(body.q or "")
@@ -137,7 +137,7 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer:
     return await _answer_query(call, RequestedPage(request, bounds, as_of, is_strict, is_counted=bool(body.total)))
 
 
-async def _answer_query(call: Call[Any], requested: RequestedPage) -> Answer:
+async def _answer_query(call: Call[Any], requested: RequestedPage) -> Answer[QueryAnswer]:
     request = replace(requested.query, query=hide_undefined_types(requested.query.query, call.visible_types))
     bounds = await pin_page(call.context, requested.page_request, requested.as_of, call.freshness)
     request = request if bounds.now is None else replace(request, now=bounds.now)
@@ -162,7 +162,7 @@ async def _answer_query(call: Call[Any], requested: RequestedPage) -> Answer:
 
 def _build_answer(
     page: Snapshot[Page[StoredRow]], rendered: ListAnswer[QueryRowAnswer], requested: RequestedPage
-) -> Answer:
+) -> Answer[QueryAnswer]:
     total = page.value.total if requested.is_counted else None
     return Answer(QueryAnswer(rendered.results, rendered.prev_cursor, rendered.next_cursor, total), page.revision)
 

@@ -54,7 +54,7 @@ class SessionAnswer(msgspec.Struct):
     token: str
 
 
-async def create(call: Call[SessionBody]) -> Answer:
+async def create(call: Call[SessionBody]) -> Answer[SessionAnswer]:
     session = _read(call.body, min(MAX_SESSION_CONTEXT_BYTES, call.context.max_context_bytes))
     begun = await sessions.begin_session(call.context, session)
     call.freshness.demand(begun.revision)

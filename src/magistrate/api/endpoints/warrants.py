@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from magistrate.api.calls import Answer, Call
-from magistrate.api.endpoints.lists import render_page
+from magistrate.api.endpoints.lists import ListAnswer, render_page
 from magistrate.api.endpoints.objects import TypeText
 from magistrate.api.http.json_values import render_time
 from magistrate.api.http.request_values import INVALID_BODY, MAX_BATCH, document_pattern, read_batch, read_boolean
@@ -132,7 +132,7 @@ renews its access, or existed unchanged."""
 WarrantOrBatch = WarrantBody | list[WarrantBody]
 
 
-async def create(call: Call[WarrantOrBatch]) -> Answer:
+async def create(call: Call[WarrantOrBatch]) -> Answer[WarrantAnswer | list[WarrantAnswer]]:
     is_batch = isinstance(call.body, list)
     policies = await read_warrant_policies(call.body[:MAX_BATCH] if isinstance(call.body, list) else [call.body])
     new = _read_all(call.body, partial(read_warrant, policies))
@@ -144,12 +144,12 @@ async def create(call: Call[WarrantOrBatch]) -> Answer:
     return Answer(answers if is_batch else answers[0], created.revision, {OUTCOME_HEADER: ", ".join(outcomes)})
 
 
-async def delete(call: Call[WarrantOrBatch]) -> Answer:
+async def delete(call: Call[WarrantOrBatch]) -> Answer[None]:
     named = _read_all(call.body, read_named_warrant)
     return Answer(None, await warrants.delete_warrants(call.context, named, call.stamp()))
 
 
-async def list_page(call: Call[None]) -> Answer:
+async def list_page(call: Call[None]) -> Answer[ListAnswer[WarrantAnswer]]:
     is_expired = read_boolean(call.parameters, "expired", default=False)
     is_stranded = read_boolean(call.parameters, "stranded", default=False)
     if is_expired and is_stranded:

@@ -123,14 +123,14 @@ class FilteredDeletionAnswer(msgspec.Struct):
     more: bool
 
 
-async def write(call: Call[WriteBody]) -> Answer:
+async def write(call: Call[WriteBody]) -> Answer[WriteAnswer]:
     atomic_write = await _read_write(call.context, call.body)
     written = await warrants.write(call.context, atomic_write, call.stamp(), lambda place: f"create.warrants[{place}].")
     counts = written.value
     return Answer(WriteAnswer(counts.created, counts.deleted, counts.unchanged), written.revision)
 
 
-async def delete_matching(call: Call[FilteredDeletionBody]) -> Answer:
+async def delete_matching(call: Call[FilteredDeletionBody]) -> Answer[FilteredDeletionAnswer]:
     body = call.body
     if body.filter is None:
         raise MissingParameter("filter")

@@ -1,17 +1,13 @@
 """Defines the answers and handlers of /fga/v1/policies, which are the named policies of v2
 (docs/fga-v1.md#policies)."""
 
-from typing import cast
-
 import msgspec
-from msgspec.structs import replace
 
 from magistrate.api.calls import Answer, Call, answer_call
 from magistrate.api.endpoints import policies
 from magistrate.api.endpoints.policies import NamedPolicyAnswer, NamedPolicyBody
-from magistrate.api.fga.lists import fga_list
-from magistrate.api.fga.names import translate_call
-from magistrate.api.fga.schema_json import LANGUAGE, FgaParameterBody, FgaPolicyBody, read_policy_parameters
+from magistrate.api.fga.schemas import LANGUAGE, FgaParameterBody, FgaPolicyBody, read_policy_parameters
+from magistrate.api.fga.views import FgaListAnswer, fga_list, translate_call
 from magistrate.errors import InvalidParameter
 
 
@@ -26,23 +22,26 @@ class FgaPolicyAnswer(msgspec.Struct, kw_only=True):
     created_at: str
 
 
-async def create(call: Call[FgaPolicyBody]) -> Answer:
-    return _render_one(await policies.create(translate_call(call, _read(call.body))))
+async def create(call: Call[FgaPolicyBody]) -> Answer[FgaPolicyAnswer]:
+    answer = await policies.create(translate_call(call, _read(call.body)))
+    return answer.with_value(_render(answer.value))
 
 
-async def get(call: Call[None]) -> Answer:
-    return _render_one(await policies.get(translate_call(call, None)))
+async def get(call: Call[None]) -> Answer[FgaPolicyAnswer]:
+    answer = await policies.get(translate_call(call, None))
+    return answer.with_value(_render(answer.value))
 
 
-async def update(call: Call[FgaPolicyBody]) -> Answer:
-    return _render_one(await policies.update(translate_call(call, _read(call.body))))
+async def update(call: Call[FgaPolicyBody]) -> Answer[FgaPolicyAnswer]:
+    answer = await policies.update(translate_call(call, _read(call.body)))
+    return answer.with_value(_render(answer.value))
 
 
-async def delete(call: Call[None]) -> Answer:
+async def delete(call: Call[None]) -> Answer[None]:
     return await policies.delete(call)
 
 
-async def list_page(call: Call[None]) -> Answer:
+async def list_page(call: Call[None]) -> Answer[FgaListAnswer[FgaPolicyAnswer]]:
     if call.parameters.get("search"):
         raise InvalidParameter("search", "is not possible in policies: leave it out")
     return await answer_call(_list_page, call)
@@ -64,10 +63,6 @@ def _render(answer: NamedPolicyAnswer) -> FgaPolicyAnswer:
         expression=answer.expression,
         created_at=answer.created_at,
     )
-
-
-def _render_one(answer: Answer) -> Answer:
-    return replace(answer, value=_render(cast(NamedPolicyAnswer, answer.value)))
 
 
 _list_page = fga_list(policies.list_page, {}, "name", _render)

@@ -8,7 +8,7 @@ import msgspec
 from magistrate.api.calls import Answer, Call, answer_call
 from magistrate.api.endpoints import query
 from magistrate.api.endpoints.query import QueryRowAnswer
-from magistrate.api.fga.lists import fga_list
+from magistrate.api.fga.views import FgaListAnswer, fga_list
 from magistrate.api.fga.warrants import FgaSubjectAnswer, FgaWarrantAnswer, render_fga_warrant
 from magistrate.engine.lists.language import Query, SubjectsQuery, read_query
 from magistrate.engine.names import ObjectId, TypeName
@@ -28,7 +28,7 @@ class FgaQueryRowAnswer(msgspec.Struct, kw_only=True):
     meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
 
 
-async def list_page(call: Call[None]) -> Answer:
+async def list_page(call: Call[None]) -> Answer[FgaListAnswer[FgaQueryRowAnswer]]:
     parsed = read_query(call.parameters.get("q", ""))
     page = fga_list(query.list_page, {"q": "q", "context": "context"}, "createdAt", partial(_render, parsed))
     return await answer_call(page, call)

@@ -5,15 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import msgspec
-from msgspec.structs import replace
 
 from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints import object_types
 from magistrate.api.endpoints.models import COST
 from magistrate.api.endpoints.object_types import ObjectTypeAnswer, ObjectTypeBody
-from magistrate.api.fga.lists import fga_list, render_rows
-from magistrate.api.fga.names import translate_call
-from magistrate.api.fga.schema_json import FgaRelationDefinition, FgaTypeBody, read_document, render_fga_type
+from magistrate.api.fga.schemas import FgaRelationDefinition, FgaTypeBody, read_document, render_fga_type
+from magistrate.api.fga.views import fga_list, render_rows, translate_call
 from magistrate.engine.text.json_documents import TypeBody, render_body
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.models.definitions import read_definition
@@ -29,30 +27,29 @@ class FgaTypeAnswer(msgspec.Struct, kw_only=True):
     created_at: str
 
 
-async def create(call: Call[FgaTypeBody]) -> Answer:
+async def create(call: Call[FgaTypeBody]) -> Answer[FgaTypeAnswer]:
     [body] = await _read(call, [call.body], await _list_relations(call))
     return await _render_one(await object_types.create(translate_call(call, body)))
 
 
-async def update(call: Call[FgaTypeBody]) -> Answer:
+async def update(call: Call[FgaTypeBody]) -> Answer[FgaTypeAnswer]:
     name = call.path["type"]
     [body] = await _read(call, [FgaTypeBody(name, call.body.relations)], await _list_relations(call))
     return await _render_one(await object_types.update(translate_call(call, body)))
 
 
-async def apply(call: Call[list[FgaTypeBody]]) -> Answer:
+async def apply(call: Call[list[FgaTypeBody]]) -> Answer[list[FgaTypeAnswer]]:
     """Makes these the resource types of the model: all others are deleted."""
     bodies = await _read(call, call.body, {})
     answer = await object_types.apply(translate_call(call, bodies, parameters={"replace": "true"}))
-    rows = cast(Sequence[ObjectTypeAnswer], answer.value)
-    return replace(answer, value=await render_rows(rows, _render))
+    return answer.with_value(await render_rows(answer.value, _render))
 
 
-async def get(call: Call[None]) -> Answer:
+async def get(call: Call[None]) -> Answer[FgaTypeAnswer]:
     return await _render_one(await object_types.get(translate_call(call, None)))
 
 
-async def delete(call: Call[None]) -> Answer:
+async def delete(call: Call[None]) -> Answer[None]:
     return await object_types.delete(call)
 
 
@@ -92,9 +89,9 @@ def _render(answer: ObjectTypeAnswer) -> FgaTypeAnswer:
     return FgaTypeAnswer(type=answer.type, relations=relations, created_at=answer.created_at)
 
 
-async def _render_one(answer: Answer) -> Answer:
-    [row] = await render_rows([cast(ObjectTypeAnswer, answer.value)], _render)
-    return replace(answer, value=row)
+async def _render_one(answer: Answer[ObjectTypeAnswer]) -> Answer[FgaTypeAnswer]:
+    [row] = await render_rows([answer.value], _render)
+    return answer.with_value(row)
 
 
 list_page = fga_list(object_types.list_page, {}, "createdAt", _render)

@@ -3,13 +3,11 @@
 from typing import Annotated, Any, cast
 
 import msgspec
-from msgspec.structs import replace
 
 from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints import objects
 from magistrate.api.endpoints.objects import IdText, MetaBody, ObjectAnswer, ObjectBody, ObjectRefBody, TypeText
-from magistrate.api.fga.lists import FgaListAnswer, FgaListMetadata, fga_list
-from magistrate.api.fga.names import translate_call
+from magistrate.api.fga.views import FgaListAnswer, FgaListMetadata, fga_list, translate_call
 from magistrate.api.http.request_values import read_batch
 from magistrate.engine.terms import ObjectRef, object_ref
 from magistrate.errors import InvalidParameter
@@ -44,37 +42,37 @@ class FgaResourceAnswer(msgspec.Struct, kw_only=True, omit_defaults=True):
     created_at: str = ""
 
 
-async def create(call: Call[FgaResourceBody]) -> Answer:
+async def create(call: Call[FgaResourceBody]) -> Answer[FgaResourceAnswer]:
     answer = await objects.create(translate_call(call, _read(call.body)))
-    return _render_one(answer)
+    return answer.with_value(_render(cast(ObjectAnswer, answer.value)))
 
 
-async def get(call: Call[None]) -> Answer:
+async def get(call: Call[None]) -> Answer[FgaResourceAnswer]:
     return _render_one(await objects.get(_rename_path(call)))
 
 
-async def update(call: Call[MetaBody]) -> Answer:
+async def update(call: Call[MetaBody]) -> Answer[FgaResourceAnswer]:
     return _render_one(await objects.update(_rename_path(call)))
 
 
-async def delete(call: Call[None]) -> Answer:
+async def delete(call: Call[None]) -> Answer[None]:
     return await objects.delete(_rename_path(call))
 
 
-async def write_batch(call: Call[FgaBatchBody]) -> Answer:
+async def write_batch(call: Call[FgaBatchBody]) -> Answer[FgaListAnswer[FgaResourceAnswer]]:
     """Answers with what was created or deleted, in the order of the request."""
     bodies = call.body.resources or []
     if call.body.op == CREATE:
-        answer = await objects.create(translate_call(call, read_batch(bodies, _read)))
-        rows = [*map(_render, cast(list[ObjectAnswer], answer.value))]
+        created = await objects.create(translate_call(call, read_batch(bodies, _read)))
+        revision, rows = created.revision, [*map(_render, cast(list[ObjectAnswer], created.value))]
     elif call.body.op == DELETE:
         refs = read_batch(bodies, lambda ref: ObjectRefBody(ref.resource_type, ref.resource_id))
-        answer = await objects.delete_batch(translate_call(call, refs))
+        revision = (await objects.delete_batch(translate_call(call, refs))).revision
         rows = [FgaResourceAnswer(resource_type=ref.type, resource_id=ref.id) for ref in map(_read_ref, refs)]
     else:
         raise InvalidParameter("op", f"must be {CREATE} or {DELETE}")
     page = FgaListAnswer(object="list", data=rows, list_metadata=FgaListMetadata(None, None))
-    return Answer(page, answer.revision)
+    return Answer(page, revision)
 
 
 def _read_ref(body: ObjectRefBody) -> ObjectRef:
@@ -90,8 +88,8 @@ def _render(row: ObjectAnswer) -> FgaResourceAnswer:
 list_page = fga_list(objects.list_page, _FILTERS, "createdAt", _render)
 
 
-def _render_one(answer: Answer) -> Answer:
-    return replace(answer, value=_render(cast(ObjectAnswer, answer.value)))
+def _render_one(answer: Answer[ObjectAnswer]) -> Answer[FgaResourceAnswer]:
+    return answer.with_value(_render(answer.value))
 
 
 def _read(body: FgaResourceBody) -> ObjectBody:

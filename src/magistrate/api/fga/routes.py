@@ -3,18 +3,12 @@
 from dataclasses import replace
 from functools import partial
 
-from magistrate.api.endpoints.objects import MetaBody
 from magistrate.api.fga import checks, policies, queries, resource_types, resources, schemas, warrants
-from magistrate.api.fga.checks import FgaCheckAnswer, FgaCheckBody
-from magistrate.api.fga.lists import FGA_PAGE_PARAMETERS, FgaListAnswer
-from magistrate.api.fga.names import translate_errors
-from magistrate.api.fga.policies import FgaPolicyAnswer
-from magistrate.api.fga.queries import FgaQueryRowAnswer
 from magistrate.api.fga.resource_types import FgaTypeAnswer
-from magistrate.api.fga.resources import FgaBatchBody, FgaResourceAnswer, FgaResourceBody
-from magistrate.api.fga.schema_json import FgaPolicyBody, FgaTypeBody
-from magistrate.api.fga.schemas import FgaSchemaAnswer, FgaSchemaBody
-from magistrate.api.fga.warrants import FgaWarrantAnswer, FgaWarrantOrBatch, FgaWriteAnswer
+from magistrate.api.fga.resources import FgaResourceAnswer
+from magistrate.api.fga.schemas import FgaSchemaBody
+from magistrate.api.fga.views import FGA_PAGE_PARAMETERS, FgaListAnswer, translate_errors
+from magistrate.api.fga.warrants import FgaWarrantAnswer
 from magistrate.api.route import SEARCH, TEXT, Parameter, Route
 from magistrate.api.used_types import (
     list_all,
@@ -49,7 +43,7 @@ _QUERY_LIST = (
     *FGA_PAGE_PARAMETERS,
 )
 
-_read = partial(Route, scope=Scope.READ)
+_read = partial(Route, scope=Scope.READ, list_types=list_all)
 _write = partial(Route, scope=Scope.WRITE, writes=True)
 _define = partial(Route, scope=Scope.MODEL, writes=True, list_types=list_all)
 _check = partial(Route, scope=Scope.CHECK, not_found=True)
@@ -58,11 +52,11 @@ _query = partial(Route, scope=Scope.QUERY, not_found=True)
 _ROUTES: tuple[Route, ...] = (
     _check(
         "POST", _CHECK, checks.answer_check, "Check whether subjects have relations on resources",
-        answer=FgaCheckAnswer | list[FgaCheckAnswer], body=FgaCheckBody, list_types=list_in_elements("checks", _TYPE),
+        list_types=list_in_elements("checks", _TYPE),
     ),
     _query(
         "GET", _QUERY, queries.list_page, "Find resources a subject has relations on, or subjects that have them",
-        answer=FgaListAnswer[FgaQueryRowAnswer], parameters=_QUERY_LIST, list_types=list_in_query,
+        parameters=_QUERY_LIST, list_types=list_in_query,
     ),
     _read(
         "GET", _WARRANTS, warrants.list_page, "List warrants",
@@ -70,7 +64,7 @@ _ROUTES: tuple[Route, ...] = (
     ),
     _write(
         "POST", _WARRANTS, warrants.write, "Create or delete a warrant, or 1 to 100 of them",
-        answer=FgaWriteAnswer, body=FgaWarrantOrBatch, not_found=True, list_types=list_in_body(_TYPE),
+        not_found=True, list_types=list_in_body(_TYPE),
     ),
     _read(
         "GET", _RESOURCES, resources.list_page, "List resources",
@@ -78,82 +72,42 @@ _ROUTES: tuple[Route, ...] = (
     ),
     _write(
         "POST", _RESOURCES, resources.create, "Create a resource, or replace its meta",
-        answer=FgaResourceAnswer, body=FgaResourceBody, list_types=list_in_body(_TYPE),
+        list_types=list_in_body(_TYPE),
     ),
     _write(
         "POST", f"{_RESOURCES}/batch", resources.write_batch, "Create or delete 1 to 100 resources",
-        answer=FgaListAnswer[FgaResourceAnswer], body=FgaBatchBody, not_found=True,
-        list_types=list_in_elements("resources", _TYPE),
+        not_found=True, list_types=list_in_elements("resources", _TYPE),
     ),
-    _read(
-        "GET", _ONE_RESOURCE, resources.get, "Get a resource",
-        answer=FgaResourceAnswer, not_found=True, list_types=list_in_path(_TYPE),
-    ),
-    _write(
-        "PUT", _ONE_RESOURCE, resources.update, "Replace the meta of a resource",
-        answer=FgaResourceAnswer, body=MetaBody, not_found=True, list_types=list_in_path(_TYPE),
-    ),
+    _read("GET", _ONE_RESOURCE, resources.get, "Get a resource", list_types=list_in_path(_TYPE)),
+    _write("PUT", _ONE_RESOURCE, resources.update, "Replace the meta of a resource", list_types=list_in_path(_TYPE)),
     _write(
         "DELETE", _ONE_RESOURCE, resources.delete, "Delete a resource",
-        not_found=True, is_typed=False, list_types=list_in_path(_TYPE),
+        is_typed=False, list_types=list_in_path(_TYPE),
     ),
     _read(
         "GET", _TYPES, resource_types.list_page, "List resource types",
-        answer=FgaListAnswer[FgaTypeAnswer], parameters=FGA_PAGE_PARAMETERS, list_types=list_all,
+        answer=FgaListAnswer[FgaTypeAnswer], parameters=FGA_PAGE_PARAMETERS,
     ),
-    _define(
-        "POST", _TYPES, resource_types.create, "Create a resource type, or replace its definition",
-        answer=FgaTypeAnswer, body=FgaTypeBody,
-    ),
-    _define(
-        "PUT", _TYPES, resource_types.apply, "Make these 1 to 100 all resource types there are",
-        answer=list[FgaTypeAnswer], body=list[FgaTypeBody],
-    ),
-    _read(
-        "GET", _ONE_TYPE, resource_types.get, "Get a resource type",
-        answer=FgaTypeAnswer, not_found=True, list_types=list_in_path("type"),
-    ),
-    _define(
-        "PUT", _ONE_TYPE, resource_types.update, "Replace the definition of a resource type",
-        answer=FgaTypeAnswer, body=FgaTypeBody, not_found=True,
-    ),
-    _define(
-        "DELETE", _ONE_TYPE, resource_types.delete, "Delete a resource type",
-        not_found=True, is_typed=False,
-    ),
-    _read(
-        "GET", _POLICIES, policies.list_page, "List named policies",
-        answer=FgaListAnswer[FgaPolicyAnswer], parameters=FGA_PAGE_PARAMETERS, list_types=list_all,
-    ),
-    _define(
-        "POST", _POLICIES, policies.create, "Create a named policy, or replace its definition",
-        answer=FgaPolicyAnswer, body=FgaPolicyBody,
-    ),
-    _read(
-        "GET", _ONE_POLICY, policies.get, "Get a named policy",
-        answer=FgaPolicyAnswer, not_found=True, list_types=list_all,
-    ),
-    _define(
-        "PUT", _ONE_POLICY, policies.update, "Replace the definition of a named policy",
-        answer=FgaPolicyAnswer, body=FgaPolicyBody, not_found=True,
-    ),
-    _define(
-        "DELETE", _ONE_POLICY, policies.delete, "Delete a named policy",
-        not_found=True, is_typed=False,
-    ),
+    _define("POST", _TYPES, resource_types.create, "Create a resource type, or replace its definition"),
+    _define("PUT", _TYPES, resource_types.apply, "Make these 1 to 100 all resource types there are"),
+    _read("GET", _ONE_TYPE, resource_types.get, "Get a resource type", list_types=list_in_path("type")),
+    _define("PUT", _ONE_TYPE, resource_types.update, "Replace the definition of a resource type"),
+    _define("DELETE", _ONE_TYPE, resource_types.delete, "Delete a resource type", is_typed=False),
+    _read("GET", _POLICIES, policies.list_page, "List named policies", parameters=FGA_PAGE_PARAMETERS),
+    _define("POST", _POLICIES, policies.create, "Create a named policy, or replace its definition"),
+    _read("GET", _ONE_POLICY, policies.get, "Get a named policy"),
+    _define("PUT", _ONE_POLICY, policies.update, "Replace the definition of a named policy"),
+    _define("DELETE", _ONE_POLICY, policies.delete, "Delete a named policy", is_typed=False),
 )  # fmt: skip
 _SCHEMA_ROUTES: tuple[Route, ...] = (
-    _read(
-        "GET", _SCHEMA, schemas.get, "Get the whole schema: resource types and policies",
-        answer=FgaSchemaAnswer, list_types=list_all,
-    ),
+    _read("GET", _SCHEMA, schemas.get, "Get the whole schema: resource types and policies"),
     _define(
         "POST", _SCHEMA, schemas.apply, "Make this schema, given in text or JSON, the whole schema",
-        answer=FgaSchemaAnswer, body=FgaSchemaBody, takes_text=True, is_repeatable=True,
+        body=FgaSchemaBody, takes_text=True, is_repeatable=True,
     ),
     _read(
         "POST", f"{_SCHEMA}/convert", schemas.convert, "Convert a schema from text to JSON, or back",
-        answer=FgaSchemaAnswer, body=FgaSchemaBody, takes_text=True, list_types=list_none,
+        body=FgaSchemaBody, takes_text=True, list_types=list_none,
     ),
 )  # fmt: skip
 

@@ -17,8 +17,8 @@ from magistrate.api.endpoints.warrants import (
     read_warrant,
     read_warrant_policies,
 )
-from magistrate.api.fga.lists import fga_list
 from magistrate.api.fga.resources import CREATE, DELETE
+from magistrate.api.fga.views import fga_list
 from magistrate.api.http.consistency_tokens import find_token
 from magistrate.api.http.request_values import MAX_BATCH, read_batch
 from magistrate.engine.names import RelationName
@@ -93,7 +93,7 @@ class FgaWriteAnswer(msgspec.Struct):
 FgaWarrantOrBatch = FgaWarrantBody | list[FgaWarrantBody]
 
 
-async def write(call: Call[FgaWarrantOrBatch]) -> Answer:
+async def write(call: Call[FgaWarrantOrBatch]) -> Answer[FgaWriteAnswer]:
     """Creates and deletes warrants, all or none."""
     is_batch = isinstance(call.body, list)
     bodies = call.body if isinstance(call.body, list) else [call.body]

@@ -212,7 +212,7 @@ class FastPath:
         except Exception:  # the framework meets the same error and answers it
             return None
 
-    def _attempt(self, begun: BegunRequest, body: bytes) -> tuple[Answer, RevisionId] | None:
+    def _attempt(self, begun: BegunRequest, body: bytes) -> tuple[Answer[Any], RevisionId] | None:
         """Returns the answer and its revision if nothing has to be waited for."""
         head, service, pipeline = begun.head, begun.service, begun.head.pipeline
         store = service.context.store
@@ -239,7 +239,7 @@ class FastPath:
         return None
 
     def _render(
-        self, begun: BegunRequest, answer: Answer, revision_id: RevisionId, default_headers: RawHeaders
+        self, begun: BegunRequest, answer: Answer[Any], revision_id: RevisionId, default_headers: RawHeaders
     ) -> bytes:
         route, request_id = begun.head.pipeline.route, begun.request_id
         assert request_id is not None

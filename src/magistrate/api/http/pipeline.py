@@ -74,7 +74,7 @@ class Pipeline:
 class BegunAnswer(msgspec.Struct, frozen=True):
     """Represents the answer of a handler, or what is awaited for it, with the state of the history before that."""
 
-    answer: Answer | Awaitable[Answer]
+    answer: Answer[Any] | Awaitable[Answer[Any]]
     history: int
     demands: int
 
@@ -105,7 +105,7 @@ class BegunRequest(msgspec.Struct):
     answer: BegunAnswer | None = None
 
 
-async def answer_in_history(route: Route, call: Call[Any], begun: BegunAnswer | None = None) -> tuple[Answer, str]:
+async def answer_in_history(route: Route, call: Call[Any], begun: BegunAnswer | None = None) -> tuple[Answer[Any], str]:
     """Returns the answer to a call, and its token, from a store that may be restored, or fail over, at any time
     (docs/consistency.md#lost-writes). A read is answered from a store that holds the write of its token, and from one
     history of it: if that is replaced meanwhile, it begins anew. An answer may have `begun` before.
@@ -134,7 +134,9 @@ async def answer_in_history(route: Route, call: Call[Any], begun: BegunAnswer | 
     raise HistoryReplaced
 
 
-async def _answer_with_token(route: Route, call: Call[Any], begun: Answer | Awaitable[Answer] | None) -> Answer:
+async def _answer_with_token(
+    route: Route, call: Call[Any], begun: Answer[Any] | Awaitable[Answer[Any]] | None
+) -> Answer[Any]:
     """Answers a call if the store holds the write of its token, before and after: between both, it may fail over. An
     answer that has begun was begun when the store held it."""
     if not call.freshness.revision:
@@ -150,7 +152,7 @@ async def _answer_with_token(route: Route, call: Call[Any], begun: Answer | Awai
     return answer
 
 
-async def _complete(route: Route, call: Call[Any], begun: Answer | Awaitable[Answer] | None) -> Answer:
+async def _complete(route: Route, call: Call[Any], begun: Answer[Any] | Awaitable[Answer[Any]] | None) -> Answer[Any]:
     if begun is None:
         return await answer_call(route.handler, call)
     return begun if isinstance(begun, Answer) else await begun

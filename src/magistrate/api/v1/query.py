@@ -4,14 +4,13 @@ subject and context."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from magistrate.api.calls import Answer, Call, answer_call
 from magistrate.api.endpoints import query as v2_query
-from magistrate.api.endpoints.lists import ListAnswer
 from magistrate.api.endpoints.policies import check_context_size
 from magistrate.api.endpoints.query import TOTAL, QueryRowAnswer
 from magistrate.api.endpoints.warrants import SubjectAnswer
@@ -84,7 +83,7 @@ class LegacyQueryConditions(msgspec.Struct, frozen=True):
     context: Mapping[str, str] | None = None
 
 
-async def list_page(call: Call[None]) -> Answer:
+async def list_page(call: Call[None]) -> Answer[V1QueryAnswer | list[V1WarrantAnswer]]:
     """Returns a page of v2, or an array of warrants if the request has `select` in place of `q`."""
     parameters = {name: text for name, text in call.parameters.items() if name not in (CONTEXTUAL_WARRANTS, TOTAL)}
     call = replace(call, parameters=parameters)
@@ -100,11 +99,10 @@ async def list_page(call: Call[None]) -> Answer:
         if cursor is not None and error.parameter == "nextCursor":
             raise InvalidParameter(cursor, f"invalid {cursor}") from None
         raise
-    page = cast(ListAnswer[QueryRowAnswer], answer.value)
-    return Answer(V1QueryAnswer(page.results, page.next_cursor), answer.revision)
+    return answer.with_value(V1QueryAnswer(answer.value.results, answer.value.next_cursor))
 
 
-async def _list_selected(call: Call[None]) -> Answer:
+async def _list_selected(call: Call[None]) -> Answer[list[V1WarrantAnswer]]:
     """Returns an array of warrants. Raises InvalidParameter for an invalid clause."""
     selected = call.parameters["select"]
     if selected not in (IMPLIED, STORED):
@@ -123,7 +121,7 @@ async def _list_selected(call: Call[None]) -> Answer:
     return await _list_implied(call, conditions)
 
 
-async def _list_stored(call: Call[None], conditions: LegacyQueryConditions) -> Answer:
+async def _list_stored(call: Call[None], conditions: LegacyQueryConditions) -> Answer[list[V1WarrantAnswer]]:
     columns = {name: value for name, value in msgspec.structs.asdict(conditions).items() if value is not None}
     context = columns.pop("context", None)
     if context is not None:
@@ -134,7 +132,7 @@ async def _list_stored(call: Call[None], conditions: LegacyQueryConditions) -> A
     return Answer([_render_stored(row) for row in page.value.rows], page.revision)
 
 
-async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> Answer:
+async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> Answer[list[V1WarrantAnswer]]:
     relations = (conditions.relation,) if conditions.relation else None
     obj = _ref(conditions.object_type, conditions.object_id)
     subject = _ref(conditions.subject_type, conditions.subject_id)
@@ -150,7 +148,9 @@ async def _list_implied(call: Call[None], conditions: LegacyQueryConditions) -> 
     raise InvalidParameter("for", "must name an object or a subject by its id")
 
 
-async def _list_by_query(call: Call[None], parsed: Query, conditions: LegacyQueryConditions) -> Answer:
+async def _list_by_query(
+    call: Call[None], parsed: Query, conditions: LegacyQueryConditions
+) -> Answer[list[V1WarrantAnswer]]:
     context = check_context_size(conditions.context or {}, call.context.max_context_bytes)
     bounds = _read_page_bounds(call, QUERY_LIST)
     request = QueryRequest(hide_undefined_types(parsed, call.visible_types), context)
@@ -169,7 +169,7 @@ async def _check_each(
     relations: Sequence[RelationName] | None,
     subject: Subject,
     context: Mapping[str, str],
-) -> Answer:
+) -> Answer[list[V1WarrantAnswer]]:
     limit = _read_page_bounds(call, QUERY_LIST).slice.limit
     if relations is None:
         defined = await object_types.get_object_type(call.context, obj.type, call.freshness)

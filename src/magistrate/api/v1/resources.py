@@ -68,7 +68,7 @@ class ResourceView:
     def render_row(self, row: StoredObject) -> msgspec.Struct:
         return self.answer(row.id, *members_of(self.resource, row.meta).values(), render_time(row.created_at))
 
-    async def create(self, call: Call[Any]) -> Answer:
+    async def create(self, call: Call[Any]) -> Answer[Any]:
         def draft(body: msgspec.Struct) -> ObjectDraft:
             requested_id: str | None = getattr(body, self.resource.id_member)
             own_id = (
@@ -84,26 +84,26 @@ class ResourceView:
         answers = [self.render_row(row) for row in created.value]
         return Answer(answers if is_batch else answers[0], created.revision)
 
-    async def get(self, call: Call[Any]) -> Answer:
+    async def get(self, call: Call[Any]) -> Answer[Any]:
         stored = await objects.get_object(call.context, self.read_ref(call), call.freshness)
         return Answer(self.render_row(stored.value), stored.revision)
 
-    async def update(self, call: Call[Any]) -> Answer:
+    async def update(self, call: Call[Any]) -> Answer[Any]:
         meta = self._meta(call.context, call.body)
         updated = await objects.update_object(call.context, self.read_ref(call), meta, call.stamp())
         return Answer(self.render_row(updated.value), updated.revision)
 
-    async def delete(self, call: Call[Any]) -> Answer:
+    async def delete(self, call: Call[Any]) -> Answer[Any]:
         return Answer(None, await objects.delete_objects(call.context, [self.read_ref(call)], call.stamp()))
 
-    async def delete_batch(self, call: Call[Any]) -> Answer:
+    async def delete_batch(self, call: Call[Any]) -> Answer[Any]:
         def ref(body: msgspec.Struct) -> ObjectRef:
             member = self.resource.id_member
             return ObjectRef(self.resource.type, object_id(getattr(body, member), member))
 
         return Answer(None, await objects.delete_objects(call.context, read_batch(call.body, ref), call.stamp()))
 
-    async def list_page(self, call: Call[Any]) -> Answer:
+    async def list_page(self, call: Call[Any]) -> Answer[Any]:
         text = read_search(call.parameters)
         bounds = read_page_request(self.list_kind, call.parameters, call.context.store.identity)
         only = ObjectFilter(self.resource.type, text)
@@ -131,7 +131,7 @@ class Assignment:
         self._assigned = assigned
         self._holder = holder
 
-    async def create(self, call: Call[Any]) -> Answer:
+    async def create(self, call: Call[Any]) -> Answer[Any]:
         created = await warrants.create_warrants(call.context, [self._warrant(call)], call.stamp(), lambda place: "")
         ref = self._assigned.read_ref(call)
         try:
@@ -140,10 +140,10 @@ class Assignment:
             row = StoredObject(ref.type, ref.id, None, created.value[0].created_at)
         return Answer(self._assigned.render_row(row), created.revision)
 
-    async def delete(self, call: Call[Any]) -> Answer:
+    async def delete(self, call: Call[Any]) -> Answer[Any]:
         return Answer(None, await warrants.delete_warrants(call.context, [self._warrant(call)], call.stamp()))
 
-    async def list_page(self, call: Call[Any]) -> Answer:
+    async def list_page(self, call: Call[Any]) -> Answer[Any]:
         return await _run_query(
             call, query_assigned(self._holder.read_ref(call), self._assigned.resource), self._assigned
         )
@@ -160,11 +160,11 @@ class TenantUsers:
         self._users = users
         self._tenants = tenants
 
-    async def list_page(self, call: Call[Any]) -> Answer:
+    async def list_page(self, call: Call[Any]) -> Answer[Any]:
         return await _run_query(call, users_of(self._tenants.read_ref(call)), self._users)
 
 
-async def _run_query(call: Call[Any], parsed: Query, view: ResourceView) -> Answer:
+async def _run_query(call: Call[Any], parsed: Query, view: ResourceView) -> Answer[Any]:
     list_kind = view.assigned_kind
     bounds = read_page_request(list_kind, call.parameters, call.context.store.identity)
     page = await query.list_page(call.context, QueryRequest(parsed, {}), bounds, call.freshness, kind=list_kind)

@@ -8,9 +8,8 @@ from typing import Any
 
 from magistrate.api.calls import Handler
 from magistrate.api.endpoints import events
-from magistrate.api.endpoints.events import AccessEventAnswer, EventsAnswer, ResourceEventAnswer
 from magistrate.api.endpoints.lists import bare
-from magistrate.api.route import SEARCH, TEXT, V1_PARAMETERS, Parameter, Route, list_parameters
+from magistrate.api.route import FROM_HANDLER, SEARCH, TEXT, V1_PARAMETERS, Parameter, Route, list_parameters
 from magistrate.api.used_types import always_list, list_in_v1_query
 from magistrate.api.v1 import query
 from magistrate.api.v1.resources import Assignment, ResourceView, TenantUsers
@@ -22,9 +21,9 @@ from magistrate.operations.writes.v1_resources import ASSIGNMENTS, RESOURCES, TE
 _SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants", "/v2/sessions")
 _NOT_SHARED = ("/v2/warrants/delete",)
 
-_EVENTS: dict[str, tuple[Handler, Any]] = {
-    "/v2/resource-events": (events.list_resource_events_v1, EventsAnswer[ResourceEventAnswer]),
-    "/v2/access-events": (events.list_access_events_v1, EventsAnswer[AccessEventAnswer]),
+_EVENTS: dict[str, Handler[Any]] = {
+    "/v2/resource-events": events.list_resource_events_v1,
+    "/v2/access-events": events.list_access_events_v1,
 }
 
 VIEWS = {resource: ResourceView(resource) for resource in RESOURCES}
@@ -68,13 +67,12 @@ def _query(route: Route) -> Route:
         list_types=list_in_v1_query,
         path="/v1/query",
         handler=query.list_page,
-        answer=query.V1QueryAnswer | list[query.V1WarrantAnswer],
+        answer=FROM_HANDLER,
         parameters=(*_use_v1_parameters(parameters, takes_ids=False), *of_clients),
     )
 
 
 def _events(route: Route) -> Route:
-    handler, answer = _EVENTS[route.path]
     without_sorts = [parameter for parameter in route.parameters if parameter.name not in ("sortBy", "sortOrder")]
     last_id = Parameter(
         "lastId", "where the page begins: `lastId` of the page before it, or the `id` of an event", TEXT
@@ -82,8 +80,8 @@ def _events(route: Route) -> Route:
     return replace(
         route,
         path=route.path.replace("/v2/", "/v1/"),
-        handler=handler,
-        answer=answer,
+        handler=_EVENTS[route.path],
+        answer=FROM_HANDLER,
         parameters=(*_use_v1_parameters(without_sorts, takes_ids=False), last_id),
     )
 
@@ -147,7 +145,7 @@ def _item(view: ResourceView) -> str:
 
 def _list(
     path: str,
-    handler: Handler,
+    handler: Handler[Any],
     summary: str,
     view: ResourceView,
     *,

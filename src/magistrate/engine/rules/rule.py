@@ -17,7 +17,7 @@ class RuleDefinition(msgspec.Struct, rename="camel", frozen=True, omit_defaults=
     misspelled member would silently make a different rule.
 
     A rule has three more forms: `Rule` is validated and has the meaning, a clause of a text knows where each name was
-    written (engine/text/document.py), and the JSON of `/fga/v1` has other names (api/fga/schema_json.py)."""
+    written (engine/text/document.py), and the JSON of `/fga/v1` has other names (api/fga/schemas.py)."""
 
     inherit_if: str | None = None
     of_type: str | None = None
