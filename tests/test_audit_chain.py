@@ -15,10 +15,8 @@ from click.testing import CliRunner, Result
 from structlog.testing import capture_logs
 
 from magistrate.api.audit import log as audit_log
-from magistrate.api.audit import outputs as audit_file
 from magistrate.api.audit.chain import begin_chain, read_sealed_line, seal_line
-from magistrate.api.audit.log import AuditLog
-from magistrate.api.audit.outputs import CHAIN_BYTES, ChainedFile
+from magistrate.api.audit.log import CHAIN_BYTES, AuditLog, ChainedFile
 from magistrate.api.audit.records import AUDIT_FORMATS, NOT_RENDERED, LineContent
 from magistrate.cli.commands import main
 from tests.audit_records import contents, find_faults, record
@@ -28,7 +26,7 @@ ROOT = Path(__file__).parents[1]
 APPENDS = """
 import sys
 import time
-from magistrate.api.audit.outputs import ChainedFile
+from magistrate.api.audit.log import ChainedFile
 from tests.audit_records import contents
 
 file = ChainedFile(sys.argv[1])
@@ -364,8 +362,9 @@ def test_a_full_disk_is_logged_once_and_the_records_stay(tmp_path: Path, monkeyp
     (tmp_path / "audit").symlink_to("/dev/full")
     monkeypatch.setattr(audit_log, "WRITTEN_EVERY_SECONDS", 0.01)
     monkeypatch.setattr(audit_log, "RETRIED_EVERY_SECONDS", 0.01)
-    for module in (audit_log, audit_file):  # a logger that was used keeps what was configured then
-        monkeypatch.setattr(module, "log", structlog.get_logger())
+    monkeypatch.setattr(
+        audit_log, "log", structlog.get_logger()
+    )  # a logger that was used keeps what was configured then
     with capture_logs() as logged:
         log = AuditLog(str(tmp_path / "audit"), "json")
         log.note(record(0))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.api.audit.outputs import INCOMPLETE, LOCK_NAME, ChainedOutput, OutputLock
+from magistrate.api.audit.log import INCOMPLETE, LOCK_NAME, ChainedOutput, OutputLock
 from magistrate.errors import InvalidSetting
 from tests.audit_records import contents, find_faults
 from tests.processes.starting import start_process
@@ -21,7 +21,7 @@ BODY = b'{"meta":"' + b"x" * 4_000 + b'"}'
 LONG_LINES = """
 import sys
 from pathlib import Path
-from magistrate.api.audit.outputs import ChainedOutput, OutputLock
+from magistrate.api.audit.log import ChainedOutput, OutputLock
 from tests.audit_records import contents
 from tests.test_audit_output import BODY
 

@@ -176,7 +176,7 @@ def test_a_synonym_is_recognized(path: str, text: str) -> None:
         ("engine/model/model.py", "names: tuple[int, ...] = tuple()"),
         ("engine/model/model.py", "def find(): found = 1"),
         ("engine/model/model.py", "def perform(information): ..."),
-        ("api/auth/provider.py", "def verify(claims): ..."),
+        ("api/auth/bearer.py", "def verify(claims): ..."),
         ("api/http/connection.py", "head = b''"),
         ("store/sql/statements.py", "row = ()"),
         ("engine/cache/segments.py", "old = {}"),
@@ -213,7 +213,7 @@ def test_a_private_word_is_recognized(path: str, text: str) -> None:
     [
         ("src/magistrate/api/app.py", '"""Returns `asked`, and the rest on the next page."""'),
         ("src/magistrate/api/app.py", "def sort(left: int, right: int) -> None: ..."),
-        ("src/magistrate/api/auth/provider.py", '"""Reads the claims of a token."""'),
+        ("src/magistrate/api/auth/bearer.py", '"""Reads the claims of a token."""'),
         ("tests/test_plans.py", "def test_it() -> None:\n    found = one = 1"),
         ("tests/test_plans.py", 'SENT = "asked in vain"'),
         ("docs/policies.md", "A question mark, and a way to tell two warrants apart, in turn."),

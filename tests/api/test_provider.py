@@ -16,10 +16,9 @@ import jwt
 import msgspec
 import pytest
 
-from magistrate.api.auth import fetched_keys, key_url
-from magistrate.api.auth.fetched_keys import FetchedKeys, KeyFile
+from magistrate.api.auth import key_url, provider_keys
 from magistrate.api.auth.key_url import KeyUrl
-from magistrate.api.auth.provider_keys import MAX_KEYS_BYTES
+from magistrate.api.auth.provider_keys import MAX_KEYS_BYTES, FetchedKeys, KeyFile
 from magistrate.errors import ProviderUnavailable
 from magistrate.operations.sessions.bearer_tokens import TokenHeader
 from tests.api.check_answers import ALLOWED, DENIED
@@ -274,7 +273,7 @@ def test_without_a_provider_its_tokens_are_invalid(tmp_path: Path) -> None:
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Little time goes by between fetches, and none is long."""
-    monkeypatch.setattr(fetched_keys, "PAUSE_SECONDS", 0.1)
+    monkeypatch.setattr(provider_keys, "PAUSE_SECONDS", 0.1)
     monkeypatch.setattr(KeyFile, "every_seconds", 0.1)
     monkeypatch.setattr(key_url, "FETCH_EVERY_SECONDS", 0.1)
     monkeypatch.setattr(key_url, "TIMEOUT_SECONDS", 0.5)
@@ -290,7 +289,7 @@ def wait_until(claim: Callable[[], bool]) -> None:
 def test_a_new_key_of_the_provider_is_fetched_when_a_token_names_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fetched_keys, "PAUSE_SECONDS", 0.0)
+    monkeypatch.setattr(provider_keys, "PAUSE_SECONDS", 0.0)
     with jwks_server(KEYS[0]) as provider, trusting(provider.url, f"sqlite:///{tmp_path}/m.db") as served:
         assert refused(served, token(EC, "ec")) == (401, INVALID)
 
@@ -393,7 +392,7 @@ async def test_what_was_fetched_is_used_for_a_day_at_the_most() -> None:
         assert len(await keys.fitting(head)) == 1
         provider.status = 500
 
-        now += fetched_keys.KEPT_SECONDS
+        now += provider_keys.KEPT_SECONDS
         assert len(await keys.fitting(head)) == 1
         now += 1
         with pytest.raises(ProviderUnavailable):

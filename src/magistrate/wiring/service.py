@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
 
-from magistrate.api.auth.bearer import Bearers
-from magistrate.api.auth.fetched_keys import FetchedKeys, KeyFile, KeyOrigin
-from magistrate.api.auth.provider import Provider
+from magistrate.api.auth.bearer import Bearers, Provider
+from magistrate.api.auth.provider_keys import FetchedKeys, KeyFile, KeyOrigin
 from magistrate.api.calls import Limits, Service
 from magistrate.api.http.admission import Admissions, admissions
 from magistrate.api.http.metrics import METRICS, Readings
