@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from magistrate.api.endpoints.model_tests import MAX_TEST_CHARACTERS, MAX_TEST_VALUES
+from magistrate.api.endpoints.models import MAX_TEST_CHARACTERS, MAX_TEST_VALUES
 from magistrate.operations.models.tests import MAX_ASSERTIONS, MAX_EXPLAINED, MAX_TEST_WARRANTS
 from tests.issuing import issue_key
 from tests.running import Client, running_service, settings_for

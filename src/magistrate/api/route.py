@@ -138,6 +138,7 @@ class Route:
 
 
 TEXT: dict[str, object] = {"type": "string"}
+FALSE_BY_DEFAULT: dict[str, object] = {"type": "boolean", "default": False}
 SEARCH = Parameter(
     "q", "a text that must occur, the case of ASCII letters ignored", TEXT | {"maxLength": MAX_SEARCH_LENGTH}
 )
@@ -146,7 +147,7 @@ SEARCH = Parameter(
 _SNAPSHOT = Parameter(
     "snapshot",
     "whether all pages that cursors lead to show what there was at the first, however others write",
-    {"type": "boolean", "default": False},
+    FALSE_BY_DEFAULT,
 )
 
 

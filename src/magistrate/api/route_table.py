@@ -11,7 +11,6 @@ from magistrate.api.endpoints import (
     events,
     explain,
     keys,
-    model_tests,
     models,
     object_types,
     objects,
@@ -21,12 +20,13 @@ from magistrate.api.endpoints import (
     warrants,
     writes,
 )
-from magistrate.api.endpoints.model_tests import ModelTestBody
+from magistrate.api.endpoints.models import ModelTestBody
 from magistrate.api.endpoints.query import TOTAL
 from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.route import (
     AS_OF_PARAMETER,
     EXPECTED_REVISION,
+    FALSE_BY_DEFAULT,
     ONE_ROW,
     SEARCH,
     TEXT,
@@ -78,7 +78,7 @@ from magistrate.operations.writes.warrants import FILTERS, WARRANT_LIST
 KEEP_EXISTING = Parameter(
     "keepExisting",
     "whether stored warrants that `allowedTypes` forbids are kept, without effect; otherwise they are an error",
-    {"type": "boolean", "default": False},
+    FALSE_BY_DEFAULT,
 )
 
 _OBJECT_TYPE_LIST = list_parameters(OBJECT_TYPE_LIST, SEARCH, AS_OF_PARAMETER)
@@ -93,12 +93,12 @@ _WARRANT_LIST = list_parameters(
     Parameter(
         "expired",
         "whether the warrants that have expired are listed, as long as they are kept, instead of the others",
-        {"type": "boolean", "default": False},
+        FALSE_BY_DEFAULT,
     ),
     Parameter(
         "stranded",
         "whether only the warrants are listed that have no effect because `allowedTypes` forbids them",
-        {"type": "boolean", "default": False},
+        FALSE_BY_DEFAULT,
     ),
 )
 _QUERY_LIST = list_parameters(
@@ -110,7 +110,7 @@ _QUERY_LIST = list_parameters(
         f"up to {MAX_CONTEXTUAL_WARRANTS} warrants that count as if they were written: the text of a JSON array",
         TEXT,
     ),
-    Parameter(TOTAL, "whether the rows of all pages are counted", {"type": "boolean", "default": False}),
+    Parameter(TOTAL, "whether the rows of all pages are counted", FALSE_BY_DEFAULT),
     AS_OF_PARAMETER,
 )
 _DIFFERENCE_LIST = list_parameters(
@@ -125,15 +125,10 @@ _DIFFERENCE_LIST = list_parameters(
 
 
 _REPLACE = Parameter(
-    "replace",
-    "whether the array is the whole model: object types that are not in it are deleted",
-    {"type": "boolean", "default": False},
+    "replace", "whether the array is the whole model: object types that are not in it are deleted", FALSE_BY_DEFAULT
 )
-
 _REPLACE_POLICIES = Parameter(
-    "replace",
-    "whether the array has all named policies: others are deleted",
-    {"type": "boolean", "default": False},
+    "replace", "whether the array has all named policies: others are deleted", FALSE_BY_DEFAULT
 )
 
 
@@ -228,7 +223,7 @@ V2_ROUTES: tuple[Route, ...] = (
         answer=ModelBody, body=ModelBody | list[TypeBody], takes_text=True, answers_text=True, list_types=list_none,
     ),
     _read(
-        "POST", "/v2/model/test", model_tests.run, "Run the tests of a model, given in YAML or JSON",
+        "POST", "/v2/model/test", models.run_tests, "Run the tests of a model, given in YAML or JSON",
         body=ModelTestBody, takes_text=True,
     ),
     _write(
