@@ -7,22 +7,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 import magistrate
-from magistrate.api.authzen.requests import ActionBody, EntityBody, EvaluationBody
-from magistrate.api.authzen.searches import ActionSearchBody, ResourceSearchBody, SearchedEntityBody, SubjectSearchBody
-from magistrate.api.endpoints.check import CheckBody, SingleCheckBody
-from magistrate.api.endpoints.explain import ExplainBody
-from magistrate.api.endpoints.keys import KeyBody
-from magistrate.api.endpoints.object_types import ObjectTypeBody
-from magistrate.api.endpoints.objects import ObjectBody, ObjectRefBody
-from magistrate.api.endpoints.query import QueryBody
-from magistrate.api.endpoints.sessions import SessionBody
-from magistrate.api.endpoints.warrants import SubjectBody, WarrantBody
-from magistrate.api.endpoints.writes import FilteredDeletionBody, NamedObjectBody, StoredRefBody
-from magistrate.api.fga.checks import FgaCheckBody, FgaSingleCheckBody
-from magistrate.api.fga.resources import FgaBatchBody, FgaResourceBody
-from magistrate.api.fga.warrants import FgaSubjectBody, FgaWarrantBody
 from magistrate.api.http.request_values import MAX_BATCH
-from magistrate.api.route import Route
+from magistrate.api.route import TEXT, Parameter, Route
 from magistrate.api.route_table import ROUTES
 from magistrate.api.v1.routes import VIEWS
 
@@ -93,38 +79,38 @@ REQUEST_EXAMPLES: Mapping[tuple[str, str], RequestExample] = {
 
 Schema = dict[str, Any]
 
-REQUIRED: dict[type[msgspec.Struct], list[str]] = {
-    ObjectTypeBody: ["type", "relations"],
-    ObjectBody: ["objectType"],
-    ObjectRefBody: ["objectType", "objectId"],
-    WarrantBody: ["objectType", "objectId", "relation", "subject"],
-    SubjectBody: ["objectType", "objectId"],
-    SingleCheckBody: ["objectType", "objectId", "relation", "subject"],
-    CheckBody: ["warrants"],
-    QueryBody: ["q"],
-    ExplainBody: ["objectType", "objectId", "relation", "subject"],
-    **{view.body: [resource.id_member] for resource, view in VIEWS.items() if not resource.is_numerous},
-    **{view.ref_body: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},
-    SessionBody: ["type", "userId"],
-    KeyBody: ["name", "scopes"],
-    StoredRefBody: ["objectType", "objectId"],
-    NamedObjectBody: ["objectType", "objectId"],
-    FilteredDeletionBody: ["filter"],
-    EntityBody: ["type", "id"],
-    ActionBody: ["name"],
-    SearchedEntityBody: ["type"],
-    EvaluationBody: ["subject", "action", "resource"],
-    SubjectSearchBody: ["subject", "action", "resource"],
-    ResourceSearchBody: ["subject", "action", "resource"],
-    ActionSearchBody: ["subject", "resource"],
-    FgaCheckBody: ["checks"],
-    FgaSingleCheckBody: ["resource_type", "resource_id", "relation", "subject"],
-    FgaSubjectBody: ["resource_type", "resource_id"],
-    FgaWarrantBody: ["resource_type", "resource_id", "relation", "subject"],
-    FgaResourceBody: ["resource_type"],
-    FgaBatchBody: ["op", "resources"],
+REQUIRED: Mapping[str, list[str]] = {
+    "ObjectTypeBody": ["type", "relations"],
+    "ObjectBody": ["objectType"],
+    "ObjectRefBody": ["objectType", "objectId"],
+    "WarrantBody": ["objectType", "objectId", "relation", "subject"],
+    "SubjectBody": ["objectType", "objectId"],
+    "SingleCheckBody": ["objectType", "objectId", "relation", "subject"],
+    "CheckBody": ["warrants"],
+    "QueryBody": ["q"],
+    "ExplainBody": ["objectType", "objectId", "relation", "subject"],
+    **{view.body.__name__: [resource.id_member] for resource, view in VIEWS.items() if not resource.is_numerous},
+    **{view.ref_body.__name__: [resource.id_member] for resource, view in VIEWS.items() if resource.is_numerous},
+    "SessionBody": ["type", "userId"],
+    "KeyBody": ["name", "scopes"],
+    "StoredRefBody": ["objectType", "objectId"],
+    "NamedObjectBody": ["objectType", "objectId"],
+    "FilteredDeletionBody": ["filter"],
+    "EntityBody": ["type", "id"],
+    "ActionBody": ["name"],
+    "SearchedEntityBody": ["type"],
+    "EvaluationBody": ["subject", "action", "resource"],
+    "SubjectSearchBody": ["subject", "action", "resource"],
+    "ResourceSearchBody": ["subject", "action", "resource"],
+    "ActionSearchBody": ["subject", "resource"],
+    "FgaCheckBody": ["checks"],
+    "FgaSingleCheckBody": ["resource_type", "resource_id", "relation", "subject"],
+    "FgaSubjectBody": ["resource_type", "resource_id"],
+    "FgaWarrantBody": ["resource_type", "resource_id", "relation", "subject"],
+    "FgaResourceBody": ["resource_type"],
+    "FgaBatchBody": ["op", "resources"],
 }
-"""Lists members that are optional to the decoder, so that their absence is reported in the words that clients
+"""Lists members by type that are optional to the decoder, so that their absence is reported in the words that clients
 expect."""
 
 TAGS = {
@@ -140,26 +126,15 @@ _NO_EXAMPLE = RequestExample()
 _REF = "#/components/schemas/{name}"
 
 _TOKEN_PARAMETERS = [
-    {
-        "name": name,
-        "in": "header",
-        "description": "a token of an earlier write: answer with data at least as fresh; or `latest`",
-        "schema": {"type": "string"},
-    }
+    Parameter(name, "a token of an earlier write: answer with data at least as fresh; or `latest`", TEXT)
     for name in ("Service-Token", "Warrant-Token")
 ]
-_KEY_PARAMETER = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "description": "a request sent again with the same key within 24 hours has no second effect, and the same answer",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
-}
-_MATCH_PARAMETER = {
-    "name": "If-Match",
-    "in": "header",
-    "description": "a token: the model must not have changed since that revision",
-    "schema": {"type": "string"},
-}
+_KEY_PARAMETER = Parameter(
+    "Idempotency-Key",
+    "a request sent again with the same key within 24 hours has no second effect, and the same answer",
+    TEXT | {"minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+)
+_MATCH_PARAMETER = Parameter("If-Match", "a token: the model must not have changed since that revision", TEXT)
 _TOKEN_HEADERS = {
     name: {"description": meaning, "schema": {"type": "string"}, "required": True}
     for name, meaning in {
@@ -173,16 +148,10 @@ _ERROR: Schema = {
     "type": "object",
     "required": ["code", "message"],
     "properties": {
-        "code": {"type": "string"},
-        "message": {"type": "string"},
-        "parameter": {"type": "string"},
-        "type": {"type": "string"},
-        "key": {"type": "string"},
-        "oldest": {"type": "string"},
+        **{name: {"type": "string"} for name in ("code", "message", "parameter", "type", "key", "oldest")},
         "index": {"type": "integer"},
         "errors": {"type": "array", "items": {"type": "object"}},
-        "allowed": {"type": "array", "items": {"type": "string"}},
-        "warrants": {"type": "array", "items": {"type": "string"}},
+        **{name: {"type": "array", "items": {"type": "string"}} for name in ("allowed", "warrants")},
     },
     "additionalProperties": False,
 }
@@ -215,8 +184,8 @@ def document(public_url: str = "") -> dict[str, Any]:
         body = next(by_type) if route.body is not None else None
         answer = next(by_type) if route.answer is not None else None
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, body, answer)
-    for struct, required in REQUIRED.items():
-        components[struct.__name__]["required"] = required
+    for name, required in REQUIRED.items():
+        components[name]["required"] = required
     return {
         "openapi": "3.1.0",
         "info": {
@@ -280,13 +249,16 @@ def _parameters(route: Route) -> list[dict[str, Any]]:
         {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
         for name in re.findall(r"{(\w+)}", route.path)
     ]
-    query = [
-        {"name": parameter.name, "in": "query", "description": parameter.meaning, "schema": parameter.schema}
-        for parameter in route.parameters
+    headers = [
+        *([] if route.writes else _TOKEN_PARAMETERS),
+        *([_MATCH_PARAMETER] if route.takes_if_match else []),
+        *([_KEY_PARAMETER] if route.takes_key else []),
     ]
-    headers = [] if route.writes else _TOKEN_PARAMETERS
-    demands = [_MATCH_PARAMETER] if route.takes_if_match else []
-    return [*path, *query, *headers, *demands, *([_KEY_PARAMETER] if route.takes_key else [])]
+    others = [("query", parameter) for parameter in route.parameters] + [("header", header) for header in headers]
+    return path + [
+        {"name": parameter.name, "in": place, "description": parameter.meaning, "schema": parameter.schema}
+        for place, parameter in others
+    ]
 
 
 def _add_example(parameter: dict[str, Any], example: RequestExample) -> dict[str, Any]:

@@ -34,7 +34,8 @@ def read_annotation(handler: Handler[Any], name: str) -> Any:
     hint = get_type_hints(handler).get(name)
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     named = {argument for option in options for argument in get_args(option)} - {Any, NoneType}
-    return next(iter(named), None)
+    [only] = named or {None}
+    return only
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,12 @@ import msgspec
 from magistrate.api.endpoints.check import NO_CONTEXT
 from magistrate.api.endpoints.policies import context_bytes
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.names import WILDCARD, RelationName, TypeName
+from magistrate.engine.names import WILDCARD, RelationName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import (
     ObjectRef,
     are_object_ids,
     object_id,
-    object_id_or_wildcard,
     relation_name,
     type_name,
 )
@@ -131,9 +130,8 @@ def read_evaluation(body: SingleEvaluationBody, contexts: ContextReader) -> Chec
     resource = require_entity(body.resource, RESOURCE)
     context = contexts.read(body)
     try:
-        of_type, own_id = type_name(subject.type, "subject.type"), object_id_or_wildcard(subject.id, "subject.id")
-        obj = ObjectRef(type_name(resource.type, "resource.type"), object_id_or_wildcard(resource.id, "resource.id"))
-        return Check(obj, relation_name(action.name, "action.name"), Subject(of_type, own_id), context)
+        whom, obj = read_entity(subject, SUBJECT), read_entity(resource, RESOURCE)
+        return Check(obj, read_action(action), Subject(whom.type, whom.id), context)
     except InvalidParameter as error:  # nothing is missing, so the name cannot exist
         raise UnknownName(f"{error.parameter} {error.message}") from None
 
@@ -198,26 +196,11 @@ def require_action(action: ActionBody | None) -> ActionBody:
     return action
 
 
-def read_type(entity: EntityBody, member: str) -> TypeName:
-    """Returns the type of an entity that has one. Raises UnknownName."""
-    try:
-        return type_name(entity.type, f"{member}.type")
-    except InvalidParameter as error:
-        raise UnknownName(f"{member}.type {error.message}") from None
-
-
 def read_entity(entity: EntityBody, member: str) -> ObjectRef:
-    """Returns the object that an entity with a type and an id names. Raises UnknownName."""
-    of_type = read_type(entity, member)
-    try:
-        return ObjectRef(of_type, object_id(entity.id, f"{member}.id"))
-    except InvalidParameter as error:
-        raise UnknownName(f"{member}.id {error.message}") from None
+    """Returns the object that an entity with a type and an id names. Raises InvalidParameter."""
+    return ObjectRef(type_name(entity.type, f"{member}.type"), object_id(entity.id, f"{member}.id"))
 
 
 def read_action(action: ActionBody) -> RelationName:
-    """Returns the relation that an action with a name stands for. Raises UnknownName."""
-    try:
-        return relation_name(action.name, f"{ACTION}.name")
-    except InvalidParameter as error:
-        raise UnknownName(f"{ACTION}.name {error.message}") from None
+    """Returns the relation that an action with a name stands for. Raises InvalidParameter."""
+    return relation_name(action.name, f"{ACTION}.name")

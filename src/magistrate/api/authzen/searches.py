@@ -15,16 +15,15 @@ from magistrate.api.authzen.requests import (
     EntityBody,
     EvaluationBody,
     Text,
-    UnknownName,
     read_action,
     read_entity,
-    read_type,
     require_action,
     require_entity,
     require_type,
 )
 from magistrate.api.calls import Answer, Call, Deferred
 from magistrate.engine.subjects import Subject
+from magistrate.engine.terms import type_name
 from magistrate.errors import InvalidParameter
 from magistrate.operations.authzen.properties import RESOURCE, SUBJECT
 from magistrate.operations.authzen.searches import (
@@ -144,7 +143,7 @@ def search_actions(call: Call[ActionSearchBody]) -> Answer[ActionSearchAnswer] |
     try:
         whom = read_entity(subject, SUBJECT)
         search = ActionSearch(read_entity(resource, RESOURCE), Subject(whom.type, whom.id), context, contexts.reads)
-    except UnknownName:
+    except InvalidParameter:  # nothing is missing, so the name cannot exist
         return Deferred(partial(_answer_nothing, call, ActionSearchAnswer(PageAnswer("", 0), [])))
     if body.page is None or not body.page.token:
         names = list_at_once(call.context, search, call.freshness)
@@ -175,9 +174,9 @@ async def _search_entities(
     context = contexts.read(EvaluationBody(subject, action, resource, call.body.context))
     _read_limit(call.body.page)
     try:
-        of_type, relation = read_type(target, wanted_member), read_action(action)
+        of_type, relation = type_name(target.type, f"{wanted_member}.type"), read_action(action)
         ref = read_entity(fixed, known_member)
-    except UnknownName:
+    except InvalidParameter:  # nothing is missing, so the name cannot exist
         return await _answer_nothing(call, EntitySearchAnswer(PageAnswer("", 0), []))
     search = EntitySearch(of_type, relation, ref, wants_subjects, context=context, reads=contexts.reads)
     kind = replace(QUERY_LIST, name=f"search+{_digest(wanted_member, of_type, relation, ref, context)}")

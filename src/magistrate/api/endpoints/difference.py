@@ -1,13 +1,13 @@
 """Defines the bodies and handlers of /v2/difference (docs/difference.md)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
 from magistrate.api.calls import Answer, Call
-from magistrate.api.endpoints.lists import ListAnswer, render_page
+from magistrate.api.endpoints.lists import ListAnswer, read_page_members, render_page
 from magistrate.api.endpoints.object_types import ObjectTypeBody, read_bodies
 from magistrate.api.endpoints.policies import NamedPolicyBody, read_policies
 from magistrate.api.endpoints.warrants import (
@@ -18,8 +18,8 @@ from magistrate.api.endpoints.warrants import (
     read_warrant,
     read_warrant_policies,
 )
+from magistrate.api.endpoints.writes import read_in_steps
 from magistrate.api.http.json_values import render_time
-from magistrate.api.http.request_values import read_elements
 from magistrate.engine.difference.origins import TypeChange, WarrantChange
 from magistrate.engine.lists.language import MAX_QUERY_LENGTH
 from magistrate.engine.terms import ObjectRef
@@ -38,14 +38,9 @@ from magistrate.operations.difference.proposal import (
 )
 from magistrate.operations.difference.revisions import FROM, TO, RevisionsRequest, list_difference, revisions_kind
 from magistrate.operations.paging import MAX_LIMIT, read_page_request
-from magistrate.operations.scheduling import checkpoint
-from magistrate.store.contract.new_rows import NewWarrant
 
 B = TypeVar("B")
 T = TypeVar("T")
-
-READ_TOGETHER = 250
-"""Limits the elements that are read before other requests may run; each takes up to ten microseconds."""
 
 _WARRANTS = msgspec.Meta(extra_json_schema={"maxItems": MAX_PROPOSED_WARRANTS})
 _POLICIES = msgspec.Meta(extra_json_schema={"maxItems": MAX_PROPOSED_POLICIES})
@@ -130,13 +125,7 @@ async def list_page_of_proposal(call: Call[DifferenceBody]) -> Answer[ListAnswer
         raise MissingParameter(PROPOSAL)
     proposal = await _read_proposal(body.proposal)
     narrowing = read_narrowing(body.of, body.subject, body.object, body.q)
-    members = {
-        "limit": None if body.limit is None else str(body.limit),
-        "sortOrder": body.sort_order,
-        "nextCursor": body.next_cursor,
-        "prevCursor": body.prev_cursor,
-    }
-    parameters = {name: text for name, text in members.items() if text is not None}
+    parameters = read_page_members(body)
     bounds = read_page_request(proposal_kind(proposal, narrowing), parameters, call.context.store.identity)
     page = await list_proposed_difference(call.context, proposal, narrowing, bounds, freshness=call.freshness)
     return Answer(await render_page(page.value, _render_row), page.revision)
@@ -150,24 +139,15 @@ async def _read_proposal(body: ProposalBody) -> Proposal:
         raise InvalidParameter(PROPOSAL, f"must have at most {MAX_PROPOSED_WARRANTS} warrants")
     if len(types) > MAX_PROPOSED_TYPES:
         raise InvalidParameter(f"{PROPOSAL}.objectTypes", f"must be at most {MAX_PROPOSED_TYPES} object types")
-    deleted = await _read_warrants(delete, read_named_warrant, "delete")
-    created = await _read_warrants(create, partial(read_warrant, await read_warrant_policies(create)), "create")
+    deleted = await read_in_steps(f"{PROPOSAL}.delete", delete, read_named_warrant)
+    read_new = partial(read_warrant, await read_warrant_policies(create))
+    created = await read_in_steps(f"{PROPOSAL}.create", create, read_new)
     object_types = await read_bodies(types, f"{PROPOSAL}.objectTypes")
     policies = body.policies
     if policies is not None and len(policies) > MAX_PROPOSED_POLICIES:
         raise InvalidParameter(f"{PROPOSAL}.policies", f"must be at most {MAX_PROPOSED_POLICIES} policies")
     named = None if policies is None else await read_policies(policies, f"{PROPOSAL}.policies")
     return Proposal(created, deleted, object_types, bool(body.replace), policies=named)
-
-
-async def _read_warrants(
-    bodies: Sequence[WarrantBody], read: Callable[[WarrantBody], NewWarrant], name: str
-) -> list[NewWarrant]:
-    new: list[NewWarrant] = []
-    for start in range(0, len(bodies), READ_TOGETHER):
-        new += read_elements(bodies[start : start + READ_TOGETHER], read, f"{PROPOSAL}.{name}", start)
-        await checkpoint()
-    return new
 
 
 def _render_row(row: DifferenceRow) -> DifferenceRowAnswer:

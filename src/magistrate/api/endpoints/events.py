@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Annotated, Generic, TypeVar
+from typing import Generic, TypeVar
 
 import msgspec
 
 from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.lists import ListAnswer, render_page
+from magistrate.api.endpoints.objects import MetaJson
 from magistrate.api.endpoints.warrants import render_limits
 from magistrate.api.http.consistency_tokens import token_of
 from magistrate.api.http.json_values import render_time
@@ -33,8 +34,6 @@ from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
 
 A = TypeVar("A")
-
-MetaJson = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType
 
 _TYPES = {kind_and_action: name for name, of_type in ACCESS_TYPES.items() for kind_and_action in of_type}
 
@@ -113,7 +112,8 @@ async def _page(call: Call[None], kind: ListKind[Event], only: EventFilter, show
     identity = call.context.store.identity
     followed = await _follow(call, kind, only, "nextCursor")
     if followed is None:
-        followed = await _read_events(call, kind, read_page_request(kind, call.parameters, identity), only)
+        bounds = read_page_request(kind, call.parameters, identity)
+        followed = await events.list_events(call.context, kind, bounds, only, freshness=call.freshness)
     return Answer(await render_page(followed.value, lambda event: shown(identity, event)), followed.revision)
 
 
@@ -127,7 +127,7 @@ async def _page_v1(
         if "lastId" in call.parameters:
             boundary = read_event_id(identity, call.parameters["lastId"])
             bounds = replace(bounds, slice=replace(bounds.slice, boundary=boundary))
-        followed = await _read_events(call, kind, bounds, only)
+        followed = await events.list_events(call.context, kind, bounds, only, freshness=call.freshness)
         last_id = event_id(identity, followed.value.rows[-1]) if followed.value.next_cursor is not None else None
     else:
         last_id = followed.value.next_cursor
@@ -152,12 +152,6 @@ def _read_page_size(call: Call[None], kind: ListKind[Event]) -> PageRequest:
     """Returns the first page, of the size that the request has."""
     limit = {name: text for name, text in call.parameters.items() if name == "limit"}
     return read_page_request(kind, limit, call.context.store.identity)
-
-
-async def _read_events(
-    call: Call[None], kind: ListKind[Event], bounds: PageRequest, only: EventFilter
-) -> Snapshot[Page[Event]]:
-    return await events.list_events(call.context, kind, bounds, only, freshness=call.freshness)
 
 
 def _render_resource_event(identity: Identity, event: Event) -> ResourceEventAnswer:

@@ -24,6 +24,16 @@ class ListAnswer(msgspec.Struct, Generic[A], rename="camel", omit_defaults=True)
     next_cursor: str | None = None
 
 
+def read_page_members(body: msgspec.Struct) -> dict[str, str]:
+    """Returns the members of a body that describe a page, as the parameters of a query string that they stand for."""
+    members = {
+        field.encode_name: getattr(body, field.name)
+        for field in msgspec.structs.fields(body)
+        if field.encode_name in ("limit", "sortBy", "sortOrder", "nextCursor", "prevCursor")
+    }
+    return {name: str(value) for name, value in members.items() if value is not None}
+
+
 def bare(list_page: Handler[ListAnswer[A]]) -> Handler[list[A]]:
     """Converts a handler to the list form of v1: an array without cursors."""
 

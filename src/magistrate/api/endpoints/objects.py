@@ -23,6 +23,7 @@ from magistrate.store.contract.lists import ObjectFilter
 from magistrate.store.contract.stored_rows import StoredObject
 
 TypeText = Annotated[str, document_pattern(r"^[a-z0-9_-]{1,64}$")]
+MetaJson = Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType
 IdText = Annotated[str, document_pattern(rf"^{ID_CHARACTER}{{0,{MAX_ID_LENGTH}}}$")]
 
 
@@ -52,7 +53,7 @@ class ObjectAnswer(msgspec.Struct, rename="camel", kw_only=True):
 
     object_type: str
     object_id: str
-    meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
+    meta: MetaJson = msgspec.UNSET
     created_at: str
 
 

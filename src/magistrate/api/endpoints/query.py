@@ -8,7 +8,8 @@ from typing import Annotated, Any, NamedTuple
 import msgspec
 
 from magistrate.api.calls import Answer, Call, Deferred
-from magistrate.api.endpoints.lists import ListAnswer, render_page
+from magistrate.api.endpoints.lists import ListAnswer, read_page_members, render_page
+from magistrate.api.endpoints.objects import MetaJson
 from magistrate.api.endpoints.policies import check_context_size, read_context
 from magistrate.api.endpoints.warrant_bodies import (
     DOCUMENTED_LIMIT,
@@ -47,7 +48,7 @@ class QueryRowAnswer(msgspec.Struct, rename="camel", kw_only=True, omit_defaults
     relation: str
     warrant: WarrantAnswer | None
     is_implicit: bool
-    meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
+    meta: MetaJson = msgspec.UNSET
 
 
 class QueryAnswer(ListAnswer[QueryRowAnswer], rename="camel", omit_defaults=True):
@@ -121,15 +122,7 @@ async def list_page_of_body(call: Call[QueryBody]) -> Answer[QueryAnswer]:
     body = call.body
     parsed = read_query(body.q or "")
     contextual = await validate_contextual_warrants(body.contextual_warrants)
-    members = {
-        "limit": None if body.limit is None else str(body.limit),
-        "sortBy": body.sort_by,
-        "sortOrder": body.sort_order,
-        "nextCursor": body.next_cursor,
-        "prevCursor": body.prev_cursor,
-    }
-    parameters = {name: text for name, text in members.items() if text is not None}
-    bounds = read_page_request(query_kind(contextual), parameters, call.context.store.identity)
+    bounds = read_page_request(query_kind(contextual), read_page_members(body), call.context.store.identity)
     context = check_context_size(body.context or {}, call.context.max_context_bytes)
     is_strict = call.context.is_strict if body.strict is None else body.strict
     as_of = None if body.as_of is None else read_as_of(call.context.store.identity, body.as_of)

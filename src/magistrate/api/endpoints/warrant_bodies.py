@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, groupby
 from operator import itemgetter
 
@@ -16,7 +16,7 @@ from magistrate.api.endpoints.warrants import (
     read_warrant_policies,
 )
 from magistrate.api.http.json_values import build_decoder
-from magistrate.api.http.request_values import decode_body
+from magistrate.api.http.request_values import decode_body, read_elements
 from magistrate.engine.names import WILDCARD, ObjectId
 from magistrate.engine.policy.policy import is_kept
 from magistrate.engine.subjects import Subject
@@ -214,13 +214,7 @@ def read_contextual_warrants(
         return ()
     if len(bodies) > MAX_CONTEXTUAL_WARRANTS:
         raise InvalidParameter(CONTEXTUAL_WARRANTS, f"must be at most {MAX_CONTEXTUAL_WARRANTS} warrants")
-    new: list[NewWarrant] = []
-    for place, body in enumerate(bodies):
-        try:
-            new.append(read_warrant(policies, body))
-        except InvalidParameter as error:
-            raise error.within(f"{CONTEXTUAL_WARRANTS}[{place}].") from None
-    return new
+    return read_elements(bodies, partial(read_warrant, policies), CONTEXTUAL_WARRANTS)
 
 
 async def validate_contextual_warrants(bodies: Sequence[WarrantBody] | None) -> Sequence[NewWarrant]:

@@ -156,15 +156,15 @@ async def _read_write(ctx: Context, body: WriteBody) -> AtomicWrite:
         raise InvalidRequest(f"a write must delete and create 1 to {MAX_ELEMENTS} elements in all, not {elements}")
     policies = await read_warrant_policies(new)
     return AtomicWrite(
-        await _read_in_steps("preconditions", preconditions, partial(_read_precondition, ctx)),
-        await _read_in_steps("delete.warrants", ended, read_named_warrant, read_plain_bodies),
-        await _read_in_steps("delete.objects", deleted, lambda body: object_ref(body.object_type, body.object_id)),
-        warrants=await _read_in_steps("create.warrants", new, partial(read_warrant, policies), read_plain_bodies),
-        objects=await _read_in_steps("create.objects", objects, partial(_read_object, ctx)),
+        await read_in_steps("preconditions", preconditions, partial(_read_precondition, ctx)),
+        await read_in_steps("delete.warrants", ended, read_named_warrant, read_plain_bodies),
+        await read_in_steps("delete.objects", deleted, lambda body: object_ref(body.object_type, body.object_id)),
+        warrants=await read_in_steps("create.warrants", new, partial(read_warrant, policies), read_plain_bodies),
+        objects=await read_in_steps("create.objects", objects, partial(_read_object, ctx)),
     )
 
 
-async def _read_in_steps(
+async def read_in_steps(
     name: str,
     bodies: Sequence[B],
     read: Callable[[B], T],

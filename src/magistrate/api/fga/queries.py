@@ -1,12 +1,12 @@
 """Defines the answers and the handler of /fga/v1/query (docs/fga-v1.md#queries)."""
 
 from functools import partial
-from typing import Annotated
 
 import msgspec
 
 from magistrate.api.calls import Answer, Call, answer_call
 from magistrate.api.endpoints import query
+from magistrate.api.endpoints.objects import MetaJson
 from magistrate.api.endpoints.query import QueryRowAnswer
 from magistrate.api.fga.views import FgaListAnswer, fga_list
 from magistrate.api.fga.warrants import FgaSubjectAnswer, FgaWarrantAnswer, render_fga_warrant
@@ -25,7 +25,7 @@ class FgaQueryRowAnswer(msgspec.Struct, kw_only=True):
     relation: str
     warrant: FgaWarrantAnswer
     is_implicit: bool
-    meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
+    meta: MetaJson = msgspec.UNSET
 
 
 async def list_page(call: Call[None]) -> Answer[FgaListAnswer[FgaQueryRowAnswer]]:

@@ -1,12 +1,20 @@
 """Defines the bodies and handlers of /fga/v1/resources, which are the objects of v2 (docs/fga-v1.md#resources)."""
 
-from typing import Annotated, Any, cast
+from typing import Any, cast
 
 import msgspec
 
 from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints import objects
-from magistrate.api.endpoints.objects import IdText, MetaBody, ObjectAnswer, ObjectBody, ObjectRefBody, TypeText
+from magistrate.api.endpoints.objects import (
+    IdText,
+    MetaBody,
+    MetaJson,
+    ObjectAnswer,
+    ObjectBody,
+    ObjectRefBody,
+    TypeText,
+)
 from magistrate.api.fga.views import FgaListAnswer, FgaListMetadata, fga_list, translate_call
 from magistrate.api.http.request_values import read_batch
 from magistrate.engine.terms import ObjectRef, object_ref
@@ -38,7 +46,7 @@ class FgaResourceAnswer(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     resource_type: str
     resource_id: str
-    meta: Annotated[msgspec.Raw, msgspec.Meta(extra_json_schema={"type": "object"})] | msgspec.UnsetType = msgspec.UNSET
+    meta: MetaJson = msgspec.UNSET
     created_at: str = ""
 
 

@@ -1,6 +1,7 @@
 """Defines the bodies and handlers of the six resources of v1, made from the table of views
 (docs/compatibility.md#v1)."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -30,7 +31,6 @@ from magistrate.operations.writes.v1_resources import (
     build_assigned_list,
     members_of,
     query_assigned,
-    users_of,
 )
 from magistrate.store.contract.lists import ObjectFilter
 from magistrate.store.contract.new_rows import NewWarrant
@@ -125,11 +125,18 @@ class ResourceView:
 
 
 class Assignment:
-    """Represents the assignment of one resource to another, such as permissions to roles."""
+    """Represents the assignment of one resource to another, such as permissions to roles. `build_query` returns the
+    query for what a holder has."""
 
-    def __init__(self, assigned: ResourceView, holder: ResourceView) -> None:
+    def __init__(
+        self,
+        assigned: ResourceView,
+        holder: ResourceView,
+        build_query: Callable[[ObjectRef, Resource], Query] = query_assigned,
+    ) -> None:
         self._assigned = assigned
         self._holder = holder
+        self._build_query = build_query
 
     async def create(self, call: Call[Any]) -> Answer[Any]:
         created = await warrants.create_warrants(call.context, [self._warrant(call)], call.stamp(), lambda place: "")
@@ -144,33 +151,17 @@ class Assignment:
         return Answer(None, await warrants.delete_warrants(call.context, [self._warrant(call)], call.stamp()))
 
     async def list_page(self, call: Call[Any]) -> Answer[Any]:
-        return await _run_query(
-            call, query_assigned(self._holder.read_ref(call), self._assigned.resource), self._assigned
-        )
+        view, kind = self._assigned, self._assigned.assigned_kind
+        request = QueryRequest(self._build_query(self._holder.read_ref(call), view.resource), {})
+        bounds = read_page_request(kind, call.parameters, call.context.store.identity)
+        page = await query.list_page(call.context, request, bounds, call.freshness, kind=kind)
+        if any(row.stored is None for row in page.value.rows):
+            # A warrant with `*` as its subject is a row that names no user, where one is expected.
+            wider = replace(bounds, slice=replace(bounds.slice, limit=bounds.slice.limit + 1))
+            page = await query.list_page(call.context, request, wider, call.freshness, kind=kind)
+        shown = [view.render_row(row.stored) for row in page.value.rows if row.stored is not None]
+        return Answer(ListAnswer(shown), page.revision)
 
     def _warrant(self, call: Call[Any]) -> NewWarrant:
         holder = self._holder.read_ref(call)
         return NewWarrant(self._assigned.read_ref(call), MEMBER, Subject(holder.type, holder.id))
-
-
-class TenantUsers:
-    """Handles the users of a tenant, who are assigned by warrants that name their role."""
-
-    def __init__(self, users: ResourceView, tenants: ResourceView) -> None:
-        self._users = users
-        self._tenants = tenants
-
-    async def list_page(self, call: Call[Any]) -> Answer[Any]:
-        return await _run_query(call, users_of(self._tenants.read_ref(call)), self._users)
-
-
-async def _run_query(call: Call[Any], parsed: Query, view: ResourceView) -> Answer[Any]:
-    list_kind = view.assigned_kind
-    bounds = read_page_request(list_kind, call.parameters, call.context.store.identity)
-    page = await query.list_page(call.context, QueryRequest(parsed, {}), bounds, call.freshness, kind=list_kind)
-    if any(row.stored is None for row in page.value.rows):
-        # A warrant with `*` as its subject is a row that names no user, where one is expected.
-        wider = replace(bounds, slice=replace(bounds.slice, limit=bounds.slice.limit + 1))
-        page = await query.list_page(call.context, QueryRequest(parsed, {}), wider, call.freshness, kind=list_kind)
-    shown = [view.render_row(row.stored) for row in page.value.rows if row.stored is not None]
-    return Answer(ListAnswer(shown), page.revision)

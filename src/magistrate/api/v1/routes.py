@@ -12,11 +12,11 @@ from magistrate.api.endpoints.lists import bare
 from magistrate.api.route import FROM_HANDLER, SEARCH, TEXT, V1_PARAMETERS, Parameter, Route, list_parameters
 from magistrate.api.used_types import always_list, list_in_v1_query
 from magistrate.api.v1 import query
-from magistrate.api.v1.resources import Assignment, ResourceView, TenantUsers
+from magistrate.api.v1.resources import Assignment, ResourceView
 from magistrate.operations.keys.callers import Scope
 from magistrate.operations.paging import ListKind
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS
-from magistrate.operations.writes.v1_resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource
+from magistrate.operations.writes.v1_resources import ASSIGNMENTS, RESOURCES, TENANTS, USERS, Resource, users_of
 
 _SHARED = ("/v2/object-types", "/v2/objects", "/v2/warrants", "/v2/sessions")
 _NOT_SHARED = ("/v2/warrants/delete",)
@@ -133,10 +133,10 @@ def _tenancy_routes(users: ResourceView, tenants: ResourceView) -> Iterator[Rout
     path = f"{_item(users)}/tenants"
     yield _list(path, tenants_of, "List the tenants of a user", tenants, kind=tenants.assigned_kind, route=find)
     # The rows have the members of users, so both types are used.
-    users_of = TenantUsers(users, tenants).list_page
+    assigned = Assignment(users, tenants, lambda tenant, _: users_of(tenant))
     find = partial(route, list_types=always_list(TENANTS.type, USERS.type))
     path = f"{_item(tenants)}/users"
-    yield _list(path, users_of, "List the users of a tenant", users, kind=users.assigned_kind, route=find)
+    yield _list(path, assigned.list_page, "List the users of a tenant", users, kind=users.assigned_kind, route=find)
 
 
 def _item(view: ResourceView) -> str:
