@@ -13,6 +13,7 @@ from magistrate.api.http.json_values import AnswerMemory, render_in_steps
 from magistrate.api.http.rate_limits import RateLimit
 from magistrate.api.http.request_values import read_boolean
 from magistrate.engine.names import Revision
+from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AS_OF, AsOf, read_as_of
@@ -93,6 +94,11 @@ class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):
         InvalidParameter."""
         text = self.parameters.get(AS_OF)
         return None if text is None else read_as_of(self.context.store.identity, text)
+
+    @property
+    def origin(self) -> RequestOrigin:
+        """Returns what the log of decisions says about the request, if there is one."""
+        return UNKNOWN if self.context.decisions is None else RequestOrigin(self.actor, self.request_id)
 
     def stamp(self) -> Stamp:
         return self.context.stamp(self.caller.actor, self.once, self.request_id)

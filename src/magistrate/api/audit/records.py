@@ -49,12 +49,6 @@ class AuditRecord(msgspec.Struct, frozen=True):
         return BYTES_OF_A_RECORD + len(self.path or "") + len(self.actor or "") + len(self.body)
 
 
-def _build_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
-    """Returns the members that both formats have, those without a value left out. `dropped` counts the records that
-    are missing before this one."""
-    return _build_head_members(record, dropped) | _build_body_members(record.body)
-
-
 def _build_stub_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
     """Returns the members of a record that cannot be rendered: they contain no JSON of the caller, and only characters
     that can be encoded."""
@@ -67,6 +61,8 @@ def _build_stub_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
 
 
 def _build_head_members(record: AuditRecord, dropped: int) -> dict[str, Any]:
+    """Returns the members that both formats have, those without a value left out, and without that of the body.
+    `dropped` counts the records that are missing before this one."""
     members = {
         "kind": record.kind,
         "actor": record.actor,
@@ -137,7 +133,8 @@ class LineContent:
     def __call__(self, link: ChainLink) -> bytes:
         record, render = self._record, AUDIT_FORMATS[self._format]
         try:
-            return render(record, _build_members(record, self._dropped), link)
+            members = _build_head_members(record, self._dropped) | _build_body_members(record.body)
+            return render(record, members, link)
         except Exception as error:  # one record must not keep all later ones from being written
             with suppress(Exception):  # the log of the service may be on a full disk
                 log.error(

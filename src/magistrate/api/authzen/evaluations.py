@@ -27,7 +27,6 @@ from magistrate.errors import InvalidParameter, InvalidRequest, MissingParameter
 from magistrate.operations.authzen.evaluations import PendingEvaluations, describe_undefined, may_have_undefined
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions, StopAt
-from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.store.contract.lists import Snapshot
 
 SEMANTICS = {"execute_all": ALL_NEEDED, "deny_on_first_deny": UNTIL_DENIED, "permit_on_first_permit": UNTIL_AUTHORIZED}
@@ -225,7 +224,7 @@ def _answer_known(
     depends on what a policy read."""
     if checks is None:
         return None
-    pending = PendingChecks(call.context, checks, stop_at, call.freshness, origin=_find_origin(call))
+    pending = PendingChecks(call.context, checks, stop_at, call.freshness, origin=call.origin)
     decided = pending.decide_at_once(may_walk=False)
     if decided is None:
         return None
@@ -236,18 +235,12 @@ def _answer_known(
     return Answer(answers[0] if is_single else EvaluationsAnswer(answers), decided.revision)
 
 
-def _find_origin(call: Call[Any]) -> RequestOrigin:
-    return UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id)
-
-
 def _decide(call: Call[Any], request: ReadRequest) -> Answer[Any] | Deferred[Any]:
     checks = request.checks
     if not checks:
         return Deferred(partial(_answer_without_checks, call, request))
     with_path = not call.is_limited and any(item.is_explained for item in request.items)
-    checks_pending = PendingChecks(
-        call.context, checks, request.stop_at, call.freshness, with_path, origin=_find_origin(call)
-    )
+    checks_pending = PendingChecks(call.context, checks, request.stop_at, call.freshness, with_path, origin=call.origin)
     pending = PendingEvaluations(checks_pending, request.reads)
     decided = pending.attempt()
     if decided is None:

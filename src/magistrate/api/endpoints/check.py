@@ -1,6 +1,6 @@
 """Defines the bodies and the handler of /v2/check and its alias /v2/authorize (docs/compatibility.md#check)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain
 from operator import attrgetter
@@ -38,10 +38,9 @@ from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef, are_object_ids, relation_name, type_name, userset_relation
 from magistrate.engine.warrants.overlay import NO_CHANGES
 from magistrate.engine.warrants.plain_warrants import PlainRuns, PlainWarrants
-from magistrate.errors import Forbidden, InvalidParameter, MagistrateError, NotFound
+from magistrate.errors import Forbidden, InvalidParameter, NotFound
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import ALL_NEEDED, UNTIL_AUTHORIZED, UNTIL_DENIED, Decisions
-from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.history.points_in_time import AS_OF, read_as_of
 from magistrate.operations.models.undefined_names import (
     UsedName,
@@ -214,16 +213,19 @@ def _decide(
         call.freshness,
         with_path=bool(call.body.debug),
         contextual=contextual,
-        origin=UNKNOWN if call.context.decisions is None else RequestOrigin(call.actor, call.request_id),
+        origin=call.origin,
         visible_types=call.visible_types,
     )
     if call.body.as_of is not None:
-        return Deferred(partial(_CheckRequest(call, op, checks, contextual, started=started).answer_as_of, pending))
+        past = _CheckRequest(call, op, checks, contextual, started=started)
+        return Deferred(partial(past.answer, partial(past.decide_as_of, pending)))
     decisions = pending.decide_at_once()
     is_strict = call.is_strict if call.body.strict is None else call.body.strict
     if decisions is None or (is_strict and not all(map(_IS_AUTHORIZED, decisions.value))):
         request = _CheckRequest(call, op, checks, contextual, started=started)
-        return Deferred(partial(request.answer, pending, decisions))
+        if decisions is None:
+            return Deferred(partial(request.answer, pending.decide))
+        return Deferred(partial(request.build_answer, decisions))
     return _build_plain_answer(op, decisions)  # with `debug`, nothing is decided at once
 
 
@@ -242,34 +244,27 @@ class _CheckRequest(msgspec.Struct, frozen=True):
         """Returns whether undefined names are errors. Raises InvalidParameter."""
         return self.call.is_strict if self.call.body.strict is None else self.call.body.strict
 
-    async def answer(self, pending: PendingChecks, decisions: Decisions | None) -> Answer[CheckAnswers]:
-        """Returns the answer after reads: those for the decisions, unless these are made, and for undefined names."""
+    async def answer(self, decide: Callable[[], Awaitable[Decisions]]) -> Answer[CheckAnswers]:
+        """Returns the answer after reads: those for the decisions, and for undefined names."""
         try:
-            decisions = decisions or await pending.decide()
+            decisions = await decide()
         except NotFound as missing:
-            raise await self._describe(missing) from None
-        return await self._build_answer(decisions)
+            if not self._is_strict:
+                raise
+            types = self.call.visible_types
+            raise await describe_missing_type(self.call.context, missing, "objectType", types) from None
+        return await self.build_answer(decisions)
 
-    async def answer_as_of(self, pending: PendingChecks) -> Answer[CheckAnswers]:
-        """Returns the answer at a past point in time. Raises Forbidden for a bearer token."""
+    async def decide_as_of(self, pending: PendingChecks) -> Decisions:
+        """Returns the decisions at a past point in time. Raises Forbidden for a bearer token."""
         call = self.call
         if call.holder is not None:
             raise Forbidden(f"a bearer token can only check as of now: leave out {AS_OF}, or use an API key")
         as_of = read_as_of(call.context.store.identity, call.body.as_of or "")
         _ = self._is_strict  # what is wrong with the request is said before it is answered
-        try:
-            decisions = await pending.decide_as_of(as_of)
-        except NotFound as missing:
-            raise await self._describe(missing) from None
-        return await self._build_answer(decisions)
+        return await pending.decide_as_of(as_of)
 
-    async def _describe(self, missing: NotFound) -> MagistrateError:
-        """Returns the error for an object type that is not defined."""
-        if not self._is_strict:
-            return missing
-        return await describe_missing_type(self.call.context, missing, "objectType", self.call.visible_types)
-
-    async def _build_answer(self, decisions: Decisions) -> Answer[CheckAnswers]:
+    async def build_answer(self, decisions: Decisions) -> Answer[CheckAnswers]:
         call = self.call
         if self._is_strict:
             await require_defined_names(

@@ -9,7 +9,6 @@ from magistrate.api.endpoints.explain import ExplainAnswer, render_explained
 from magistrate.api.endpoints.warrants import SubjectAnswer, SubjectBody, WarrantBody, render_limits
 from magistrate.api.http.consistency_tokens import token_of
 from magistrate.api.http.json_values import render_time
-from magistrate.engine.subjects import Subject
 from magistrate.operations.history import decisions
 from magistrate.operations.history.decisions import RecordedDecision
 from magistrate.store.contract.new_rows import NewWarrant
@@ -86,12 +85,8 @@ def _render_contextual(warrant: NewWarrant) -> WarrantBody:
         object_type=warrant.object.type,
         object_id=warrant.object.id,
         relation=warrant.relation,
-        subject=_render_subject(warrant.subject),
+        subject=SubjectBody(warrant.subject.type, warrant.subject.id, warrant.subject.relation or None),
         policy=warrant.policy or None,
         starts_at=limits.get("startsAt"),
         expires_at=limits.get("expiresAt"),
     )
-
-
-def _render_subject(subject: Subject) -> SubjectBody:
-    return SubjectBody(subject.type, subject.id, subject.relation or None)

@@ -1,9 +1,10 @@
 """Defines the bodies and handlers of /v2/keys (docs/api.md#keys)."""
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
+from msgspec.structs import asdict
 
 from magistrate.api.auth.callers import OPERATOR
 from magistrate.api.calls import Answer, Call
@@ -156,22 +157,23 @@ def _read_types(names: list[str] | None) -> tuple[TypeName, ...] | None:
 
 
 def _render_key(row: StoredKey) -> KeyAnswer:
-    return KeyAnswer(**_members(row))
+    return KeyAnswer(
+        id=row.id,
+        name=row.name,
+        prefix=row.prefix,
+        scopes=[*row.scopes],
+        object_types=None if row.object_types is None else [*row.object_types],
+        created_at=render_time(row.created_at),
+        created_by=row.created_by,
+        last_used_at=_render_moment(row.last_used_at),
+        expires_at=_render_moment(row.expires_at),
+        previous_until=_render_moment(row.previous_until),
+    )
+
+
+def _render_moment(at: int | None) -> str | None:
+    return None if at is None else render_time(at)
 
 
 def _render_issued(issued: IssuedKey) -> IssuedKeyAnswer:
-    return IssuedKeyAnswer(**_members(issued.row), key=issued.secret)
-
-
-def _members(row: StoredKey) -> dict[str, Any]:
-    times = {"last_used_at": row.last_used_at, "expires_at": row.expires_at, "previous_until": row.previous_until}
-    return {
-        "id": row.id,
-        "name": row.name,
-        "prefix": row.prefix,
-        "scopes": [*row.scopes],
-        "object_types": None if row.object_types is None else [*row.object_types],
-        "created_at": render_time(row.created_at),
-        "created_by": row.created_by,
-        **{name: render_time(time) for name, time in times.items() if time is not None},
-    }
+    return IssuedKeyAnswer(**asdict(_render_key(issued.row)), key=issued.secret)

@@ -4,7 +4,6 @@ import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
 from magistrate.api import openapi, reference
 from magistrate.api.authzen.routes import WELL_KNOWN, render_metadata
@@ -84,14 +83,6 @@ _HEALTHY = render_json({"status": "healthy"})
 _READY = render_json({"status": "ready"})
 
 
-def _render_description(public_url: str) -> bytes:
-    return render_json(openapi.document(public_url))
-
-
-def _render_reference(public_url: str, has_script: bool) -> bytes:
-    return reference.page(openapi.document(public_url), has_script).encode()
-
-
 JSON = JSON_TYPE
 TEXT = "text/plain; charset=utf-8"
 
@@ -102,8 +93,8 @@ def list_pages(public_url: str = "", script_headers: Mapping[str, str] | None = 
     html = "text/html; charset=utf-8"
     has_script = script_headers is not None
     headers = reference.PLAIN_HEADERS if script_headers is None else reference.allow_own_style(script_headers)
-    described = LongPage(partial(_render_description, public_url))
-    explained = LongPage(partial(_render_reference, public_url, has_script))
+    described = LongPage(lambda: render_json(openapi.document(public_url)))
+    explained = LongPage(lambda: reference.page(openapi.document(public_url), has_script).encode())
     return (
         PublicPage("/healthz", "200 while the process runs", JSON, healthz, is_on_admin_port=True, takes_slash=True),
         PublicPage("/readyz", _READY_MEANING, JSON, readyz, is_on_admin_port=True, takes_slash=True),

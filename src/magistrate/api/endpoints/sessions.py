@@ -8,7 +8,6 @@ import msgspec
 from magistrate.api.calls import Answer, Call
 from magistrate.api.endpoints.objects import IdText, TypeText
 from magistrate.api.endpoints.policies import check_context_size
-from magistrate.engine.names import ObjectId
 from magistrate.engine.terms import object_id, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 from magistrate.operations.sessions import sessions
@@ -23,11 +22,7 @@ KINDS = (CHECKS, DASHBOARD)
 STRATEGIES = ("rbac", "fgac")
 
 
-def _one_of(*values: str) -> msgspec.Meta:
-    """Returns an enumeration for the OpenAPI document only."""
-    return msgspec.Meta(extra_json_schema={"enum": [*values, "", None]})
-
-
+_Strategy = msgspec.Meta(extra_json_schema={"enum": [*STRATEGIES, "", None]})
 _Ttl = msgspec.Meta(
     description="how many seconds the token is valid for; 0: the default",
     extra_json_schema={"minimum": 0, "maximum": MAX_TTL_SECONDS, "default": DEFAULT_TTL_SECONDS},
@@ -43,7 +38,7 @@ class SessionBody(msgspec.Struct, rename="camel", frozen=True):
     tenant_id: IdText | None = None
     ttl: Annotated[int | None, _Ttl] = None
     context: dict[str, Any] | None = None
-    self_service_strategy: Annotated[str | None, _one_of(*STRATEGIES)] = None
+    self_service_strategy: Annotated[str | None, _Strategy] = None
     object_type: TypeText | None = None
     object_id: IdText | None = None
 
@@ -64,7 +59,7 @@ async def create(call: Call[SessionBody]) -> Answer[SessionAnswer]:
 def _read(body: SessionBody, max_context_bytes: int) -> Session:
     kind = _read_choice(body.type, KINDS, "type")
     user = object_id(body.user_id, "userId")
-    tenant = _tenant(body.tenant_id, is_required=kind == DASHBOARD)
+    tenant = object_id(body.tenant_id, "tenantId") if body.tenant_id or kind == DASHBOARD else None
     ttl_seconds = _ttl(body.ttl)
     context = check_context_size(body.context or {}, max_context_bytes)
     return Session(
@@ -78,10 +73,6 @@ def _read_choice(text: str | None, choices: tuple[str, str], parameter: str) -> 
     if text not in choices:
         raise InvalidParameter(parameter, f"must be either {' or '.join(choices)}")
     return text
-
-
-def _tenant(text: str | None, is_required: bool) -> ObjectId | None:
-    return object_id(text, "tenantId") if text or is_required else None
 
 
 def _ttl(seconds: int | None) -> int:

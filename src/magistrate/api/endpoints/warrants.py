@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Annotated, Protocol
+from typing import Annotated
 
 import msgspec
 from msgspec.structs import replace
@@ -35,17 +35,8 @@ from magistrate.operations.paging import read_page_request
 from magistrate.operations.scheduling import checkpoint
 from magistrate.operations.writes import warrants
 from magistrate.operations.writes.warrants import list_kind, read_filter
+from magistrate.store.contract.events import Event
 from magistrate.store.contract.new_rows import NewWarrant, write_outcome
-
-
-class Limited(Protocol):
-    """Represents anything with the time limits of a warrant, in microseconds since 1970 UTC."""
-
-    @property
-    def starts_at(self) -> int | None: ...
-
-    @property
-    def expires_at(self) -> int | None: ...
 
 
 def read_limits(starts_at: str | None, expires_at: str | None) -> tuple[int | None, int | None]:
@@ -65,7 +56,7 @@ def _read_limit(text: str | None, parameter: str) -> int | None:
     return limit
 
 
-def render_limits(limited: Limited) -> dict[str, str]:
+def render_limits(limited: NewWarrant | Event) -> dict[str, str]:
     """Returns the members of an answer: those that there are."""
     limits = {"startsAt": limited.starts_at, "expiresAt": limited.expires_at}
     return {name: render_time(limit) for name, limit in limits.items() if limit is not None}

@@ -74,13 +74,9 @@ async def _read(
     def read() -> list[ObjectTypeBody]:
         document = read_document(zip(paths, bodies, strict=True), others=others)
         exact = {of_type.type: of_type for of_type in render_body(document).object_types}
-        return [to_object_type_body(exact[body.type or ""]) for body in bodies]
+        return msgspec.convert(msgspec.to_builtins([exact[body.type or ""] for body in bodies]), list[ObjectTypeBody])
 
     return await offload(read, len(msgspec.json.encode(bodies)) * COST)
-
-
-def to_object_type_body(body: TypeBody) -> ObjectTypeBody:
-    return msgspec.convert(msgspec.to_builtins(body), ObjectTypeBody)
 
 
 def _render(answer: ObjectTypeAnswer) -> FgaTypeAnswer:

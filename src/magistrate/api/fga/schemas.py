@@ -207,13 +207,10 @@ def _list_policies(bodies: list[FgaPolicyBody] | dict[str, FgaPolicyBody]) -> It
 
 
 def _render_stored(stored: StoredModel) -> FgaSchemaAnswer:
-    types = [_read_stored_type(name, text) for name, text in sorted(stored.definitions.items())]
+    definitions = sorted(stored.definitions.items())
+    types = [msgspec.convert({"type": name, **decode_json(text)}, TypeBody) for name, text in definitions]
     policies = [_read_stored_policy(name, text) for name, text in sorted(stored.policies.items())]
     return _render(ModelBody(types, policies))
-
-
-def _read_stored_type(name: str, definition: str) -> TypeBody:
-    return msgspec.convert({"type": name, **decode_json(definition)}, TypeBody)
 
 
 def _read_stored_policy(name: str, definition: str) -> PolicyBody:

@@ -50,14 +50,9 @@ def translate_call(
     return translated
 
 
-def rename_parameter(parameter: str) -> str:
-    """Returns the name of a parameter of v2, such as `[3].objectId`, in `/fga/v1`."""
-    return _NAME.sub(lambda name: FGA_NAMES.get(name[0], name[0]), parameter).lstrip(".")
-
-
 def rename_in_error(error: errors.InvalidParameter) -> errors.InvalidParameter:
-    """Returns the error with the name that its parameter has here."""
-    parameter = rename_parameter(error.parameter)
+    """Returns the error with the name that its parameter, such as `[3].objectId`, has here."""
+    parameter = _NAME.sub(lambda name: FGA_NAMES.get(name[0], name[0]), error.parameter).lstrip(".")
     if isinstance(error, errors.MissingParameter):
         error.message = error.message.replace(error.parameter.rpartition(".")[2], parameter.rpartition(".")[2])
     error.parameter = parameter
