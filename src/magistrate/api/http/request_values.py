@@ -17,7 +17,7 @@ import msgspec.inspect
 
 from magistrate.api.http import json_values
 from magistrate.api.http.json_values import build_decoder, decode_json
-from magistrate.api.http.unknown_members import has_known_names_only, require_known_members
+from magistrate.api.http.unknown_members import has_known_names_only, list_types, require_known_members
 from magistrate.engine.byte_sizes import DICT_BYTES, CacheBytes, measure_texts
 from magistrate.engine.cache.segments import CacheSegment, Capacity
 from magistrate.engine.names import suggest_name
@@ -70,7 +70,6 @@ _INDEX = re.compile(r"\[(?:\d+|\.\.\.)\]")
 _NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 _NOT_BRACKETS_OR_MARKS = _NOT_BRACKETS.replace(b'"', b"")
 _AS_BRACES = bytes.maketrans(b"[]", b"{}")
-_PARTS_OF_TYPES = (msgspec.inspect.Type, msgspec.inspect.Field)
 
 
 def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int, is_strict: bool = False) -> T:
@@ -97,14 +96,9 @@ def decode_body(body: bytes, decoder: msgspec.json.Decoder[T], max_depth: int, i
         raise _syntax_fault(str(error), begins_at) from None
     except RecursionError:
         raise _too_deep(max_depth) from None
-    # The value of a plain type nests as far as its type. What the body has besides, the check after it finds.
-    is_shallow = _describe_values(decoder).are_shallow(body, max_depth)
-    if not is_shallow:
-        _check_nesting(body, max_depth)
+    _check_nesting(body, max_depth)
     has_many_escapes = _has_many_escapes(body)
     if has_many_escapes or not _is_written_alike(body, value, decoder, pacing):
-        if is_shallow:
-            _check_nesting(body, max_depth)
         if has_many_escapes or not _has_each_member_once(body, pacing):
             _check_members(body)
         _check_names(body, decoder.type, is_strict if (said := getattr(value, "strict", None)) is None else said)
@@ -331,7 +325,7 @@ def _is_written_alike(body: bytes, value: object, decoder: msgspec.json.Decoder[
     """Returns whether a body equals its decoded value, encoded again, blanks left out. No member is then repeated,
     because the value has each once. It is so for the bodies of clients that send members in the documented order and
     none without a value, and takes a quarter of the time of `_check_members`."""
-    if _describe_values(decoder).has_raw_parts:
+    if _has_raw_parts(decoder):
         return False
     _pause(pacing)
     again = msgspec.json.encode(value)
@@ -340,48 +334,11 @@ def _is_written_alike(body: bytes, value: object, decoder: msgspec.json.Decoder[
     )
 
 
-class _DecodedValues(NamedTuple):
-    """Describes the values of a decoder. With `has_raw_parts`, they may have parts of a body as they are, which may
-    repeat members. They nest at most `depth` levels, or without a limit if that is 0; values of `open_members`, which
-    are names and the mark that ends them, are left out of account, because they have any type."""
-
-    has_raw_parts: bool
-    depth: int
-    open_members: Sequence[bytes]
-
-    def are_shallow(self, body: bytes, max_depth: int) -> bool:
-        """Returns whether the value of this body is seen at a glance to nest no more than `max_depth` levels. The body
-        may nest deeper in members that no value has."""
-        if not 0 < self.depth <= max_depth or b"\\" in body:
-            return False
-        return not any(name in body for name in self.open_members)
-
-
 @lru_cache(maxsize=1_024)  # decoders are made at start
-def _describe_values(decoder: msgspec.json.Decoder[Any]) -> _DecodedValues:
-    has_raw_parts, depth = False, 0
-    open_members: set[str] = set()
-    waiting: list[tuple[object, str, tuple[object, ...]]] = [(msgspec.inspect.type_info(decoder.type), "", ())]
-    while waiting:
-        described, member, around = waiting.pop()
-        if isinstance(described, tuple):
-            waiting += [(part, member, around) for part in described]
-            continue
-        if not isinstance(described, _PARTS_OF_TYPES):
-            continue
-        is_raw = isinstance(described, msgspec.inspect.RawType)
-        is_repeated = any(described is other for other in around)  # the type contains itself
-        has_raw_parts |= is_raw
-        if is_raw or is_repeated or isinstance(described, msgspec.inspect.AnyType):
-            open_members.add(member)
-            continue
-        depth = max(depth, len(around) + 1)  # more than the levels of a value: a union is none, for example
-        member = described.encode_name if isinstance(described, msgspec.inspect.Field) else member
-        waiting += [(getattr(described, name), member, (*around, described)) for name in described.__struct_fields__]
-    is_limited = "" not in open_members
-    return _DecodedValues(
-        has_raw_parts, depth if is_limited else 0, tuple(f'{name}"'.encode() for name in open_members)
-    )
+def _has_raw_parts(decoder: msgspec.json.Decoder[Any]) -> bool:
+    """Returns whether values of a decoder may have parts of a body as they are, which may repeat members."""
+    of_type: type = decoder.type
+    return any(isinstance(part, msgspec.inspect.RawType) for part in list_types(of_type))
 
 
 def _has_many_escapes(body: bytes) -> bool:

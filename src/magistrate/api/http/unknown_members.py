@@ -163,20 +163,29 @@ def _describe_members(struct: type) -> _Members:
 
 
 @lru_cache(1_024)
-def list_structs(of_type: type) -> Sequence[type]:
-    """Returns the types of all objects that a body of this type can have."""
-    structs: dict[type, None] = {}
+def list_types(of_type: type) -> Sequence[msgspec.inspect.Type]:
+    """Returns the types of all values that a body of this type can have, those of objects once."""
+    types: list[msgspec.inspect.Type] = []
+    structs: set[type] = set()
     waiting = [_describe(of_type)]
     while waiting:
         for alternative in _list_alternatives(waiting.pop()):
-            if isinstance(alternative, msgspec.inspect.StructType) and alternative.cls not in structs:
-                structs[alternative.cls] = None
+            if isinstance(alternative, msgspec.inspect.StructType):
+                if alternative.cls in structs:
+                    continue
+                structs.add(alternative.cls)
                 waiting += _describe_members(alternative.cls).types.values()
             elif isinstance(alternative, msgspec.inspect.DictType):
                 waiting.append(alternative.value_type)
             elif isinstance(alternative, msgspec.inspect.ListType):
                 waiting.append(alternative.item_type)
-    return tuple(structs)
+            types.append(alternative)
+    return tuple(types)
+
+
+def list_structs(of_type: type) -> Sequence[type]:
+    """Returns the types of all objects that a body of this type can have."""
+    return [part.cls for part in list_types(of_type) if isinstance(part, msgspec.inspect.StructType)]
 
 
 def list_ours(struct: type) -> Sequence[str]:
