@@ -284,7 +284,7 @@ class Client:
             "strict": parameters.get("strict") == "true",
             "total": parameters.get("total") == "true",
         }
-        return self._post_pages("/v2/query", body | _contextual_member(contextual_warrants), page_sizes)
+        return self._pages("/v2/query", body | _contextual_member(contextual_warrants), page_sizes, "POST")
 
     def difference(self, parameters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:
         """Yields pages of the access that was gained and lost between two revisions, like `query`. `parameters` are
@@ -295,32 +295,26 @@ class Client:
         self, proposal: Json, parameters: Mapping[str, str], page_sizes: Iterable[int]
     ) -> Iterator[Json]:
         """Yields pages of the access that a proposal would change: of, subject, object and q narrow it."""
-        return self._post_pages("/v2/difference", {"proposal": proposal, **parameters}, page_sizes)
+        return self._pages("/v2/difference", {"proposal": proposal, **parameters}, page_sizes, "POST")
 
     def _list(self, path: str, filters: Mapping[str, str], page_size: int) -> Iterator[Json]:
         for page in self._pages(path, filters, repeat(page_size)):
             yield from page["results"]
 
-    def _pages(self, path: str, filters: Mapping[str, str], page_sizes: Iterable[int]) -> Iterator[Json]:
-        parameters = dict(filters)
-        for page_size in page_sizes:
-            page = self._object("GET", path, parameters={**parameters, "limit": str(page_size)})
-            yield page
-            if "nextCursor" not in page:
-                return
-            parameters["nextCursor"] = page["nextCursor"]
-
-    def _post_pages(self, path: str, body: Json, page_sizes: Iterable[int]) -> Iterator[Json]:
-        """Yields pages like `_pages`, with the parameters in the body, which may be longer than a URL."""
+    def _pages(
+        self, path: str, parameters: Mapping[str, Any], page_sizes: Iterable[int], method: str = "GET"
+    ) -> Iterator[Json]:
+        """Yields pages, one of each size. With POST, the parameters are in the body, which may be longer than a URL."""
         cursor: Json = {}
         for page_size in page_sizes:
-            page = self._object("POST", path, {**body, **cursor, "limit": page_size})
+            asked = {**parameters, **cursor, "limit": page_size}
+            page = self._object(method, path, **({"body": asked} if method == "POST" else {"parameters": asked}))
             yield page
             if "nextCursor" not in page:
                 return
             cursor = {"nextCursor": page["nextCursor"]}
 
-    def _object(self, method: str, path: str, body: object = None, parameters: Mapping[str, str] | None = None) -> Json:
+    def _object(self, method: str, path: str, body: object = None, parameters: Mapping[str, Any] | None = None) -> Json:
         answer: Json = self._send(method, path, body, parameters)
         return answer
 
@@ -328,11 +322,11 @@ class Client:
         answer: list[Json] = self._send(method, path, body)
         return answer
 
-    def _send(self, method: str, path: str, body: object = None, parameters: Mapping[str, str] | None = None) -> Any:
+    def _send(self, method: str, path: str, body: object = None, parameters: Mapping[str, Any] | None = None) -> Any:
         return self._read(self._request(method, path, body, parameters))
 
     def _request(
-        self, method: str, path: str, body: object = None, parameters: Mapping[str, str] | None = None
+        self, method: str, path: str, body: object = None, parameters: Mapping[str, Any] | None = None
     ) -> httpx.Response:
         content = None if body is None else json.dumps(body).encode()
         try:
