@@ -39,11 +39,11 @@ def test_a_caller_may_make_the_requests_of_one_second_at_once() -> None:
     clock = Clock()
     limit = limit_of(10, clock)
 
-    at_once = [limit.admit(ANN) for _ in range(12)]
+    at_once = [limit.admit_caller(ANN) for _ in range(12)]
     clock.now += SECOND_NS // 10
-    after_a_tenth = [limit.admit(ANN) for _ in range(2)]
+    after_a_tenth = [limit.admit_caller(ANN) for _ in range(2)]
     clock.now += 3600 * SECOND_NS
-    after_an_hour = [limit.admit(ANN) for _ in range(11)]
+    after_an_hour = [limit.admit_caller(ANN) for _ in range(11)]
 
     assert at_once == [True] * 10 + [False] * 2
     assert after_a_tenth == [True, False]
@@ -53,22 +53,29 @@ def test_a_caller_may_make_the_requests_of_one_second_at_once() -> None:
 def test_callers_do_not_share_a_bucket() -> None:
     limit = limit_of(2, Clock())
 
-    assert [limit.admit(caller) for caller in (ANN, ANN, BOB, ANN, BOB, BOB)] == [True, True, True, False, True, False]
+    assert [limit.admit_caller(caller) for caller in (ANN, ANN, BOB, ANN, BOB, BOB)] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_a_stored_key_keeps_its_bucket_under_another_name() -> None:
     limit = limit_of(1, Clock())
 
-    assert limit.admit(Caller("billing", ALL_SCOPES, key_id="1"))
-    assert not limit.admit(Caller("invoices", ALL_SCOPES, key_id="1"))
-    assert limit.admit(Caller("billing", ALL_SCOPES, key_id="2"))
+    assert limit.admit_caller(Caller("billing", ALL_SCOPES, key_id="1"))
+    assert not limit.admit_caller(Caller("invoices", ALL_SCOPES, key_id="1"))
+    assert limit.admit_caller(Caller("billing", ALL_SCOPES, key_id="2"))
 
 
 def test_workers_count_together(tmp_path: Path) -> None:
     clock = Clock()
     first, second = (RateLimit(4, open_slots(tmp_path), clock) for _ in range(2))
 
-    admitted = [limit.admit(ANN) for limit in (first, second, first, second, first, second)]
+    admitted = [limit.admit_caller(ANN) for limit in (first, second, first, second, first, second)]
 
     assert admitted == [True] * 4 + [False] * 2
 
@@ -91,7 +98,7 @@ def test_a_rate_limit_is_a_token_bucket(per_second: int, requests: list[tuple[in
         tokens[caller], seen[caller] = min(refilled, Fraction(SECOND_NS, interval)), clock.now
         is_expected = tokens[caller] >= 1
 
-        assert limit.admit(caller) is is_expected
+        assert limit.admit_caller(caller) is is_expected
         tokens[caller] -= is_expected
 
 
@@ -101,9 +108,9 @@ def test_callers_beyond_the_slots_are_admitted_in_bounded_memory() -> None:
     limit = RateLimit(1, slots, clock)
     callers = [Caller(f"user:{number}", ALL_SCOPES) for number in range(PROBES)]
 
-    assert all(limit.admit(caller) for caller in callers)
-    assert not any(limit.admit(caller) for caller in callers)
-    assert all(limit.admit(Caller(f"other:{number}", ALL_SCOPES)) for number in range(100))
+    assert all(limit.admit_caller(caller) for caller in callers)
+    assert not any(limit.admit_caller(caller) for caller in callers)
+    assert all(limit.admit_caller(Caller(f"other:{number}", ALL_SCOPES)) for number in range(100))
     assert len(slots) == 2 * PROBES
 
 

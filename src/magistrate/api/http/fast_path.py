@@ -166,7 +166,7 @@ class FastPath:
         if route.scope not in caller.scopes or head.length > service.limits.max_body_bytes:
             return None
         rate_limit = service.rate_limit
-        if rate_limit is not None and not rate_limit.admit(caller):
+        if rate_limit is not None and not rate_limit.admit_caller(caller):
             return None
         return BegunRequest(head, service, caller)
 
@@ -209,7 +209,9 @@ class FastPath:
         try:
             answered = self._attempt(begun, body)
             return None if answered is None else self._render(begun, *answered, default_headers)
-        except Exception:  # the framework meets the same error and answers it
+        except Exception:
+            # Whatever it is, a bug of a handler too, the framework meets it again, answers it and logs it. It must not
+            # leave a callback of the parser, which would take it for a request that is not HTTP, and answer 400.
             return None
 
     def _attempt(self, begun: BegunRequest, body: bytes) -> tuple[Answer[Any], RevisionId] | None:

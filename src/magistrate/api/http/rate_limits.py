@@ -63,22 +63,18 @@ class TokenBuckets:
         return True
 
 
-class RateLimit:
-    """Counts the requests of callers against `per_second`. `slots` come from `open_slots`; `clock` returns nanoseconds
-    since a moment that all processes of the machine share."""
+class RateLimit(TokenBuckets):
+    """Counts the requests of callers."""
 
     def __init__(self, per_second: int, slots: "memoryview[int]", clock: Callable[[], int] = time.monotonic_ns) -> None:
-        self._interval = SECOND_NS // per_second
-        self._allowance = SECOND_NS - self._interval
-        self._slots = slots
-        self._clock = clock
+        super().__init__(per_second, slots, clock)
         self._caller: Caller | None = None
         self._fingerprint = 0
         self._slot = slots[:WORDS]
         """Hold the caller of the request before and its slot: most requests of a service come from the same caller."""
 
-    def admit(self, caller: Caller) -> bool:
-        """Returns whether the caller may make a request now, and counts it if so."""
+    def admit_caller(self, caller: Caller) -> bool:
+        """Returns whether the caller may make a request now, and counts it if so, like `admit`."""
         now = self._clock()
         slot = self._slot
         if caller is not self._caller or slot[0] != self._fingerprint:
@@ -94,13 +90,13 @@ class RateLimit:
 
     def require(self, caller: Caller) -> None:
         """Raises TooManyRequests unless the caller may make a request now; otherwise counts it."""
-        if not self.admit(caller):
+        if not self.admit_caller(caller):
             raise TooManyRequests
 
     def _find_slot(self, caller: Caller, now: int) -> "memoryview[int]":
         """Returns the slot of a caller, or takes one whose bucket is full, or else the one that is full next: whoever
         had it then has a full bucket too early."""
-        fingerprint, slots = _fingerprint(caller), self._slots
+        fingerprint, slots = _digest(caller.identity), self._slots
         place = find_place(slots, fingerprint, now)
         if slots[place] != fingerprint:
             slots[place + 1] = now
@@ -143,9 +139,9 @@ def _allocate(descriptor: int, size: int) -> None:
         os.ftruncate(descriptor, size)
 
 
-def _fingerprint(caller: Caller) -> int:
-    """Returns a number other than 0 that stands for a caller, by its identity."""
-    return int.from_bytes(blake2b(caller.identity.encode(), digest_size=8).digest(), "big", signed=True) or 1
+def _digest(name: str) -> int:
+    """Returns a number other than 0 that stands for a source or a caller."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big", signed=True) or 1
 
 
 PERIOD_SECONDS = 10.0
@@ -198,11 +194,11 @@ class RefusedRequests:
 
     def admit_source(self, source: str) -> bool:
         """Returns whether a request of this source may be refused like any other, and counts it."""
-        return self._sources.admit(_digest("source", source)) and self._all_sources.admit(_digest("source", _ALL))
+        return self._sources.admit(_digest(f"source {source}")) and self._all_sources.admit(_digest(f"source {_ALL}"))
 
     def admit_actor(self, identity: str) -> bool:
         """Returns whether a refused request of this caller may have a line of its own, and counts it."""
-        return self._sources.admit(_digest("actor", identity))
+        return self._sources.admit(_digest(f"actor {identity}"))
 
     def is_suspect(self, source: str) -> bool:
         """Returns whether this source was beyond the limit in the present period."""
@@ -249,11 +245,6 @@ def _build_record(counted: RefusedCount, at: int, actor: str | None = None, sour
     return AuditRecord(
         at, REFUSED, actor, status=counted.status, source=source, times=counted.times, since=counted.since
     )
-
-
-def _digest(kind: str, name: str) -> int:
-    """Returns a number other than 0 that stands for a source or a caller."""
-    return int.from_bytes(blake2b(f"{kind} {name}".encode(), digest_size=8).digest(), "big", signed=True) or 1
 
 
 @lru_cache(maxsize=1_024)
