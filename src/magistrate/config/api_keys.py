@@ -78,7 +78,7 @@ def read_api_key_file(path: str) -> FileKeys:
         raise InvalidSetting(f"api_key_file: {path} cannot be read: {error.strerror}") from error
     if len(content) > MAX_FILE_BYTES:
         raise InvalidSetting(f"api_key_file: {path} is larger than {MAX_FILE_BYTES} bytes")
-    return FileKeys(_read_lines(path, content), _state_of(status), _find_exposed_mode(status))
+    return FileKeys(_read_lines(path, content), _state_of(status), find_exposed_mode(status))
 
 
 def find_file_state(path: str) -> FileState | None:
@@ -122,7 +122,7 @@ def _state_of(status: os.stat_result) -> FileState:
     return FileState(status.st_dev, status.st_ino, status.st_mtime_ns, status.st_ctime_ns, size=status.st_size)
 
 
-def _find_exposed_mode(status: os.stat_result) -> int | None:
+def find_exposed_mode(status: os.stat_result) -> int | None:
     """Returns the mode if other users can use the file. A group may read a file of root, because containers are given
     secrets in this way."""
     allowed = 0o640 if status.st_uid == 0 else 0o600

@@ -17,6 +17,7 @@ from magistrate.api.audit.log import STANDARD_OUTPUT
 from magistrate.api.http.tls import load_context
 from magistrate.api.processes.server import limit_connections
 from magistrate.config import Settings, SqliteUrl, read_api_key_file
+from magistrate.config.api_keys import find_exposed_mode
 from magistrate.errors import InvalidSetting, MagistrateError
 from magistrate.operations.keys.callers import Scope
 from magistrate.store.contract.keys import StoredKey
@@ -56,12 +57,12 @@ Findings = Iterator[tuple[str, str, str]]
 def diagnose(settings: Settings) -> list[DoctorFinding]:
     """Returns what all checks have found, in their order. A check that fails is a finding, too."""
     findings = []
-    for name, check in CHECKS.items():
+    for name, (check, remedy_of_failure) in CHECKS.items():
         try:
             findings += [DoctorFinding(level, name, message, remedy) for level, message, remedy in check(settings)]
         except (MagistrateError, OSError) as error:
             message = error.message if isinstance(error, MagistrateError) else str(error)
-            findings.append(DoctorFinding(ERROR, name, message, REMEDIES[name]))
+            findings.append(DoctorFinding(ERROR, name, message, remedy_of_failure))
     return findings
 
 
@@ -149,7 +150,7 @@ def _check_files(settings: Settings) -> Findings:
     if settings.secret_key_file:
         read_sealing(settings.secret_key_file)  # refuses a file that others can use
     for path in (settings.tls_key, settings.audit_log):
-        if path and path != STANDARD_OUTPUT and os.path.exists(path) and (mode := _find_exposed_mode(path)):
+        if path and path != STANDARD_OUTPUT and os.path.exists(path) and (mode := find_exposed_mode(os.stat(path))):
             yield WARNING, f"other users can use {path} (mode {mode:04o})", f"run `chmod 600 {path}`"
     for folder in {_folder_of(path) for path in _list_written_files(settings)}:
         if not os.access(folder, os.W_OK | os.X_OK):
@@ -160,14 +161,6 @@ def _check_files(settings: Settings) -> Findings:
             )
         elif os.stat(folder).st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH:
             yield WARNING, f"every user can replace the files in {folder}", f"run `chmod o-w {folder}`"
-
-
-def _find_exposed_mode(path: str) -> int:
-    """Returns the mode of a file that other users can use, else 0. A group may read a file of root, because containers
-    are given secrets in this way."""
-    status = os.stat(path)
-    mode = stat.S_IMODE(status.st_mode)
-    return mode if mode & 0o077 & ~(0o640 if status.st_uid == 0 else 0o600) else 0
 
 
 def _list_written_files(settings: Settings) -> Iterator[str]:
@@ -318,28 +311,16 @@ def _moment(microseconds: int) -> datetime:
     return datetime.fromtimestamp(microseconds / 1_000_000, UTC)
 
 
-CHECKS: dict[str, Callable[[Settings], Findings]] = {
-    "settings": _check_settings,
-    "limits": _check_limits,
-    "files": _check_files,
-    "certificate": _check_certificate,
-    "provider": _check_provider,
-    "outgoing": _check_outgoing,
-    "store": _check_store,
-    "space": _check_space,
-    "clock": _check_clock,
-    "keys": _check_keys,
+CHECKS: dict[str, tuple[Callable[[Settings], Findings], str]] = {
+    "settings": (_check_settings, "correct the setting"),
+    "limits": (_check_limits, "correct the setting, or make such a folder"),
+    "files": (_check_files, "correct the setting, or the file"),
+    "certificate": (_check_certificate, "give a certificate and its key, or correct the files"),
+    "provider": (_check_provider, "correct the setting, the file, or the variable"),
+    "outgoing": (_check_outgoing, "correct the variable, or unset it"),
+    "store": (_check_store, "start the database, or correct --database-url"),
+    "space": (_check_space, "create the folder"),
+    "clock": (_check_clock, "see the findings of the store"),
+    "keys": (_check_keys, "see the findings of the store"),
 }
-REMEDIES = {
-    "settings": "correct the setting",
-    "limits": "correct the setting, or make such a folder",
-    "files": "correct the setting, or the file",
-    "certificate": "give a certificate and its key, or correct the files",
-    "provider": "correct the setting, the file, or the variable",
-    "outgoing": "correct the variable, or unset it",
-    "store": "start the database, or correct --database-url",
-    "space": "create the folder",
-    "clock": "see the findings of the store",
-    "keys": "see the findings of the store",
-}
-"""Maps each check to what to do if it fails."""
+"""Maps names of checks to their functions, and to what to do if one fails."""

@@ -170,7 +170,9 @@ def create_application(
     access_log = AccessLog(find_output(), unlogged) if settings.access_log else None
     shared = None if shared_folder is None else SharedDigests(shared_folder)
     cors = CorsPolicy(settings.cors_origins, settings.cors_all_routes) if settings.cors_origins else None
-    audit_log = _open_audit_log(settings, shared_folder) if settings.audit_log else None
+    audit_log = None
+    if settings.audit_log:
+        audit_log = AuditLog(settings.audit_log, settings.audit_format, shared_folder, settings.max_unwritten_bytes)
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
     rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
     opened = partial(open_service, settings, reload_signal, shared, rate_limit=rate_limit)
@@ -187,10 +189,6 @@ def create_application(
     )
     METRICS.read_server = application.read_metrics
     return application
-
-
-def _open_audit_log(settings: Settings, shared_folder: Path | None) -> AuditLog:
-    return AuditLog(settings.audit_log, settings.audit_format, shared_folder, settings.max_unwritten_bytes)
 
 
 def _limit_refused(
