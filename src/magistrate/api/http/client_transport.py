@@ -37,25 +37,6 @@ class ClientTransport:
     stored. `note_written` is called with the size of whatever was written and may not be sent at once: all of it stays
     in memory until its last byte is sent."""
 
-    __slots__ = (
-        "_bytes_left",
-        "_deadline",
-        "_ends_at",
-        "_is_client_sending",
-        "_left_at_last_look",
-        "_linger_seconds",
-        "_loop",
-        "_note_written",
-        "_state",
-        "_transport",
-        "get_extra_info",
-        "get_write_buffer_size",
-        "pause_reading",
-        "resume_reading",
-        "write",
-        "write_small",
-    )
-
     def __init__(
         self,
         transport: Transport,

@@ -3,6 +3,7 @@
 from asyncio import AbstractEventLoop
 from asyncio.events import TimerHandle
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum, auto
 from http import HTTPStatus
 
@@ -53,35 +54,25 @@ class LastAnswer:
             self._cycle.keep_alive = True
 
 
+@dataclass(slots=True, eq=False)
 class RequestHead:
     """Holds what is known of the head that is being received, over several segments, and counts the bytes towards its
     limit. The protocol updates it, in place of methods, because this is done for every request."""
 
-    __slots__ = (
-        "began_behind_request",
-        "coding",
-        "earlier",
-        "hosts",
-        "idle_bytes",
-        "is_behind_request",
-        "max_bytes",
-        "may_be_too_large",
-    )
-
-    def __init__(self, max_bytes: int) -> None:
-        self.max_bytes = max_bytes
-        self.may_be_too_large = False
-        """Says whether a head that ends in the current segment can be too large."""
-        self.is_behind_request = self.began_behind_request = False
-        """These say whether a request has ended in the current segment: by now, and when the head began."""
-        self.earlier = b""
-        """Holds the bytes of the head from earlier segments."""
-        self.idle_bytes = 0
-        """Counts the bytes received since the last byte that completed a head or that will be read."""
-        self.hosts = 0
-        """Counts the Host headers."""
-        self.coding = b""
-        """Holds the transfer coding in lower case; several headers are joined by commas."""
+    max_bytes: int
+    may_be_too_large: bool = False
+    """Says whether a head that ends in the current segment can be too large."""
+    is_behind_request: bool = False
+    began_behind_request: bool = False
+    """These say whether a request has ended in the current segment: by now, and when the head began."""
+    earlier: bytes = b""
+    """Holds the bytes of the head from earlier segments."""
+    idle_bytes: int = 0
+    """Counts the bytes received since the last byte that completed a head or that will be read."""
+    hosts: int = 0
+    """Counts the Host headers."""
+    coding: bytes = b""
+    """Holds the transfer coding in lower case; several headers are joined by commas."""
 
     def find_fault(self, version: str) -> tuple[HTTPStatus, str] | None:
         """Returns the status and message if the complete head is not valid HTTP or requires something that is not

@@ -8,8 +8,10 @@ One timer per process serves all requests, because a timer for each would cost u
 
 import asyncio
 import math
+from dataclasses import dataclass, field
 from time import monotonic
 from types import TracebackType
+from typing import Any
 
 from magistrate.errors import BodyTooSlow, DeadlineExceeded, MagistrateError
 
@@ -55,27 +57,19 @@ class Deadlines:
             self._look_later()
 
 
+@dataclass(slots=True, eq=False)
 class RequestDeadline:
     """Represents the deadline of the task that enters it. `ends_at` is a time of the monotonic clock."""
 
-    __slots__ = (
-        "_body_limit_ms",
-        "_cancelling",
-        "_deadlines",
-        "_fault",
-        "_left_seconds",
-        "_limit_ms",
-        "_task",
-        "_writes",
-        "ends_at",
-    )
-
-    def __init__(self, deadlines: Deadlines, limit_ms: int, writes: bool) -> None:
-        self._deadlines = deadlines
-        self._limit_ms = limit_ms
-        self._writes = writes
-        self._body_limit_ms: int | None = None
-        self._fault: MagistrateError | None = None
+    _deadlines: Deadlines
+    _limit_ms: int
+    _writes: bool
+    ends_at: float = math.inf
+    _task: asyncio.Task[Any] = field(init=False)
+    _cancelling: int = 0
+    _left_seconds: float = 0.0
+    _body_limit_ms: int | None = None
+    _fault: MagistrateError | None = None
 
     def __enter__(self) -> "RequestDeadline":
         task = asyncio.current_task()
