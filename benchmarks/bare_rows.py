@@ -10,7 +10,7 @@ import apsw
 import msgspec
 import psycopg
 
-from magistrate.config import SqliteUrl, read_database_url
+from magistrate.config.database_url import SqliteUrl, read_database_url
 from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MOVE_HEAD

@@ -17,7 +17,6 @@ from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.limit_steps import count_limit_steps
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
-from magistrate import wiring
 from magistrate.api.auth.callers import list_secrets
 from magistrate.api.calls import Service
 from magistrate.api.http.fast_path import FastPath
@@ -25,7 +24,7 @@ from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import BegunRequest
 from magistrate.api.http.rate_limits import RateLimit, open_slots
 from magistrate.api.route_table import ROUTES
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.model.object_types import read_object_type
 from magistrate.engine.names import ObjectId, RelationName, TypeName
@@ -39,6 +38,9 @@ from magistrate.operations.keys.callers import ALL_SCOPES, Caller, Scope
 from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.wiring import service as wiring_service
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.stores import migrate_store
 
 OPERATOR_KEY = "the-key-of-the-operator"
 DOCUMENT, USER, VIEWER = TypeName("document"), TypeName("user"), RelationName("viewer")
@@ -120,9 +122,9 @@ def _time_check(server: Server, seconds: int) -> float:
 async def open_service(database_url: str) -> AsyncIterator[Service]:
     """A service in this process, with documents that have viewers."""
     settings = read_settings({"database_url": database_url, "api_key": OPERATOR_KEY}, {})
-    wiring.migrate_store(settings)
-    await wiring.prepare_store(settings)
-    async with wiring.open_service(settings) as service:
+    migrate_store(settings)
+    await prepare_store(settings)
+    async with wiring_service.open_service(settings) as service:
         document = read_object_type(DOCUMENT, None, {VIEWER: RuleDefinition()})
         await put_object_types(service.context, [document], service.context.stamp("bench"))
         yield service

@@ -20,8 +20,7 @@ from benchmarks.keep_alive import Driven, drive, request_bytes
 from benchmarks.loading import load
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
-from magistrate import wiring
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.engine.evaluation import evaluation
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.names import ObjectId, RelationName, TypeName
@@ -33,6 +32,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AsOf
 from magistrate.operations.models.object_types import put_object_types
+from magistrate.wiring.contexts import context_of
 
 SIZES = (10_000, 1_000_000)
 SEED = 1
@@ -99,7 +99,7 @@ def loaded_case(store: str, url: str, dataset: Dataset) -> Case:
 async def _ask_in_process(cases: Sequence[Case]) -> None:
     opened = [await counting_store(case.url) for case in cases]
     without_graph = read_settings({"cache_bytes": "0"}, {})
-    contexts = [wiring.context_of(store, without_graph) for store, _ in opened]
+    contexts = [context_of(store, without_graph) for store, _ in opened]
     pasts = [AsOf(revision=await context.store.check()) for context in contexts]
     for context in contexts:
         await put_object_types(context, [ObjectType(TypeName("printer"), {})], context.stamp("bench"))

@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Any, TypeVar
 
-from magistrate import wiring
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness
 from magistrate.store.database import Database, Rows, Script
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql_store import SqlStore
+from magistrate.wiring.stores import migrate_store, open_store
 
 T = TypeVar("T")
 
@@ -77,8 +77,8 @@ class CountingDatabase:
 async def counting_store(url: str) -> tuple[SqlStore, CountingDatabase]:
     """A migrated store on a database that counts."""
     settings = read_settings({"database_url": url}, {})
-    wiring.migrate_store(settings)
-    opened = await wiring.open_store(settings)
+    migrate_store(settings)
+    opened = await open_store(settings)
     assert isinstance(opened, SqlStore)
     counting = CountingDatabase(opened.database)
     return SqlStore(counting, opened.identity), counting

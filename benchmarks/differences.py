@@ -19,8 +19,7 @@ from benchmarks.datasets import DATASETS
 from benchmarks.datasets.dataset import user_id
 from benchmarks.datasets.drive import TYPES
 from benchmarks.table import markdown_table
-from magistrate import wiring
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.model.object_types import read_object_type
 from magistrate.engine.names import ObjectId, RelationName, TypeName
@@ -40,6 +39,8 @@ from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewObject, NewWarrant
 from magistrate.store.contract.revisions import RevisionId
+from magistrate.wiring.contexts import context_of
+from magistrate.wiring.stores import open_store
 
 SIZES = (10_000, 1_000_000)
 PEOPLE = 10
@@ -112,9 +113,9 @@ def table(figures: Sequence[Figures]) -> str:
 
 
 async def figures_of(case: Case) -> Figures:
-    store = await wiring.open_store(read_settings({"database_url": case.url}, {}))
+    store = await open_store(read_settings({"database_url": case.url}, {}))
     settings = {"cache_bytes": "0", "max_query_work": "100000000", "max_check_work": "100000000"}
-    context = wiring.context_of(store, read_settings(settings, {}))
+    context = context_of(store, read_settings(settings, {}))
     proposal = await _prepare(context)
     kind, read = proposal_kind(proposal, Narrowing()), _read_proposal(context, proposal)
     first_page, proposed, checked = [], [], []

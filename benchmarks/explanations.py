@@ -14,13 +14,14 @@ from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.databases import STORES
 from benchmarks.datasets import DATASETS
 from benchmarks.table import markdown_table
-from magistrate import wiring
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.engine.evaluation.check import Check
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.checks.explain import explain_check
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from magistrate.wiring.contexts import context_of
+from magistrate.wiring.stores import open_store
 
 SIZE = 1_000_000
 QUESTIONS = 500
@@ -67,8 +68,8 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 async def rows_of(case: Case) -> list[Sequence[str]]:
-    store = await wiring.open_store(read_settings({"database_url": case.url}, {}))
-    context = wiring.context_of(store, read_settings({"cache_bytes": "0"}, {}))
+    store = await open_store(read_settings({"database_url": case.url}, {}))
+    context = context_of(store, read_settings({"cache_bytes": "0"}, {}))
     asked = [as_check(question) for question in case.asked[:QUESTIONS]]
     for check in asked[:WARM_UP]:
         await _is_allowed(context, check)

@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from benchmarks.counting import counting_store
 from benchmarks.datasets.dataset import Dataset
-from magistrate import wiring
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.engine.lists.language import ObjectsQuery, read_query
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
@@ -18,6 +17,7 @@ from magistrate.operations.lists.listings import Listings
 from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.operations.paging import read_page_request
 from magistrate.operations.runs import finish_releases
+from magistrate.wiring.contexts import context_of
 
 ROUNDS = 9
 TARGET = 1.0
@@ -29,9 +29,7 @@ async def measure_first_lists(url: str, dataset: Dataset, name: str, max_rows: i
     """Returns a row for each query of a loaded data set that has about this many rows at most. The two ways take turns
     in each round, in changing order; the model is known."""
     store, _ = await counting_store(url)
-    graph, without = (
-        wiring.context_of(store, read_settings({"cache_bytes": most}, {})) for most in ("4000000000", "0")
-    )
+    graph, without = (context_of(store, read_settings({"cache_bytes": most}, {})) for most in ("4000000000", "0"))
     without = replace(without, caches=replace(without.caches, models=graph.caches.models))
     texts = [query.text for query in dataset.queries() if query.about <= max_rows]
     for text in texts:

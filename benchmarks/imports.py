@@ -19,9 +19,9 @@ from benchmarks.databases import STORES, NewDatabase
 from benchmarks.datasets import DATASETS
 from benchmarks.datasets.lines import lines
 from benchmarks.table import markdown_table
-from magistrate import wiring
 from magistrate.cli.importing.command import CHUNK_LINES
-from magistrate.config import SqliteUrl, read_database_url, read_settings
+from magistrate.config.database_url import SqliteUrl, read_database_url
+from magistrate.config.settings import read_settings
 from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MOVE_HEAD
@@ -29,6 +29,8 @@ from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.revisions import INSERT_REVISION
 from magistrate.store.sql.warrants import WARRANT
 from magistrate.store.sqlite.files import migrate_sqlite
+from magistrate.wiring.maintenance import Reached, import_file
+from magistrate.wiring.stores import migrate_store
 
 DATASET = "drive"
 SIZE = 200_000
@@ -100,18 +102,18 @@ def _imported_chunks(database_url: str, content: bytes, seconds: float) -> tuple
     started = time.perf_counter()
     reached: list[tuple[int, float]] = []
 
-    def told(so_far: wiring.Reached) -> None:
+    def told(so_far: Reached) -> None:
         took = time.perf_counter() - started
         reached.append((so_far.imported.warrants, took))
         if took >= seconds:
             raise EnoughTime
 
     settings = read_settings({"database_url": database_url}, {})
-    wiring.migrate_store(settings)
+    migrate_store(settings)
     with on_core(SERVER_CORE):
         started = time.perf_counter()
         with suppress(EnoughTime):
-            wiring.import_file(settings, io.BufferedReader(io.BytesIO(content)), "benchmark", CHUNK_LINES, told)
+            import_file(settings, io.BufferedReader(io.BytesIO(content)), "benchmark", CHUNK_LINES, told)
     return reached[-1]
 
 

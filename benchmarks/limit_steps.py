@@ -19,7 +19,7 @@ from magistrate.api.http.fast_path import FastPath
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.server_config import BoundedConfig
 from magistrate.api.route_table import ROUTES
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 
 SOURCE = Path(magistrate.__file__).parent
 LIMITS = (

@@ -12,8 +12,7 @@ from random import Random
 
 from benchmarks.counting import counting_store
 from benchmarks.datasets.dataset import Dataset
-from magistrate import wiring
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.engine.lists.language import read_query
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.lists.evaluators import QueryRequest
@@ -21,6 +20,7 @@ from magistrate.operations.lists.listings import Listings
 from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.operations.paging import read_page_request
 from magistrate.operations.runs import finish_releases
+from magistrate.wiring.contexts import context_of
 
 LISTS = {
     "tenants": ("select permission where user:user-{} is member", 25_000),
@@ -95,7 +95,7 @@ async def measure_list_memory(url: str, dataset: Dataset, name: str, users: int 
     if meter is None:
         return name, f"{count:,}", NOT_MEASURED, NOT_MEASURED, NOT_MEASURED, f"≤ {TARGET_BYTES}"
     store, _ = await counting_store(url)
-    context = wiring.context_of(store, read_settings({"cache_bytes": str(CACHE_BYTES)}, {}))
+    context = context_of(store, read_settings({"cache_bytes": str(CACHE_BYTES)}, {}))
     context = replace(context, caches=replace(context.caches, listings=Listings(0)))
     wanted = read_page_request(QUERY_LIST, {"limit": "25"}, store.identity)
     for user in Random(SEED).sample(range(dataset.size // 10), count):

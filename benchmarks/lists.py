@@ -27,8 +27,7 @@ from benchmarks.list_memory import HEADER, measure_list_memory
 from benchmarks.loading import load_for_queries
 from benchmarks.server import Server, serving
 from benchmarks.table import markdown_table
-from magistrate import wiring
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import ObjectsQuery, read_query
 from magistrate.engine.lists.results import QueryRow
@@ -42,7 +41,7 @@ from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.listings import Listings, StoredRow
 from magistrate.operations.lists.query import QUERY_LIST, list_page
 from magistrate.operations.paging import MAX_LIMIT, Page, read_page_request
-from magistrate.wiring.contexts import LISTS_SHARE
+from magistrate.wiring.contexts import LISTS_SHARE, context_of
 
 KEPT_BYTES = 4_000_000_000
 """Is enough for every list of the data sets."""
@@ -179,7 +178,7 @@ async def _ask_in_process(loaded: Sequence[Loaded], cases: Sequence[Case], secon
     gc.collect()
     gc.freeze()  # as each worker does when it starts
     settings = read_settings({"cache_bytes": "0"}, {})  # a check is what it costs with its reads
-    contexts = {url: wiring.context_of(store, settings) for url, (store, _) in opened.items()}
+    contexts = {url: context_of(store, settings) for url, (store, _) in opened.items()}
     row_counts: dict[str, int] = {}
     for case in cases:
         await _look_through(case, contexts[case.loaded.url], row_counts)

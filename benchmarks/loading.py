@@ -9,7 +9,7 @@ import apsw
 import psycopg
 
 from benchmarks.datasets.dataset import Dataset, WarrantRow
-from magistrate.config import SqliteUrl, read_database_url
+from magistrate.config.database_url import SqliteUrl, read_database_url
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.head import MOVE_HEAD

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.cores import SERVER_CORE, on_core
-from magistrate.config import PREFIX
+from magistrate.config.settings_table import PREFIX
 
 API_KEY = "benchmark-key-0123456789"
 AUTHORIZATION = f"ApiKey {API_KEY}"

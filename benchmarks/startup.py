@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from benchmarks.databases import sqlite_databases
 from benchmarks.server import serving
 from benchmarks.table import markdown_table
-from magistrate.config import SqliteUrl, read_database_url
+from magistrate.config.database_url import SqliteUrl, read_database_url
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.sqlite.database import open_sqlite

@@ -21,8 +21,7 @@ from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.server import AUTHORIZATION, Server, serving
 from benchmarks.single_writes import measure_single_writes
 from benchmarks.table import markdown_table
-from magistrate import wiring
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
@@ -33,6 +32,7 @@ from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.revisions import INSERT_REVISION
 from magistrate.store.sql.warrants import WARRANT
+from magistrate.wiring.stores import migrate_store, open_store
 
 ROUNDS = 5
 WRITES = 12
@@ -201,8 +201,8 @@ def _distribution(waits: list[float]) -> tuple[float, float, float]:
 
 async def _fill(database_url: str) -> None:
     settings = read_settings({"database_url": database_url}, {})
-    wiring.migrate_store(settings)
-    store = await wiring.open_store(settings)
+    migrate_store(settings)
+    store = await open_store(settings)
     types = [NewObjectType(TypeName("document"), '{"relations":{"viewer":{}}}')]
     for number in range(DELETED // ELEMENTS):
         batch = ImportBatch(types, warrants=build_warrants(number))

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from magistrate import wiring
 from magistrate.store.contract.store import Store
 from magistrate.wiring.garbage_collection import SURVIVORS
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer, new_migrated_file, postgres_server
 from tests.running import Client, running_service, settings_for, wait_for_stopped_services
 
@@ -148,8 +148,8 @@ def empty_database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 async def store(database_url: str) -> AsyncIterator[Store]:
     """A migrated store at revision 0."""
     settings = settings_for(database_url)
-    wiring.migrate_store(settings)
-    opened = await wiring.open_store(settings)
+    migrate_store(settings)
+    opened = await open_store(settings)
     yield opened
     await opened.close()
 

@@ -21,8 +21,8 @@ import apsw
 import psycopg
 import pytest
 
-from magistrate import wiring
-from magistrate.config import SqliteUrl, read_database_url
+from magistrate.config.database_url import SqliteUrl, read_database_url
+from magistrate.wiring.stores import migrate_store
 from tests.running import settings_for
 
 _numbers = count(1)
@@ -115,7 +115,7 @@ class PostgresServer:
 
 def _migrate_without_identity(url: str) -> None:
     """Makes all tables, but leaves it to each copy to draw its own identity."""
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     run_sql(url, "DELETE FROM head")
 
 

@@ -16,7 +16,7 @@ from magistrate.api.http.pages import list_console_pages
 from magistrate.api.route import Route
 from magistrate.api.route_table import V2_ROUTES
 from magistrate.api.v1.routes import v1_routes
-from magistrate.config import SETTINGS
+from magistrate.config.settings_table import SETTINGS
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.errors import MagistrateError
 from tests.clients.methods import (

@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 
 from benchmarks.datasets.dataset import Dataset
-from magistrate import wiring
 from magistrate.operations.models.object_types import put_object_types
+from magistrate.wiring.contexts import open_context
 from tests.memory_source import model_of
 from tests.running import settings_for
 
@@ -17,6 +17,6 @@ async def load_with_types(folder: Path, dataset: Dataset, load: Callable[[str, D
     url = f"sqlite:///{folder}/m.db"
     load(url, dataset)
     types = [*model_of(msgspec.to_builtins(dataset.types)).types.values()]
-    async with wiring.open_context(settings_for(url)) as ctx:
+    async with open_context(settings_for(url)) as ctx:
         await put_object_types(ctx, types, ctx.stamp("ann"))
     return url

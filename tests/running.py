@@ -12,10 +12,13 @@ from urllib.parse import urlsplit
 
 import httpx
 
-from magistrate import wiring
 from magistrate.api.processes.server import GracefulServer
-from magistrate.config import Settings, read_settings
+from magistrate.config.settings import read_settings
+from magistrate.config.settings_table import Settings
 from magistrate.outgoing_requests import load_trust
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.server import server_config
+from magistrate.wiring.stores import migrate_store
 from tests.scenario_files import warrant_body
 from tests.socket_transport import SocketTransport
 
@@ -104,11 +107,11 @@ def running_service(settings: Settings) -> Iterator[str]:
 @contextmanager
 def running_server(settings: Settings) -> Iterator[tuple[str, GracefulServer]]:
     """The same with the server, which a test may stop."""
-    wiring.migrate_store(settings)
-    asyncio.run(wiring.prepare_store(settings))
+    migrate_store(settings)
+    asyncio.run(prepare_store(settings))
     listening = socket.create_server((settings.host, settings.port), backlog=2048)  # the server closes it
     url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server = GracefulServer(wiring.server_config(settings))
+    server = GracefulServer(server_config(settings))
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     deadline = time.monotonic() + STARTED_WITHIN_SECONDS

@@ -7,7 +7,6 @@ import msgspec
 import pytest
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
 from magistrate.engine.evaluation import evaluation
 from magistrate.engine.evaluation.check import Decision
 from magistrate.engine.evaluation.nodes import CheckNode
@@ -25,6 +24,7 @@ from magistrate.operations.writes.objects import delete_objects
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from magistrate.store.contract.new_rows import NewWarrant
 from magistrate.store.database import Execute, Script
+from magistrate.wiring.contexts import context_of
 from tests.conftest import STORES, new_database_url
 from tests.memory_source import model_of
 from tests.running import Client, settings_for
@@ -53,7 +53,7 @@ async def counted(
 ) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     url = new_database_url(request.param, tmp_path_factory.mktemp("counted"), request)
     store, database = await counting_store(url)
-    yield wiring.context_of(store, settings_for(url, cache_bytes=0)), database
+    yield context_of(store, settings_for(url, cache_bytes=0)), database
     await store.close()
 
 

@@ -10,9 +10,9 @@ from benchmarks.datasets import DATASETS
 from benchmarks.datasets.lines import lines
 from benchmarks.imports import Statements, bare_writer, read_written_chunks
 from benchmarks.writes import DEFINITION, ELEMENTS, build_statements, build_warrants
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.store.contract.new_rows import ImportBatch, NewObject, NewObjectType, Stamp
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.running import settings_for
 
 STAMP = Stamp("key-00000000", 1_700_000_000_000_000)
@@ -22,10 +22,10 @@ def rows_of_store(folder: Path, batch: ImportBatch) -> Counter[str]:
     """How many rows the store adds to each table for this batch."""
     url = f"sqlite:///{folder}/written.db"
     settings = settings_for(url)
-    wiring.migrate_store(settings)
+    migrate_store(settings)
 
     async def write(some: ImportBatch) -> None:
-        store = await wiring.open_store(settings)
+        store = await open_store(settings)
         await store.import_batch(some, lambda model: None, STAMP)
         await store.close()
 

@@ -8,22 +8,13 @@ from typing import get_args
 import pytest
 from click.testing import CliRunner
 
-from magistrate import wiring
 from magistrate.cli.commands import main
-from magistrate.config import (
-    SETTINGS,
-    PostgresUrl,
-    Setting,
-    Settings,
-    SqliteUrl,
-    adopt_client_key,
-    read_api_key_file,
-    read_client_settings,
-    read_database_url,
-    read_settings,
-)
-from magistrate.config.database_url import PARSERS, DatabaseUrl
+from magistrate.config.api_keys import read_api_key_file
+from magistrate.config.database_url import PARSERS, DatabaseUrl, PostgresUrl, SqliteUrl, read_database_url
+from magistrate.config.settings import adopt_client_key, read_client_settings, read_settings
+from magistrate.config.settings_table import SETTINGS, Setting, Settings
 from magistrate.errors import InvalidSetting
+from magistrate.wiring import server
 
 
 def test_the_defaults_are_those_of_the_table() -> None:
@@ -145,7 +136,7 @@ def test_opening_all_routes_needs_an_origin() -> None:
 
 def test_the_flag_of_an_origin_may_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[Settings] = []
-    monkeypatch.setattr(wiring, "serve", lambda settings, *_: started.append(settings))
+    monkeypatch.setattr(server, "serve", lambda settings, *_: started.append(settings))
     flags = ["--cors-origin", "https://a.example", "--cors-origin", "http://b.example:1"]
 
     for given, variable in ((flags, "*"), ([], "*")):
@@ -205,7 +196,7 @@ def test_a_boolean_flag_may_stand_alone(
     arguments: list[str], expected: tuple[bool, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[Settings] = []
-    monkeypatch.setattr(wiring, "serve", lambda settings, *_: started.append(settings))
+    monkeypatch.setattr(server, "serve", lambda settings, *_: started.append(settings))
 
     ran = CliRunner().invoke(main, ["serve", *arguments], env={"MAGISTRATE_API_KEYS": "k" * 16})
 

@@ -31,7 +31,7 @@ from benchmarks.datasets.dataset import (
 from benchmarks.datasets.popularity import Popularity, holds_with_power, zipf_rank
 from benchmarks.datasets.scatter import Dealing, Division, Scatter, crowd, mixed
 from benchmarks.loading import load_for_queries
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.engine.lists.language import ObjectsQuery, read_query
 from magistrate.engine.model.object_types import ObjectType, read_object_type
 from magistrate.engine.model.stratification import find_negation_loop
@@ -47,7 +47,8 @@ from magistrate.operations.lists.query import list_page
 from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.paging import PageRequest
 from magistrate.store.contract.lists import Slice
-from magistrate.wiring import context_of, import_file
+from magistrate.wiring.contexts import context_of
+from magistrate.wiring.maintenance import import_file
 from tests import oracle
 from tests.databases import dump
 

@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 import yaml
 
-from magistrate.config import SETTINGS, PostgresUrl, read_settings
+from magistrate.config.database_url import PostgresUrl
+from magistrate.config.settings import read_settings
+from magistrate.config.settings_table import SETTINGS
 from tests.generated_docs import ROOT
 from tests.processes.served_processes import free_port, wait_for
 from tests.processes.starting import start_process

@@ -16,9 +16,8 @@ import pytest
 
 from benchmarks.fairness import command as fairness
 from benchmarks.mixed import command as mixed
-from magistrate import wiring
 from magistrate.cli.commands import main
-from magistrate.config import SETTINGS, Settings
+from magistrate.config.settings_table import SETTINGS, Settings
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_id, object_ref, relation_name, type_name
@@ -30,7 +29,10 @@ from magistrate.operations.writes.warrants import create_warrants, delete_warran
 from magistrate.store.contract.new_rows import NewWarrant
 from magistrate.store.postgres.database import PostgresDatabase
 from magistrate.store.sqlite.database import SqliteDatabase
+from magistrate.wiring import contexts
 from magistrate.wiring.examples import read_example
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.stores import migrate_store
 from tests.generated_docs import BLOCKS, FILES, ROOT, filled
 from tests.running import KEY, running_service, settings_for
 
@@ -98,13 +100,13 @@ async def write_history(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> 
             monkeypatch.setattr(database, "now", lambda self: now)
 
     set_clock("2025-11-03T08:00:00+00:00")
-    await wiring.prepare_store(settings, read_example("document-sharing"))
+    await prepare_store(settings, read_example("document-sharing"))
     set_clock("2025-11-14T16:40:00+00:00")
-    async with wiring.contexts.open_context(settings) as context:
+    async with contexts.open_context(settings) as context:
         await create_warrants(context, [INTERNS], context.stamp("friday"), str)
     await decide_on_saturday(settings, set_clock)
     set_clock("2025-11-18T09:12:00+00:00")
-    async with wiring.contexts.open_context(settings) as context:
+    async with contexts.open_context(settings) as context:
         await delete_warrants(context, [INTERNS], context.stamp("tuesday"))
     monkeypatch.undo()
 
@@ -113,7 +115,7 @@ async def decide_on_saturday(settings: Settings, set_clock: Callable[[str], None
     """Lets kim read the payroll, with the decision log on: the service of the document has it off, so that nothing
     else is recorded."""
     set_clock("2025-11-15T07:30:12+00:00")
-    async with wiring.contexts.open_context(replace(settings, decision_log=100)) as context:
+    async with contexts.open_context(replace(settings, decision_log=100)) as context:
         assert context.decisions is not None
         subject = Subject(type_name("user", "type"), object_id("kim", "id"))
         checked = Check(
@@ -134,11 +136,11 @@ def test_the_commands_of_a_document_answer_what_it_shows(
         (tmp_path / name).chmod(0o755)
     path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "MAGISTRATE_API_KEY": KEY}
     settings = settings_for(database_url, retention_hours=87_600)
-    wiring.migrate_store(settings)
+    migrate_store(settings)
     if document in OF_THE_PAST:
         asyncio.run(write_history(settings, monkeypatch))
     else:
-        asyncio.run(wiring.prepare_store(settings, read_example(EXAMPLE_OF_DOCUMENT.get(document, "document-sharing"))))
+        asyncio.run(prepare_store(settings, read_example(EXAMPLE_OF_DOCUMENT.get(document, "document-sharing"))))
     answered: list[tuple[str, str]] = []
     session_token = event_id = ""
 

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from magistrate.api.http.metrics import CACHE_GAUGES, COUNTERS, GAUGES
-from magistrate.config import SETTINGS
+from magistrate.config.settings_table import SETTINGS
 
 SECURITY = Path(__file__).parents[1] / "docs" / "security.md"
 OURS = {

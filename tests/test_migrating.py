@@ -4,7 +4,7 @@ import re
 
 from magistrate.cli.importing.command import MAX_NAMED_ROWS, MAX_SAMPLE_SIZE
 from magistrate.cli.importing.warrant_migration import NAMED_ROWS, SAMPLE_SIZE
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.operations.importing import comparison as comparing
 from tests.migration_examples import DOCUMENT, answer_of, sections
 from tests.running import Client

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate import wiring
-from magistrate.wiring.server import SWITCH_SECONDS
+from magistrate.wiring.server import SWITCH_SECONDS, create_application
 from tests.running import settings_for
 
 
@@ -21,7 +20,7 @@ def interval() -> Iterator[float]:
 def test_the_event_loop_gets_the_interpreter_sooner_than_by_default(tmp_path: Path, interval: float) -> None:
     sys.setswitchinterval(0.005)
 
-    wiring.create_application(settings_for(f"sqlite:///{tmp_path}/m.db"))
+    create_application(settings_for(f"sqlite:///{tmp_path}/m.db"))
 
     assert sys.getswitchinterval() == pytest.approx(SWITCH_SECONDS)
     assert 5 * SWITCH_SECONDS < 0.005

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import Revision
 from magistrate.operations.consistency import write_token
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
+from magistrate.wiring.stores import open_store
 from tests.databases import dump
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
@@ -462,7 +462,7 @@ def test_what_was_collected_is_gone_on_first_and_later_pages(with_log: Client, d
     revoked = token_of(client.post("/v2/objects", json={"objectType": "user", "objectId": "x"}))
 
     async def collect() -> None:
-        store = await wiring.open_store(settings_for(database_url))
+        store = await open_store(settings_for(database_url))
         await store.collect(store.now(), 100)
         await store.close()
 

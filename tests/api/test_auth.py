@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from magistrate import wiring
 from magistrate.api.auth.callers import KeyRing
 from magistrate.errors import Unauthenticated
 from magistrate.operations.keys.caller_keys import key_digest
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.stores import migrate_store
 from tests.databases import dump
 from tests.fga.requests import fga_warrant
 from tests.running import KEY, Client, running_service, settings_for
@@ -162,10 +163,10 @@ def test_the_change_log_names_the_holder_of_the_key_but_not_the_key(tmp_path: Pa
 async def test_a_generated_key_is_made_once_and_only_its_hash_is_stored(database_url: str) -> None:
     settings = settings_for(database_url)
     without_key = type(settings)(**{name: getattr(settings, name) for name in settings.__slots__} | {"api_keys": ()})
-    wiring.migrate_store(without_key)
+    migrate_store(without_key)
 
-    key = await wiring.prepare_store(without_key)
-    again = await wiring.prepare_store(without_key)
+    key = await prepare_store(without_key)
+    again = await prepare_store(without_key)
 
     assert key is not None
     assert len(key) > 40
@@ -177,9 +178,9 @@ async def test_a_generated_key_is_made_once_and_only_its_hash_is_stored(database
 @pytest.mark.anyio
 async def test_no_key_is_made_when_one_is_configured(database_url: str) -> None:
     settings = settings_for(database_url)
-    wiring.migrate_store(settings)
+    migrate_store(settings)
 
-    assert await wiring.prepare_store(settings) is None
+    assert await prepare_store(settings) is None
     assert dump(database_url)["api_key"] == []
 
 

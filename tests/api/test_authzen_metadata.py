@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.errors import InvalidSetting
 from tests.running import KEY, Client, running_service, settings_for
 

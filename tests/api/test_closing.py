@@ -10,7 +10,7 @@ import pytest
 from magistrate.api.http import connection as protocol
 from magistrate.api.http.connection import Connection
 from magistrate.api.http.incoming_bytes import IncomingBytes
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from tests.api.sockets import connect, head, is_hung_up, read_answer, read_to_the_end
 from tests.running import KEY, Client, running_server, running_service, settings_for
 

@@ -16,7 +16,7 @@ from magistrate.api.http.fast_path import MAX_HEAD_BYTES, FastPath, PendingRefus
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import BegunRequest, FastHead, Pipeline
 from magistrate.api.route_table import ROUTES
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.operations.checks.check import PendingChecks
 from tests.api.raw_requests import (
     ALLOWED,

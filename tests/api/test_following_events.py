@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from magistrate import wiring
-from magistrate.config import Settings
+from magistrate.config.settings_table import Settings
 from magistrate.operations.checks import decision_log
+from magistrate.wiring.stores import open_store
 from tests.conftest import STORES, new_database_url
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, running_service, settings_for
@@ -159,7 +159,7 @@ def delete_all_events(settings: Settings) -> None:
     """As the service does when they have been kept for long enough."""
 
     async def delete() -> None:
-        store = await wiring.open_store(settings)
+        store = await open_store(settings)
         while await store.delete_events(store.now(), 1_000):
             pass
         await store.close()

@@ -11,7 +11,6 @@ from urllib.parse import quote
 
 import pytest
 
-from magistrate import wiring
 from magistrate.api.auth.callers import KeyRing, list_secrets
 from magistrate.errors import StoreUnavailable, Unauthenticated
 from magistrate.operations.keys.caller_keys import MAX_GRACE_SECONDS, MAX_KEYS, key_digest
@@ -19,6 +18,7 @@ from magistrate.operations.scheduling import running_beside
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.sql_store import SqlStore
 from magistrate.wiring import api_keys
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import dump
 from tests.issuing import issue_key, wait_for_key
 from tests.running import Client, running_service, settings_for
@@ -240,8 +240,8 @@ def test_a_key_ends_while_its_use_waits_to_be_written_and_no_use_is_lost(
     settings = settings_for(f"sqlite:///{tmp_path}/m.db")
 
     async def run() -> None:
-        wiring.migrate_store(settings)
-        opened = await wiring.open_store(settings)
+        migrate_store(settings)
+        opened = await open_store(settings)
         assert isinstance(opened, SqlStore)
         store = Busy(opened)
         await store.create_key(StoredKey("id-1", "one", "p", key_digest("secret"), ("check",), None, 1, "x"), 10)

@@ -15,12 +15,13 @@ import apsw
 import pytest
 from click.testing import CliRunner
 
-from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.operations.keys.caller_keys import KeyDraft, create_key
 from magistrate.operations.keys.callers import ALL_SCOPES, Caller, Scope
 from magistrate.store.migration import StoreReport
 from magistrate.wiring import diagnosis
+from magistrate.wiring.contexts import open_context
+from magistrate.wiring.stores import migrate_store
 from tests.certificates import Authority
 from tests.databases import PostgresServer
 from tests.running import settings_for
@@ -53,7 +54,7 @@ def the_finding(check: str, **environment: str) -> dict[str, Any]:
 def database_url(tmp_path: Path) -> str:
     """A migrated store."""
     url = f"sqlite:///{tmp_path}/m.db"
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     return url
 
 
@@ -224,7 +225,7 @@ def test_a_database_with_another_clock_is_found(
 
 def test_keys_that_need_attention_are_found(database_url: str) -> None:
     async def create() -> None:
-        async with wiring.open_context(settings_for(database_url)) as context:
+        async with open_context(settings_for(database_url)) as context:
             now = context.now()
             operator = Caller("operator", ALL_SCOPES)
             for name, scope, until in (
@@ -252,7 +253,7 @@ def test_keys_that_need_attention_are_found(database_url: str) -> None:
 def test_a_postgres_store_is_examined(postgres: PostgresServer) -> None:
     url = postgres.new_url()
     before = findings({"database_url": url})
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
 
     assert (before, findings({"database_url": url})) == ([], [])
 

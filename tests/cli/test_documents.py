@@ -11,11 +11,12 @@ from pathlib import Path
 import click
 import pytest
 
-from magistrate import wiring
 from magistrate.cli.administration.playground import EXAMPLES
 from magistrate.cli.commands import main
-from magistrate.config import CLIENT_SETTINGS
+from magistrate.config.settings_table import CLIENT_SETTINGS
 from magistrate.wiring.examples import read_example
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.stores import migrate_store
 from tests.running import KEY, running_service, settings_for
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
@@ -49,8 +50,8 @@ def shell(tmp_path: Path) -> dict[str, str]:
 
 def test_commands_answer_what_is_shown(shell: dict[str, str], tmp_path: Path) -> None:
     settings = settings_for(f"sqlite:///{tmp_path}/magistrate.db")
-    wiring.migrate_store(settings)
-    asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
+    migrate_store(settings)
+    asyncio.run(prepare_store(settings, read_example("document-sharing")))
 
     with running_service(settings) as url:
         for command, output in shown_commands():

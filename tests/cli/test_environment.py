@@ -7,20 +7,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from magistrate import wiring
 from magistrate.cli.commands import main
-from magistrate.config import (
-    CLIENT_SETTINGS,
-    MOVING_SETTINGS,
-    SETTINGS,
-    Settings,
-    find_service_links,
-    read_api_key_file,
-    read_client_settings,
-    read_settings,
-    read_warrant_api_key,
-)
+from magistrate.config.api_keys import read_api_key_file
+from magistrate.config.settings import find_service_links, read_client_settings, read_settings, read_warrant_api_key
+from magistrate.config.settings_table import CLIENT_SETTINGS, MOVING_SETTINGS, SETTINGS, Settings
 from magistrate.errors import InvalidSetting
+from magistrate.wiring import playground, server
 from tests.cli.cases import Magistrate
 from tests.cli.every_command import ARGUMENTS, Words, list_commands, write_files
 from tests.generated_docs import ROOT
@@ -65,8 +57,8 @@ def test_the_arguments_of_every_command_are_known() -> None:
 def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(wiring, "serve", lambda settings, *_: 0)
-    monkeypatch.setattr(wiring, "run_playground", lambda *_: 0)
+    monkeypatch.setattr(server, "serve", lambda settings, *_: 0)
+    monkeypatch.setattr(playground, "run_playground", lambda *_: 0)
     return tmp_path
 
 
@@ -131,7 +123,7 @@ def test_the_service_says_once_which_variables_it_ignores(tmp_path: Path) -> Non
 def given_keys(monkeypatch: pytest.MonkeyPatch, *flags: str, **environment: str) -> tuple[tuple[str, ...], bool]:
     """The keys that `serve` begins with, and whether they are those of clients."""
     started: list[Settings] = []
-    monkeypatch.setattr(wiring, "serve", lambda settings, *_: started.append(settings))
+    monkeypatch.setattr(server, "serve", lambda settings, *_: started.append(settings))
     ran = CliRunner().invoke(main, ["serve", *flags], env=environment)
     assert ran.exit_code == 0, ran.output
     return started[0].api_keys, started[0].has_client_key

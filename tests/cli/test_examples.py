@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 import magistrate as package
-from magistrate import wiring
 from magistrate.cli.administration.playground import EXAMPLES
 from magistrate.engine.model.object_types import PREDEFINED_TYPES
 from magistrate.engine.policy.named_policies import read_named_policy
 from magistrate.operations.models.examples import Example, Try
-from magistrate.wiring import SHOWN_TRIES
 from magistrate.wiring.examples import read_example
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.server import SHOWN_TRIES
+from magistrate.wiring.stores import migrate_store
 from tests.cli.cases import Magistrate
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
@@ -34,9 +35,9 @@ TRIES = [pytest.param(one, id=f"{name}: {one.why}") for name, example in LOADED.
 def exemplary(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     """A client of a service with all examples: they do not get in each other's way."""
     settings = settings_for(new_database_url(request.param, tmp_path_factory.mktemp("examples"), request))
-    wiring.migrate_store(settings)
+    migrate_store(settings)
     for example in LOADED.values():
-        asyncio.run(wiring.prepare_store(settings, example))
+        asyncio.run(prepare_store(settings, example))
     with running_service(settings) as url, Client(url) as client:
         yield client
 
@@ -53,11 +54,11 @@ def test_a_check_gets_the_answer_it_promises(one: Try, exemplary: Client) -> Non
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_loading_it_again_changes_nothing(name: str, database_url: str) -> None:
     settings = settings_for(database_url)
-    wiring.migrate_store(settings)
-    asyncio.run(wiring.prepare_store(settings, LOADED[name]))
+    migrate_store(settings)
+    asyncio.run(prepare_store(settings, LOADED[name]))
     first = dump(database_url)
 
-    asyncio.run(wiring.prepare_store(settings, LOADED[name]))
+    asyncio.run(prepare_store(settings, LOADED[name]))
 
     again = dump(database_url)
     assert len(first["warrant"]) == len(LOADED[name].warrants)
@@ -91,10 +92,10 @@ def test_an_example_leaves_the_types_of_a_new_store_as_they_are(name: str) -> No
 
 def test_the_policies_of_an_example_are_loaded(database_url: str) -> None:
     settings = settings_for(database_url)
-    wiring.migrate_store(settings)
+    migrate_store(settings)
     named = read_named_policy("office", {"network": "string"}, 'network == "office"')
 
-    asyncio.run(wiring.prepare_store(settings, LOADED["authzen"]._replace(policies=[named])))
+    asyncio.run(prepare_store(settings, LOADED["authzen"]._replace(policies=[named])))
 
     [row] = dump(database_url)["named_policy"]
     assert row[0] == "office"

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from magistrate import wiring
 from magistrate.cli.administration.keys import SCOPES
 from magistrate.cli.commands import main
-from magistrate.config import Settings, read_settings
+from magistrate.config.settings import read_settings
+from magistrate.config.settings_table import Settings
 from magistrate.operations.keys.caller_keys import key_digest
 from magistrate.operations.keys.callers import Scope
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.stores import migrate_store
 from tests.databases import dump
 from tests.issuing import wait_for_key
 from tests.running import KEY, Client, running_service
@@ -42,8 +44,8 @@ def settings(database_url: str) -> Settings:
 
 
 def test_a_lost_key_is_replaced_by_one_that_a_service_takes(database_url: str, settings: Settings) -> None:
-    wiring.migrate_store(settings)
-    lost = asyncio.run(wiring.prepare_store(settings))
+    migrate_store(settings)
+    lost = asyncio.run(prepare_store(settings))
     assert lost is not None
 
     first, second = printed_key(reset(database_url)), printed_key(reset(database_url))

@@ -19,7 +19,8 @@ from cryptography.x509.oid import NameOID
 from magistrate.api.http.tls import TlsFiles, load_context
 from magistrate.cli.commands import main
 from magistrate.client import Client
-from magistrate.config import CLIENT_SETTINGS, SETTINGS, STORE_SETTINGS, Setting
+from magistrate.config.settings import STORE_SETTINGS
+from magistrate.config.settings_table import CLIENT_SETTINGS, SETTINGS, Setting
 from magistrate.errors import RequestRefused
 from tests.certificates import Authority
 from tests.cli.cases import Magistrate

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.operations.sessions import session_keys
+from magistrate.wiring.stores import migrate_store
 from tests.api.check_answers import ALLOWED
 from tests.cli.cases import Magistrate
 from tests.running import settings_for
@@ -42,7 +42,7 @@ def test_what_is_said_about_the_time_is_true() -> None:
 
 
 def test_where_there_is_no_session_none_is_ended(database_url: str) -> None:
-    wiring.migrate_store(settings_for(database_url))
+    migrate_store(settings_for(database_url))
 
     ran = revoke(database_url)
 

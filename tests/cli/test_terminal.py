@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.client import Client as ServiceClient
 from magistrate.errors import RequestRefused
 from magistrate.terminal import printable, printable_json, printable_lines
+from magistrate.wiring import server
 from tests.cli.every_command import ARGUMENTS, Words, write_files
 from tests.generated_docs import ROOT
 from tests.running import KEY, Client, running_service, settings_for
@@ -207,6 +207,6 @@ def test_no_message_about_a_file_or_an_argument_shows_what_a_terminal_obeys(
 
 
 def test_the_service_announces_nothing_that_a_terminal_obeys(capsys: pytest.CaptureFixture[str]) -> None:
-    wiring.server.announce(HOSTILE)
+    server.announce(HOSTILE)
 
     assert FORBIDDEN.search(capsys.readouterr().out) is None

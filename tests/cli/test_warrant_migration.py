@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from magistrate import wiring
 from magistrate.cli.commands import main
 from magistrate.wiring.examples import read_example
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.stores import migrate_store
 from tests.cli.moves import lines_of, moved, moved_from
 from tests.conftest import STORES, new_database_url
 from tests.databases import dump
@@ -37,8 +38,8 @@ def written_warrants(client: Client) -> list[str]:
 def old_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a service with an example that has groups, exclusion, policies and wildcards."""
     settings = settings_for(f"sqlite:///{tmp_path_factory.mktemp('old')}/old.db")
-    wiring.migrate_store(settings)
-    asyncio.run(wiring.prepare_store(settings, read_example("document-sharing")))
+    migrate_store(settings)
+    asyncio.run(prepare_store(settings, read_example("document-sharing")))
     with running_service(settings) as url, Client(url) as client:
         client.delete("/v2/object-types/feature").raise_for_status()
         for of_type in ("folder", "user"):
@@ -423,7 +424,7 @@ def test_killed_in_the_middle_it_goes_on_behind_the_last_whole_chunk(
     url = new_database_url(kind, tmp_path, request)
     command = [sys.executable, "-m", "magistrate", "import", "--from-warrant", large_service, "--database-url", url]
     options = ["--chunk", "500", "--warrant-api-key", KEY]
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
 
     kill_when(lambda: warrants_of(url), [*command, *options])
     stored = len(warrants_of(url))

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
 from magistrate.operations.context import Context
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.models.object_types import put_object_types
+from magistrate.wiring.contexts import context_of
 from tests.memory_source import model_of
 from tests.operations.stored_groups import DRIVE, grant, page_of
 from tests.running import settings_for
@@ -23,7 +23,7 @@ OFF, TINY = 0, 5
 @pytest.fixture
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     store, database = await counting_store(database_url)
-    ctx = wiring.context_of(store, settings_for(database_url))
+    ctx = context_of(store, settings_for(database_url))
     await put_object_types(ctx, list(model_of(TYPES).types.values()), ctx.stamp("ann"))
     yield ctx, database
     await store.close()
@@ -36,7 +36,7 @@ def ctx(counted: tuple[Context, CountingDatabase]) -> Context:
 
 def with_capacity(ctx: Context, database_url: str, most: int) -> Context:
     """As another worker has it, on the same store."""
-    return wiring.context_of(ctx.store, settings_for(database_url, cache_bytes=most))
+    return context_of(ctx.store, settings_for(database_url, cache_bytes=most))
 
 
 def without_listings(ctx: Context) -> Context:

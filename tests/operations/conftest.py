@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 import pytest
 
 from benchmarks.counting import counting_store
-from magistrate import wiring
+from magistrate.wiring.contexts import context_of
 from tests.operations.node import Node
 from tests.operations.stored_warrants import DRIVE
 from tests.running import settings_for
@@ -20,7 +20,7 @@ async def nodes(database_url: str) -> AsyncIterator[tuple[Node, Node]]:
         for _ in range(2):
             store, database = await counting_store(database_url)
             stack.push_async_callback(store.close)
-            opened.append(Node(wiring.context_of(store, settings_for(database_url)), database))
+            opened.append(Node(context_of(store, settings_for(database_url)), database))
         await opened[0].define(DRIVE)
         yield opened[0], opened[1]
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.names import Revision
 from magistrate.operations.consistency import NO_DEMAND
@@ -19,6 +18,7 @@ from magistrate.operations.paging import Page, read_page_request
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.postgres.database import PostgresDatabase
+from magistrate.wiring.contexts import context_of
 from tests.memory_source import model_of
 from tests.running import settings_for
 from tests.scenario_runs import new
@@ -44,7 +44,7 @@ VIEWERS = "select viewer of type user for document:d00"
 @pytest.fixture
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     store, database = await counting_store(database_url)
-    ctx = wiring.context_of(store, settings_for(database_url))
+    ctx = context_of(store, settings_for(database_url))
     await put_object_types(ctx, list(model_of(DRIVE).types.values()), ctx.stamp("ann"))
     yield ctx, database
     await store.close()

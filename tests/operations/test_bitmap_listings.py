@@ -9,7 +9,6 @@ import pytest
 from pyroaring import BitMap
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
 from magistrate.engine.bitmaps.connected_graph import MAX_NODES
 from magistrate.engine.cache.adjacent_objects import MAX_PACKED_NUMBERS
 from magistrate.engine.cache.ids import MAX_IN_A_BLOCK, MAX_RECENT, IdTable
@@ -20,6 +19,7 @@ from magistrate.errors import BudgetExceeded
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.lists.bitmap_listings import MAX_ATTEMPTS, BitmapListing, BitmapSearches
+from magistrate.wiring.contexts import context_of
 from tests.memory_source import PLENTY, model_of
 from tests.operations.bitmap_lists import (
     OFF,
@@ -129,7 +129,7 @@ async def test_a_kept_page_is_never_older_than_what_another_process_has_written(
 ) -> None:
     seen = await fill(ctx, 3)
     store, _ = await counting_store(database_url)
-    other = wiring.context_of(store, settings_for(database_url))
+    other = context_of(store, settings_for(database_url))
     for number in range(5):
         for _ in range(2):
             assert ids((await page_of(ctx, SEES)).value) == seen

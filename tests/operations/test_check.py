@@ -11,7 +11,6 @@ import pytest
 from msgspec import structs
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
 from magistrate.engine.evaluation.check import Decision
 from magistrate.engine.evaluation.nodes import CheckNode
 from magistrate.engine.names import Revision
@@ -28,6 +27,7 @@ from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.database import Execute, Script
 from magistrate.store.sql_reads import MAX_ROWS
+from magistrate.wiring.contexts import context_of
 from tests import oracle
 from tests.event_loop_turns import counted_turns
 from tests.operations.stored_warrants import (
@@ -50,7 +50,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     store, database = await counting_store(database_url)
-    yield wiring.context_of(store, settings_for(database_url, cache_bytes=0)), database
+    yield context_of(store, settings_for(database_url, cache_bytes=0)), database
     await store.close()
 
 
@@ -266,7 +266,7 @@ async def test_other_requests_run_while_policies_are_evaluated(counted: tuple[Co
 
 async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase], database_url: str) -> None:
     ctx, _ = counted
-    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=10_000, cache_bytes=0))
+    frugal = context_of(ctx.store, settings_for(database_url, max_check_work=10_000, cache_bytes=0))
     await define(frugal, DRIVE)
     await grant(frugal, *[f"folder:0#viewer@team:eng#member[none(list, {{# == {place}.5}})]" for place in range(40)])
     asked = structs.replace(question("folder:0#viewer@user:ann"), context={"list": list(range(10_000))})
@@ -277,7 +277,7 @@ async def test_policies_count_as_work(counted: tuple[Context, CountingDatabase],
 
 async def test_an_exceeded_budget_is_no_answer(counted: tuple[Context, CountingDatabase], database_url: str) -> None:
     ctx, _ = counted
-    frugal = wiring.context_of(ctx.store, settings_for(database_url, max_check_work=1_000, cache_bytes=0))
+    frugal = context_of(ctx.store, settings_for(database_url, max_check_work=1_000, cache_bytes=0))
     await define(frugal, DRIVE)
     await grant(frugal, *chain(600))
 

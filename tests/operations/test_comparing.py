@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from magistrate import wiring
 from magistrate.api.endpoints.warrant_lines import read_line
 from magistrate.errors import RequestRefused
 from magistrate.operations.importing.comparison import compare
 from magistrate.operations.importing.importer import import_lines
 from magistrate.operations.importing.warrant_server import SourceLists, WarrantServer
 from magistrate.store.contract.store import Store
+from magistrate.wiring.contexts import context_of
 from tests.reference_server import KEY, Reference, fault, reference_server
 from tests.running import settings_for
 from tests.stub_server import Answered, Sent
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_server_that_goes_away_or_is_busy_ends_the_comparison(
     status: int, store: Store, database_url: str
 ) -> None:
-    context = wiring.context_of(store, settings_for(database_url))
+    context = context_of(store, settings_for(database_url))
     reference, checks = Reference(), list[Sent]()
     reference.define("document", "viewer")
     reference.grant(*(f"document:d{number}#viewer@user:u{number % 3}" for number in range(8)))
@@ -44,7 +44,7 @@ async def test_a_server_that_goes_away_or_is_busy_ends_the_comparison(
 
 
 async def test_a_comparison_that_fails_leaves_no_request_behind(store: Store, database_url: str) -> None:
-    context = wiring.context_of(store, settings_for(database_url))
+    context = context_of(store, settings_for(database_url))
     reference, checks, answered = Reference(), list[Sent](), list[Sent]()
     reference.define("document", "viewer")
     reference.grant(*(f"document:d{number}#viewer@user:u{number % 3}" for number in range(8)))

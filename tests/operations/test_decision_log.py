@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from magistrate import wiring
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, Check, Decision
 from magistrate.engine.names import Revision
 from magistrate.errors import NotFound, StoreUnavailable
@@ -26,6 +25,8 @@ from magistrate.operations.context import Context
 from magistrate.store.contract.events import EventFilter, EventsOfKind
 from magistrate.store.contract.lists import Slice, Snapshot
 from magistrate.store.contract.store import Store
+from magistrate.wiring.contexts import context_of
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.operations.stored_warrants import DRIVE, define, grant, question
 from tests.running import settings_for
 
@@ -58,7 +59,7 @@ def log_of(ctx: Context) -> DecisionLog:
 @pytest.fixture
 async def ctx(store: Store, database_url: str) -> Context:
     """Ann may view folder 0; what was needed to decide that is in memory."""
-    context = wiring.context_of(store, settings_for(database_url, decision_log=20_000))
+    context = context_of(store, settings_for(database_url, decision_log=20_000))
     await define(context, DRIVE)
     await grant(context, ANN)
     await check(replace(context, decisions=None), [asked(ANN), asked(BOB)], ALL_NEEDED, NO_DEMAND)
@@ -114,7 +115,7 @@ async def test_the_context_of_each_check_is_kept(ctx: Context) -> None:
 
 
 async def test_nothing_is_logged_unless_it_is_wanted(store: Store, database_url: str) -> None:
-    assert wiring.context_of(store, settings_for(database_url)).decisions is None
+    assert context_of(store, settings_for(database_url)).decisions is None
 
 
 async def test_what_cannot_wait_is_dropped_and_counted(ctx: Context) -> None:
@@ -168,8 +169,8 @@ async def failing(database_url: str) -> AsyncIterator[tuple[Store, list[Exceptio
             raise faults[0]
 
     settings = settings_for(database_url)
-    wiring.migrate_store(settings)
-    store = await wiring.open_store(settings, fail)
+    migrate_store(settings)
+    store = await open_store(settings, fail)
     yield store, faults
     await store.close()
 

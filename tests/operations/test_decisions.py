@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from magistrate import wiring
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import Revision
 from magistrate.errors import NotFound, NotReplayable, NotRetained, RevisionLost
@@ -27,6 +26,7 @@ from magistrate.store.contract.events import DecisionRecord, EventFilter, Events
 from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.new_rows import NewWarrant
 from magistrate.store.contract.store import Store
+from magistrate.wiring.contexts import context_of
 from tests.memory_source import model_of
 from tests.operations.stored_warrants import Types, define, grant, new, question
 from tests.properties.contextual_cases import LIFELIKE, SHAPES
@@ -61,7 +61,7 @@ def clock() -> Clock:
 @pytest.fixture
 async def ctx(store: Store, database_url: str, clock: Clock) -> Context:
     """A process that logs decisions, and has a clock that the test sets."""
-    context = wiring.context_of(store, settings_for(database_url, decision_log=10_000))
+    context = context_of(store, settings_for(database_url, decision_log=10_000))
     return replace(
         context,
         now=clock,

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from magistrate import wiring
 from magistrate.api.endpoints.warrant_lines import WHAT_A_LINE_IS, read_line
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import read_query
@@ -28,6 +27,7 @@ from magistrate.operations.paging import read_page_request
 from magistrate.store.contract.lists import ObjectFilter, Slice, WarrantFilter
 from magistrate.store.contract.new_rows import Imported
 from magistrate.store.contract.store import Store
+from magistrate.wiring.contexts import context_of
 from tests.change_log import list_changes
 from tests.databases import dump
 from tests.ids import STRANGE_IDS
@@ -54,7 +54,7 @@ def written(*lines: object) -> bytes:
 
 @pytest.fixture
 async def context(store: Store, database_url: str) -> Context:
-    return wiring.context_of(store, settings_for(database_url, max_meta_bytes=100, max_definition_bytes=1_024))
+    return context_of(store, settings_for(database_url, max_meta_bytes=100, max_definition_bytes=1_024))
 
 
 async def imported(

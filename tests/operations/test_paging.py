@@ -2,7 +2,6 @@
 
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.id_characters import MAX_ID_LENGTH
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.terms import MAX_NAME_LENGTH
@@ -14,6 +13,7 @@ from magistrate.operations.writes.v1_resources import USERS
 from magistrate.store.contract.lists import ObjectFilter
 from magistrate.store.contract.new_rows import NewObject
 from magistrate.store.contract.store import Store
+from magistrate.wiring.contexts import context_of
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.fixture
 def ctx(store: Store, database_url: str) -> Context:
-    return wiring.context_of(store, settings_for(database_url))
+    return context_of(store, settings_for(database_url))
 
 
 async def test_a_list_that_shows_no_cursors_makes_none_of_what_may_be_very_long(ctx: Context) -> None:

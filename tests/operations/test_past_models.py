@@ -6,7 +6,6 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.counting import counting_store
-from magistrate import wiring
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision, TypeName
 from magistrate.errors import NotFound, NotRetained
@@ -17,6 +16,7 @@ from magistrate.operations.history.points_in_time import AsOf
 from magistrate.operations.models import cache as models
 from magistrate.operations.models.cache import Models
 from magistrate.operations.models.object_types import delete_object_type
+from magistrate.wiring.contexts import context_of
 from tests.operations.node import Node
 from tests.operations.stored_warrants import DRIVE, question
 from tests.running import settings_for
@@ -31,7 +31,7 @@ VIEWED_BY_NOBODY = {"folder": {**DRIVE["folder"], "viewer": {}}}
 @pytest.fixture
 async def node(database_url: str) -> AsyncIterator[Node]:
     store, database = await counting_store(database_url)
-    context = wiring.context_of(store, settings_for(database_url, cache_bytes=0))
+    context = context_of(store, settings_for(database_url, cache_bytes=0))
     yield Node(replace(context, caches=replace(context.caches, models=Models(store, MAX_BYTES))), database)
     await store.close()
 
@@ -91,7 +91,7 @@ async def test_a_pattern_that_is_new_since_then_leaves_the_model_as_it_is_known(
 async def test_no_pattern_is_missing_from_a_model_that_was_kept_before_others_wrote(database_url: str) -> None:
     stores = [await counting_store(database_url) for _ in range(2)]
     settings = settings_for(database_url, cache_bytes=0)
-    writer, reader = (Node(wiring.context_of(store, settings), database) for store, database in stores)
+    writer, reader = (Node(context_of(store, settings), database) for store, database in stores)
     await writer.define(DRIVE)
     await writer.grant("folder:1#viewer@user:ann")
     await reader.ctx.caches.models.get_known()  # what it knows from now on is not the newest

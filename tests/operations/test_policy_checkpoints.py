@@ -8,7 +8,6 @@ from itertools import count
 
 import pytest
 
-from magistrate import wiring
 from magistrate.api.calls import Call
 from magistrate.api.endpoints import warrants
 from magistrate.api.endpoints.warrant_lines import read_line
@@ -21,6 +20,7 @@ from magistrate.operations.importing.chunk import Chunk, line_refused
 from magistrate.operations.keys.callers import ALL_SCOPES, Caller
 from magistrate.operations.models.object_types import put_object_types
 from magistrate.store.contract.store import Store
+from magistrate.wiring.contexts import context_of
 from tests.event_loop_turns import counted_turns
 from tests.memory_source import model_of
 from tests.running import settings_for
@@ -34,7 +34,7 @@ FRESH = count()
 
 @pytest.fixture
 async def context(store: Store, database_url: str) -> Context:
-    ctx = wiring.context_of(store, settings_for(database_url))
+    ctx = context_of(store, settings_for(database_url))
     types = model_of({"user": {}, "document": {"viewer": {}}}).types
     await put_object_types(ctx, list(types.values()), ctx.stamp("ann"))
     return ctx

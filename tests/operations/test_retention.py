@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import object_ref
 from magistrate.errors import RevisionUnavailable
@@ -16,6 +15,10 @@ from magistrate.store.contract.events import EventFilter, EventsOfKind
 from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.store import Store
+from magistrate.wiring import service as running_service
+from magistrate.wiring.contexts import context_of
+from magistrate.wiring.service import open_service
+from magistrate.wiring.stores import migrate_store
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -41,7 +44,7 @@ async def event_times(store: Store) -> list[int]:
 
 @pytest.fixture
 def ctx(store: Store, database_url: str) -> Context:
-    return replace(wiring.context_of(store, settings_for(database_url)), now=lambda: NOW)
+    return replace(context_of(store, settings_for(database_url)), now=lambda: NOW)
 
 
 @pytest.mark.parametrize(("event_retention_hours", "retention_hours"), [(1, 5), (5, 1), (5, 5)])
@@ -110,13 +113,13 @@ async def test_behind_a_write_whose_clock_is_ahead_nothing_is_deleted_until_its_
 
 
 async def test_the_service_deletes_expired_data_by_itself(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(wiring.service, "DELETE_EVERY_SECONDS", 0.05)
+    monkeypatch.setattr(running_service, "DELETE_EVERY_SECONDS", 0.05)
     settings = settings_for(database_url, retention_hours=1, event_retention_hours=2)
-    wiring.migrate_store(settings)
+    migrate_store(settings)
     now = time.time_ns() // 1_000
     deadline = time.monotonic() + 20
 
-    async with wiring.open_service(settings) as service:
+    async with open_service(settings) as service:
         store = service.context.store
         await write(store, now - 3 * MICROSECONDS_PER_HOUR, now - MICROSECONDS_PER_HOUR - 1, now)
         while await event_times(store) != [now - MICROSECONDS_PER_HOUR - 1, now]:

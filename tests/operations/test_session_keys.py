@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from magistrate import wiring
 from magistrate.operations.sessions.session_keys import (
     KNOWN_DAYS,
     MICROSECONDS_PER_DAY,
@@ -15,6 +14,7 @@ from magistrate.operations.sessions.session_keys import (
     SessionKeys,
 )
 from magistrate.store.contract.store import Store
+from magistrate.wiring.stores import open_store
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +49,7 @@ def keys(store: Store, clock: Clock) -> SessionKeys:
 @pytest.fixture
 async def other_keys(database_url: str, store: Store, clock: Clock) -> AsyncIterator[SessionKeys]:
     """Those of another process on the same store."""
-    other = await wiring.open_store(settings_for(database_url))
+    other = await open_store(settings_for(database_url))
     yield SessionKeys(other, clock.now, clock.monotonic)
     await other.close()
 

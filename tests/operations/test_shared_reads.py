@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Sequence
 import pytest
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import ObjectId, Revision
 from magistrate.engine.warrants.reader import AnyRead, ReadResult, WarrantRead
@@ -16,6 +15,7 @@ from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.readers import shared_reads
 from magistrate.operations.readers.shared_reads import SharedReads
+from magistrate.wiring.contexts import context_of
 from tests.operations.stored_warrants import define, grant, question
 from tests.running import settings_for
 
@@ -28,7 +28,7 @@ LEVELS, CLIENTS = 30, 6
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     """A chain of groups with ann at its end, and bob in the middle."""
     store, database = await counting_store(database_url)
-    ctx = wiring.context_of(store, settings_for(database_url, cache_bytes=0))
+    ctx = context_of(store, settings_for(database_url, cache_bytes=0))
     await define(ctx, {"user": {}, "group": {"member": {}}})
     await grant(
         ctx,

@@ -8,12 +8,13 @@ from contextlib import asynccontextmanager
 import psycopg
 import pytest
 
-from magistrate import wiring
-from magistrate.config import PostgresUrl, read_database_url
+from magistrate.config.database_url import PostgresUrl, read_database_url
 from magistrate.errors import StoreUnavailable
 from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
+from magistrate.wiring.contexts import open_context
+from magistrate.wiring.stores import migrate_store
 from tests.databases import PostgresServer
 from tests.operations.stored_warrants import DRIVE, define, grant, question
 from tests.running import settings_for
@@ -47,8 +48,8 @@ async def test_all_who_wait_for_one_read_get_its_error(
 ) -> None:
     url = postgres.new_url()
     settings = settings_for(url, store_timeout_ms=300)
-    wiring.migrate_store(settings)
-    async with wiring.open_context(settings) as context:
+    migrate_store(settings)
+    async with open_context(settings) as context:
         await define(context, DRIVE)
         await grant(context, "folder:0#viewer@user:ann")
         before = context.store.statements

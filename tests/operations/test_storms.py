@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from benchmarks.counting import counting_store
-from magistrate import wiring
 from magistrate.engine.lists.language import read_query
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.operations.checks.check import check
@@ -20,6 +19,7 @@ from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
 from magistrate.operations.paging import PageRequest
 from magistrate.store.contract.lists import Slice
+from magistrate.wiring.contexts import context_of
 from tests import oracle, oracle_queries
 from tests.operations.node import Node
 from tests.operations.stored_warrants import OTHER_FOLDER, STORM, new, question, read_state, stormy_warrants
@@ -67,7 +67,7 @@ class Answer(NamedTuple):
 async def open_node(database_url: str, cache_bytes: int, stack: AsyncExitStack) -> Node:
     store, database = await counting_store(database_url)
     stack.push_async_callback(store.close)
-    return Node(wiring.context_of(store, settings_for(database_url, cache_bytes=cache_bytes)), database)
+    return Node(context_of(store, settings_for(database_url, cache_bytes=cache_bytes)), database)
 
 
 @pytest.fixture

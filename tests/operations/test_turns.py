@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.evaluation.check import Decision
 from magistrate.engine.names import Revision
 from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, WORK_BETWEEN_LOOKS
@@ -16,6 +15,8 @@ from magistrate.operations.checks.evaluators import CachedWalks
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS, checkpoint, is_time_up, limit_work
 from magistrate.store.contract.lists import Snapshot
+from magistrate.wiring.contexts import context_of
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.operations.event_loops import TASKS, TURNS, Clock, Iterations
 from tests.operations.stored_warrants import define, question
 from tests.running import settings_for
@@ -104,9 +105,9 @@ async def test_batches_that_come_at_once_begin_in_different_iterations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = settings_for(f"sqlite:///{tmp_path}/m.db")
-    wiring.migrate_store(settings)
-    store = await wiring.open_store(settings)
-    ctx = wiring.context_of(store, settings)
+    migrate_store(settings)
+    store = await open_store(settings)
+    ctx = context_of(store, settings)
     asked = [question(f"document:{number}#viewer@user:ann") for number in range(MAX_CHECKS_AT_ONCE + 1)]
     iterations, begun = Iterations(), []
 
@@ -126,9 +127,9 @@ async def test_batches_that_come_at_once_begin_in_different_iterations(
 async def test_a_batch_of_cached_decisions_waits_while_the_time_of_an_iteration_is_up(tmp_path: Path) -> None:
     """It is answered at once otherwise, and so is a check in between."""
     settings = settings_for(f"sqlite:///{tmp_path}/m.db")
-    wiring.migrate_store(settings)
-    store = await wiring.open_store(settings)
-    ctx = wiring.context_of(store, settings)
+    migrate_store(settings)
+    store = await open_store(settings)
+    ctx = context_of(store, settings)
     await define(ctx, {"user": {}, "paper": {"viewer": {}}})
     batch = [question(f"paper:{number}#viewer@user:ann") for number in range(MAX_CHECKS_AT_ONCE + 1)]
     expected = await check_all(ctx, batch, NO_DEMAND)

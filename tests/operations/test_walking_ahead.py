@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
 from magistrate.engine.evaluation.check import DENIED, EXPLICIT, IMPLICIT, Check, Decision
 from magistrate.engine.evaluation.evaluation import Evaluation
 from magistrate.engine.model.model import Model
@@ -28,6 +27,7 @@ from magistrate.operations.scheduling import NANOSECONDS_BETWEEN_CHECKPOINTS
 from magistrate.store.database import Rows
 from magistrate.store.sql.dialect import Parameter
 from magistrate.store.sql_store import SqlStore
+from magistrate.wiring.contexts import context_of
 from tests.operations.event_loops import TASKS, Clock, Iterations
 from tests.operations.stored_warrants import Types, define, grant, question
 from tests.running import settings_for
@@ -83,7 +83,7 @@ EXPECTED = {
 @pytest.fixture
 async def counted(database_url: str) -> AsyncIterator[tuple[Context, CountingDatabase]]:
     store, database = await counting_store(database_url)
-    yield wiring.context_of(store, settings_for(database_url, cache_bytes=0)), database
+    yield context_of(store, settings_for(database_url, cache_bytes=0)), database
     await store.close()
 
 
@@ -251,7 +251,7 @@ async def test_a_walk_is_made_with_the_model_of_its_revision(
     counted: tuple[Context, CountingDatabase], database_url: str
 ) -> None:
     ctx, _ = counted
-    other = wiring.context_of(ctx.store, settings_for(database_url, cache_bytes=0))
+    other = context_of(ctx.store, settings_for(database_url, cache_bytes=0))
     await define(ctx, MODEL)
     await grant(ctx, *WARRANTS)
     assert await decide(ctx, "folder:a#viewer@user:bob") == [IMPLICIT]
@@ -302,7 +302,7 @@ async def test_checks_that_come_at_once_leave_time_to_others(tmp_path: Path, mon
     store, counting = await counting_store(url)
     clock, iterations = Clock(), Iterations()
     database = SlowDatabase(counting, clock, iterations)
-    ctx = wiring.context_of(SqlStore(database, store.identity), settings_for(url, cache_bytes=0))
+    ctx = context_of(SqlStore(database, store.identity), settings_for(url, cache_bytes=0))
     await define(ctx, MODEL)
     await grant(ctx, *WARRANTS)
     await decide(ctx, *EXPECTED)
@@ -323,7 +323,7 @@ async def test_walks_whose_rows_come_at_once_leave_time_to_others(
     url = f"sqlite:///{tmp_path}/m.db"
     store, counting = await counting_store(url)
     late = SqlStore(LateDatabase(counting), store.identity)
-    ctx = wiring.context_of(late, settings_for(url, cache_bytes=0))
+    ctx = context_of(late, settings_for(url, cache_bytes=0))
     await define(ctx, MODEL)
     await grant(ctx, *WARRANTS)
     await decide(ctx, *EXPECTED)

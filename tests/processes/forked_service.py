@@ -19,7 +19,7 @@ from tests.running import KEY, Client
 STARTED_WITHIN_SECONDS = 60
 
 _FORKING = multiprocessing.get_context("forkserver")
-_FORKING.set_forkserver_preload(["magistrate.cli.commands", "magistrate.wiring", __name__])
+_FORKING.set_forkserver_preload(["magistrate.cli.commands", "magistrate.wiring.server", __name__])
 
 
 class ForkedService:

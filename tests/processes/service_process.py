@@ -10,7 +10,7 @@ from types import TracebackType
 
 import httpx
 
-from magistrate.config import SETTINGS
+from magistrate.config.settings_table import SETTINGS
 from magistrate.outgoing_requests import load_trust
 from tests.processes.starting import start_process
 from tests.running import KEY, Client

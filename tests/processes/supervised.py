@@ -6,22 +6,24 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from magistrate import wiring
 from magistrate.api.processes.acceptors import Acceptor
 from magistrate.api.processes.server import run_worker
 from magistrate.api.processes.supervisor import Bounds, Supervisor
 from magistrate.log import log_to_stderr
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.server import listen, server_config
+from magistrate.wiring.stores import migrate_store
 from tests.running import settings_for
 
 
 def main(folder: Path, hung_seconds: float, steady_seconds: float) -> int:
     settings = settings_for(f"sqlite:///{folder}/magistrate.db", workers=2)
-    wiring.migrate_store(settings)
-    asyncio.run(wiring.prepare_store(settings))
+    migrate_store(settings)
+    asyncio.run(prepare_store(settings))
     log_to_stderr()
-    [listening] = wiring.listen(settings)
+    [listening] = listen(settings)
     print(f"Magistrate listens on http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
-    worker = partial(run_worker, wiring.server_config(settings))
+    worker = partial(run_worker, server_config(settings))
     bounds = Bounds(stop=5, hung=hung_seconds, steady=steady_seconds)
     return Supervisor(worker, Acceptor([listening]), 2, bounds).run()
 

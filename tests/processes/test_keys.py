@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from magistrate import wiring
 from magistrate.wiring.api_keys import FOLLOW_EVERY_SECONDS, LOOK_EVERY_SECONDS
+from magistrate.wiring.maintenance import reset_key
 from tests.processes.served_processes import children_of, serving, wait_for
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, settings_for
@@ -197,7 +197,7 @@ def test_a_running_service_takes_a_key_that_was_reset_and_refuses_the_lost_one(t
         assert service.process.stdout is not None
         [lost] = re.findall(r"once: (\S+)", "".join(service.process.stdout.readline() for _ in range(3)))
         wait_for_workers(service, lost, int(workers))
-        key = wiring.reset_key(settings_for(f"sqlite:///{tmp_path}/magistrate.db"))
+        key = reset_key(settings_for(f"sqlite:///{tmp_path}/magistrate.db"))
 
         wait_for(lambda: accepts(service, key) == {200})
         wait_for(lambda: accepts(service, lost) == {401})

@@ -7,15 +7,15 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from magistrate import wiring
 from magistrate.errors import InvalidSetting
+from magistrate.wiring.server import listen
 from tests.processes.served_processes import free_port
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, settings_for
 
 
 def addresses_of(*hosts: str) -> list[str]:
-    sockets = wiring.listen(settings_for("sqlite:///x.db", host=",".join(hosts)))
+    sockets = listen(settings_for("sqlite:///x.db", host=",".join(hosts)))
     try:
         assert len({one.getsockname()[1] for one in sockets}) == 1
         return [one.getsockname()[0] for one in sockets]
@@ -35,7 +35,7 @@ def test_each_address_is_listened_on_once() -> None:
 def test_an_address_that_cannot_be_listened_on_stops_all(hosts: str) -> None:
     port = free_port()
     with pytest.raises(InvalidSetting):
-        wiring.listen(settings_for("sqlite:///x.db", host=hosts, port=port))
+        listen(settings_for("sqlite:///x.db", host=hosts, port=port))
 
     socket.create_server(("127.0.0.1", port)).close()  # nothing holds it
 

@@ -37,7 +37,7 @@ def read_lines(errors: str) -> list[dict[str, Any]]:
 ALL_WRITERS = f"""
 import asyncio, logging, sys, threading, warnings
 import psycopg, structlog
-from magistrate.config import read_settings
+from magistrate.config.settings import read_settings
 from magistrate.wiring import server
 
 settings = read_settings({{"api_key": "{KEY}", "database_url": "postgresql://me:sesame-open@db/x"}}, {{}})

@@ -17,8 +17,8 @@ import httpx
 import pytest
 
 import magistrate
-from magistrate import wiring
 from magistrate.store.sqlite.database import SqliteDatabase
+from magistrate.wiring.stores import migrate_store
 from tests.api.sockets import connect, head, is_hung_up, read_answer
 from tests.databases import dump
 from tests.processes.served_processes import children_of, serving, wait_until
@@ -30,15 +30,15 @@ COUNT_COLLECTIONS = """
 import gc, sys
 collections = []
 def follow(phase, info):
-    wiring = sys.modules.get("magistrate.wiring")
-    if wiring is not None and not hasattr(wiring, "serve"):
+    server = sys.modules.get("magistrate.wiring.server")
+    if server is not None and not hasattr(server, "serve"):
         collections.append(phase)
 gc.callbacks.append(follow)
 from magistrate.cli.commands import main
 try:
     main(["serve", "--database-url", "sqlite:////no/such/folder/m.db"])
 finally:
-    print(hasattr(sys.modules["magistrate.wiring"], "serve"), collections, gc.isenabled())
+    print(hasattr(sys.modules["magistrate.wiring.server"], "serve"), collections, gc.isenabled())
 """
 
 
@@ -87,7 +87,7 @@ def test_the_file_is_made_with_a_write_ahead_log_and_survives_a_restart(tmp_path
 
 
 def test_the_connections_wait_for_the_disk(tmp_path: Path) -> None:
-    wiring.migrate_store(settings_for(f"sqlite:///{tmp_path}/m.db"))
+    migrate_store(settings_for(f"sqlite:///{tmp_path}/m.db"))
     database = SqliteDatabase(str(tmp_path / "m.db"), 1_000, lambda sql: None)
 
     assert database._writer.connection.execute("PRAGMA synchronous").fetchall() == [(2,)]  # FULL

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from benchmarks.counting import counting_store
-from magistrate import wiring
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import Query
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
@@ -31,6 +30,7 @@ from magistrate.operations.history.points_in_time import AsOf, pin_page
 from magistrate.operations.lists.evaluators import QueryRequest
 from magistrate.operations.lists.query import list_page
 from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Stamp
+from magistrate.wiring.contexts import context_of
 from tests import oracle, oracle_queries
 from tests.databases import PostgresServer
 from tests.properties.models import Types, model, question, warrants
@@ -172,7 +172,7 @@ async def expect_rows(ctx: Context, asked: Query, as_of: AsOf, state: State, now
 def expect_histories(url: str, examples: int) -> None:
     with asyncio.Runner() as runner:
         store, database = runner.run(counting_store(url))
-        ctx = replace(wiring.context_of(store, settings_for(url)), now=lambda: LATER)
+        ctx = replace(context_of(store, settings_for(url)), now=lambda: LATER)
 
         @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
         @given(model(), some_for_a_moment(), steps, st.lists(question(), min_size=1, max_size=3), query())
@@ -181,7 +181,7 @@ def expect_histories(url: str, examples: int) -> None:
         ) -> None:
             async def run() -> None:
                 await database.transact(lambda head: emptied())
-                fresh = wiring.context_of(store, settings_for(url))
+                fresh = context_of(store, settings_for(url))
                 recorder = Recorder(
                     replace(ctx, caches=replace(ctx.caches, models=fresh.caches.models, listings=fresh.caches.listings))
                 )

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from benchmarks.counting import counting_store
-from magistrate import wiring
 from magistrate.engine.bitmaps.subject_batches import SubjectBitmapSearch
 from magistrate.engine.difference.comparison import AccessChange
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
@@ -39,6 +38,7 @@ from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Stamp
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
+from magistrate.wiring.contexts import context_of
 from tests.access import Access, AccessRow, Difference, access, difference
 from tests.databases import PostgresServer
 from tests.memory_source import model_of
@@ -370,7 +370,7 @@ def expect_histories(url: str, most: int) -> None:
         def find_the_difference(example: Example, proposal: Drawn, ends: tuple[int, int]) -> None:
             async def run() -> None:
                 await database.transact(lambda head: emptied())
-                recorder = Recorder(wiring.context_of(store, settings_for(url)), 0)
+                recorder = Recorder(context_of(store, settings_for(url)), 0)
                 recorder.clock = (await store.check() + 1) * MICROSECONDS_FOR_AN_EXAMPLE
                 recorder.ctx = replace(recorder.ctx, now=lambda: recorder.clock)
                 states = await carry_out(recorder, example)

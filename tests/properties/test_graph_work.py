@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from benchmarks.counting import CountingDatabase, counting_store
 from benchmarks.fairness.shapes import SHAPES, TYPES, Groups
-from magistrate import wiring
 from magistrate.engine.cache.entry_reads import MAX_GROUPS_AT_FIRST
 from magistrate.engine.cache.graph import MAX_EACH
 from magistrate.engine.evaluation.check import Check
@@ -21,6 +20,7 @@ from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.store.sql_store import SqlStore
+from magistrate.wiring.contexts import context_of
 from tests.operations.stored_warrants import define, grant, question
 from tests.running import settings_for
 from tests.working import Effort, measured_effort
@@ -129,7 +129,7 @@ async def ask(case: Case, warms_up: bool = False) -> Asked:
 
 
 def context(store: SqlStore, url: str, given: dict[str, int]) -> Context:
-    return wiring.context_of(store, settings_for(url, **given))
+    return context_of(store, settings_for(url, **given))
 
 
 async def decide(ctx: Context, database: CountingDatabase, questions: Sequence[Check]) -> tuple[list[bool], Effort]:

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import Revision, TypeName
@@ -23,6 +22,7 @@ from magistrate.operations.readers.prefetching_reader import PrefetchingReader
 from magistrate.operations.runs import drive_run, release_run
 from magistrate.store.contract.new_rows import NewObjectType, Stamp
 from magistrate.store.contract.store import Store
+from magistrate.wiring.contexts import context_of
 from tests.databases import PostgresServer
 from tests.memory_source import PLENTY
 from tests.properties.models import Types, model, oracle_value, question, warrants
@@ -96,7 +96,7 @@ def expect_examples(url: str, examples: int) -> None:
                 for warrant in stored:
                     await store.put_warrants([new(warrant.render())], lambda model: None, Stamp("ann", 1))
                 newest = await store.read_warrants((), None, 1)
-                models = wiring.context_of(store, settings_for(url)).caches.models
+                models = context_of(store, settings_for(url)).caches.models
                 known = await models.at(newest.revision, newest.model_revision)
                 for checks in (asked[:1], asked):
                     values = [oracle_value(types, stored, one) for one in checks]

@@ -13,7 +13,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
@@ -24,6 +23,7 @@ from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarr
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.store import AtomicWrite, Precondition, WriteCounts
 from magistrate.store.contract.stored_rows import StoredObject
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.change_log import list_changes
 from tests.databases import PostgresServer
 from tests.running import settings_for
@@ -82,8 +82,8 @@ class StoreAgainstDict(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         settings = settings_for(type(self).new_url())
-        wiring.migrate_store(settings)
-        self.store = self.run(wiring.open_store(settings))
+        migrate_store(settings)
+        self.store = self.run(open_store(settings))
 
     @rule(batch=st.lists(st.tuples(types, names, metas), min_size=1, max_size=6))
     def put(self, batch: list[tuple[str, str, str | None]]) -> None:

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate import wiring
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
@@ -28,6 +27,7 @@ from magistrate.operations.readers.prefetching_reader import BegunRead, Prefetch
 from magistrate.operations.runs import drive_run, release_run
 from magistrate.store.contract.new_rows import NewObjectType, Stamp
 from magistrate.store.contract.store import Store
+from magistrate.wiring.contexts import context_of
 from tests.databases import PostgresServer
 from tests.memory_source import PLENTY, evaluated, model_of, rows_of
 from tests.properties.models import Types, model, oracle_value, question, warrants
@@ -145,7 +145,7 @@ def expect_examples(url: str, examples: int) -> None:
                 for warrant in stored:
                     await store.put_warrants([new(warrant.render())], lambda model: None, Stamp("ann", 1))
                 newest = await store.read_warrants((), None, 1)
-                models = wiring.context_of(store, settings_for(url)).caches.models
+                models = context_of(store, settings_for(url)).caches.models
                 known = await models.at(newest.revision, newest.model_revision)
                 for one in asked:
                     batch = CheckBatch([one], ALL_NEEDED, 1, budget)

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
@@ -24,6 +23,7 @@ from magistrate.store.contract.new_rows import (
 )
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store
 from magistrate.store.database import Observer
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer, dump
 from tests.running import settings_for
 
@@ -152,8 +152,8 @@ async def filled_store(url: str, observer: Observer) -> AsyncIterator[Store]:
     """A store with two objects, one of them replaced before, a type, and warrants, one of them deleted; it is observed
     from here on."""
     settings = settings_for(url)
-    wiring.migrate_store(settings)
-    store = await wiring.open_store(settings)
+    migrate_store(settings)
+    store = await open_store(settings)
     old = [NewObject(TypeName("document"), ObjectId(name), meta) for name in "ab" for meta in ("{}", '{"v":1}')]
     for one in old:
         await store.put_objects([one], Stamp("ann", 1))
@@ -166,7 +166,7 @@ async def filled_store(url: str, observer: Observer) -> AsyncIterator[Store]:
     record = DecisionRecord(1, True, ("document", "a", "viewer", "user", "ann", ""), None, Revision(1))
     await store.keep_decisions([record] * 2, 10)
     await store.close()
-    observed = await wiring.open_store(settings, observer)
+    observed = await open_store(settings, observer)
     yield observed
     await observed.close()
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate import wiring
-from magistrate.config import SqliteUrl, read_database_url
+from magistrate.config.database_url import SqliteUrl, read_database_url
 from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef, object_ref, type_name
 from magistrate.errors import (
@@ -27,6 +26,7 @@ from magistrate.store.contract.new_rows import NewModel, NewObject, NewObjectTyp
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.change_log import list_changes
 from tests.running import settings_for
 
@@ -73,7 +73,7 @@ async def test_a_new_store_is_at_revision_0_and_empty(store: Store) -> None:
 
 
 async def test_the_identity_is_drawn_once_and_never_changes(store: Store, database_url: str) -> None:
-    again = await wiring.open_store(settings_for(database_url))
+    again = await open_store(settings_for(database_url))
     identity = again.identity
     await again.close()
 
@@ -573,7 +573,7 @@ async def test_the_same_key_at_the_same_time_writes_once(store: Store) -> None:
 
 
 async def test_concurrent_writers_get_revisions_in_commit_order_without_gaps(store: Store, database_url: str) -> None:
-    other = await wiring.open_store(settings_for(database_url))
+    other = await open_store(settings_for(database_url))
     seen: list[Revision] = []
 
     async def watch() -> None:
@@ -714,12 +714,12 @@ async def test_a_database_without_schema_cannot_be_opened(empty_database_url: st
         Path(database.path).touch()  # an empty file is an empty database
 
     with pytest.raises(SchemaMismatch):
-        await wiring.open_store(settings_for(empty_database_url))
+        await open_store(settings_for(empty_database_url))
 
 
 async def test_a_database_that_cannot_be_reached_is_unavailable(tmp_path: Path) -> None:
     for url in (f"sqlite:///{tmp_path}/no/such/folder.db", "postgresql://nobody@127.0.0.1:1/nothing"):
         with pytest.raises(StoreUnavailable):
-            wiring.migrate_store(settings_for(url))
+            migrate_store(settings_for(url))
         with pytest.raises(StoreUnavailable):
-            await wiring.open_store(settings_for(url, store_timeout_ms=500))
+            await open_store(settings_for(url, store_timeout_ms=500))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from magistrate import wiring
+from magistrate.wiring.stores import migrate_store
 from tests.running import Client, running_service, settings_for
 
 DUMP = Path(__file__).with_name("schema_16.sql")
@@ -37,7 +37,7 @@ def converted(tmp_path: Path) -> Path:
 
 
 def test_a_converted_store_has_the_tables_and_indexes_of_a_fresh_one(converted: Path, tmp_path: Path) -> None:
-    wiring.migrate_store(settings_for(f"sqlite:///{tmp_path}/fresh.db"))
+    migrate_store(settings_for(f"sqlite:///{tmp_path}/fresh.db"))
     before, fresh = shape_of(converted), shape_of(tmp_path / "fresh.db")
 
     assert before.keys() == fresh.keys()

@@ -9,7 +9,6 @@ from pathlib import Path
 import apsw
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
@@ -19,6 +18,7 @@ from magistrate.store.contract.new_rows import NewObject, NewWarrant, Stamp
 from magistrate.store.contract.store import Store
 from magistrate.store.sqlite.database import probe_file
 from magistrate.store.sqlite.files import DAMAGED
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.running import Client, running_service, settings_for
 
 pytestmark = pytest.mark.anyio
@@ -30,8 +30,8 @@ DAMAGE = "the database file is damaged"
 async def opened(path: str, objects: int = 0) -> Store:
     """Everything it holds is in the file itself, nothing in the write-ahead log."""
     given = settings_for(f"sqlite:///{path}")
-    wiring.migrate_store(given)
-    filling = await wiring.open_store(given)
+    migrate_store(given)
+    filling = await open_store(given)
     for first in range(0, objects, 100):
         new = [NewObject(TypeName("d"), ObjectId(f"{number:06}"), None) for number in range(first, first + 100)]
         await filling.put_objects(new, Stamp("ann", 1))
@@ -40,7 +40,7 @@ async def opened(path: str, objects: int = 0) -> Store:
         ]
         await filling.put_warrants(warrants, lambda definitions: None, Stamp("ann", 1))
     await filling.close()
-    return await wiring.open_store(given)
+    return await open_store(given)
 
 
 def overwrite(path: str, first_page: int, pages: int) -> None:

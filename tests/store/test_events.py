@@ -8,7 +8,6 @@ from itertools import accumulate
 import msgspec
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
@@ -18,6 +17,7 @@ from magistrate.store.contract.lists import Slice, Snapshot
 from magistrate.store.contract.new_rows import Stamp
 from magistrate.store.contract.store import Store
 from magistrate.store.scripts.events import DELETED_AT_ONCE
+from magistrate.wiring.stores import open_store
 from tests.change_log import list_changes
 from tests.databases import dump
 from tests.running import settings_for
@@ -182,7 +182,7 @@ async def test_decisions_make_no_revision(store: Store) -> None:
 
 
 async def test_what_makes_no_revision_makes_nothing_stale(store: Store, database_url: str) -> None:
-    other = await wiring.open_store(settings_for(database_url))
+    other = await open_store(settings_for(database_url))
     await store.put_objects([new("a")], stamp(NOW))
     _, before = store.mark()  # behind the time, which makes stale on PostgreSQL
 
@@ -347,7 +347,7 @@ async def test_events_of_random_writes_are_those_of_the_log(store: Store) -> Non
 async def test_another_process_sees_the_same(store: Store, database_url: str) -> None:
     await fill(store)
 
-    other = await wiring.open_store(settings_for(database_url))
+    other = await open_store(settings_for(database_url))
     seen = await events(other)
     await other.close()
 

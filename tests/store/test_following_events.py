@@ -6,12 +6,12 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import Revision
 from magistrate.errors import EventsNotKept
 from magistrate.store.contract.events import Event, EventFilter, EventPosition, EventsOfKind, build_position
 from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.store import Store
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.running import settings_for
 from tests.store.written_events import EVERYTHING, NOW, anything_goes, decided, fill, new, stamp, viewer
 
@@ -154,11 +154,11 @@ async def test_numbers_of_decisions_do_not_come_again_when_all_were_deleted(stor
 async def test_nothing_is_missed_or_shown_twice_while_several_processes_write(database_url: str) -> None:
     """With clocks that differ by more than it takes to write."""
     settings = settings_for(database_url)
-    wiring.migrate_store(settings)
+    migrate_store(settings)
     async with AsyncExitStack() as stack:
         stores = []
         for _ in range(3):
-            stores.append(await wiring.open_store(settings))
+            stores.append(await open_store(settings))
             stack.push_async_callback(stores[-1].close)
 
         async def write(number: int) -> None:

@@ -9,12 +9,12 @@ from contextlib import ExitStack
 
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.terms import object_ref
 from magistrate.errors import OutcomeUnknown, StoreUnavailable
 from magistrate.store.contract.new_rows import NewObject, Once, Stamp
 from magistrate.store.contract.store import Store
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer
 from tests.running import settings_for
 
@@ -43,13 +43,13 @@ async def patiently(awaited: Awaitable[object]) -> object:
 @pytest.fixture
 def url(postgres: PostgresServer) -> str:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     return url
 
 
 @pytest.fixture
 async def store(url: str) -> AsyncIterator[Store]:
-    store = await wiring.open_store(settings_for(url, store_timeout_ms=STORE_TIMEOUT_MS, postgres_connections=3))
+    store = await open_store(settings_for(url, store_timeout_ms=STORE_TIMEOUT_MS, postgres_connections=3))
     await put(store, "before")
     yield store
     await store.close()
@@ -78,7 +78,7 @@ async def head(store: Store) -> int:
 
 
 async def test_whoever_stops_waiting_is_let_go_at_once(postgres: PostgresServer, url: str) -> None:
-    store = await wiring.open_store(settings_for(url, store_timeout_ms=60_000))
+    store = await open_store(settings_for(url, store_timeout_ms=60_000))
     await get(store)
     with postgres.frozen():
         tasks = [asyncio.create_task(work) for work in (get(store), put(store, "x"))]
@@ -103,7 +103,7 @@ async def test_of_a_write_that_was_being_committed_the_outcome_is_said_to_be_unk
                 begun.append(sql)
                 postgres.freeze(frozen)
 
-        store = await wiring.open_store(settings_for(url, store_timeout_ms=STORE_TIMEOUT_MS), freeze_at_commit)
+        store = await open_store(settings_for(url, store_timeout_ms=STORE_TIMEOUT_MS), freeze_at_commit)
         once = Once("key", "fingerprint")
         outcome = await patiently(put(store, "x", once))
         frozen.close()
@@ -118,7 +118,7 @@ async def test_of_a_write_that_was_being_committed_the_outcome_is_said_to_be_unk
 
 
 async def test_one_that_stops_waiting_takes_no_other_write_along(postgres: PostgresServer, url: str) -> None:
-    store = await wiring.open_store(settings_for(url, store_timeout_ms=20_000))
+    store = await open_store(settings_for(url, store_timeout_ms=20_000))
     await get(store)
     with postgres.frozen():
         tasks = [asyncio.create_task(put(store, f"id-{number}")) for number in range(6)]

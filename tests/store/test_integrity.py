@@ -7,8 +7,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from magistrate import wiring
-from magistrate.config import SqliteUrl, read_database_url
+from magistrate.config.database_url import SqliteUrl, read_database_url
 from magistrate.engine.names import ObjectId, PolicyName, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
@@ -23,6 +22,7 @@ from magistrate.store.contract.new_rows import (
     Once,
     Stamp,
 )
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import dump
 from tests.running import settings_for
 
@@ -39,8 +39,8 @@ def path_of(url: str) -> str:
 
 async def fill(url: str) -> None:
     """A row in every table, through the store."""
-    wiring.migrate_store(settings_for(url))
-    store = await wiring.open_store(settings_for(url))
+    migrate_store(settings_for(url))
+    store = await open_store(settings_for(url))
     types = [NewObjectType(TypeName("document"), '{"relations":{"viewer":{}}}')]
     ann = Subject(TypeName("user"), ObjectId("ann"))
     warrants = [NewWarrant(object_ref("document", "plan"), RelationName("viewer"), ann, "amount < 10")]
@@ -73,7 +73,7 @@ async def test_the_integrity_check_of_the_standard_library_finds_nothing(tmp_pat
 def test_tables_without_rowid_declare_their_key_first_and_in_order(tmp_path: Path) -> None:
     """The cause of it, whatever version the tests run on: SQLite 3.40 looks at the column of that number in the
     row as it is stored, which begins with the key."""
-    wiring.migrate_store(settings_for(f"sqlite:///{tmp_path}/m.db"))
+    migrate_store(settings_for(f"sqlite:///{tmp_path}/m.db"))
     found = {}
     with closing(apsw.Connection(f"{tmp_path}/m.db")) as connection:
         for _, name, _, _, is_without_rowid, *_ in connection.execute("PRAGMA table_list").fetchall():

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.errors import Conflict, NotFound
 from magistrate.store.contract.keys import NewSecret, StoredKey
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.store import Store
 from magistrate.store.scripts.keys import KEYS_AT_ONCE
+from magistrate.wiring.stores import open_store
 from tests.databases import dump
 from tests.running import settings_for
 
@@ -63,7 +63,7 @@ async def test_there_are_so_many_keys_at_most(store: Store) -> None:
 
 
 async def test_of_concurrent_callers_one_gets_the_name(store: Store, database_url: str) -> None:
-    other = await wiring.open_store(settings_for(database_url))
+    other = await open_store(settings_for(database_url))
     stores = [store, other] * 5
 
     outcomes = await asyncio.gather(

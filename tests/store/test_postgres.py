@@ -7,8 +7,7 @@ from contextlib import suppress
 import psycopg
 import pytest
 
-from magistrate import wiring
-from magistrate.config import PostgresUrl, read_database_url
+from magistrate.config.database_url import PostgresUrl, read_database_url
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.terms import object_ref
 from magistrate.errors import InvalidSetting, OutcomeUnknown, StoreUnavailable
@@ -18,6 +17,7 @@ from magistrate.store.postgres import connections
 from magistrate.store.postgres.connections import translate_error
 from magistrate.store.sql.postgres import CHECK_CLIENT
 from magistrate.store.sql_store import SqlStore
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.databases import PostgresServer, run_sql, set_default
 from tests.running import settings_for
 
@@ -34,14 +34,14 @@ def test_a_database_that_is_not_utf8_is_refused(postgres: PostgresServer) -> Non
     url = postgres.new_url("ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0")
 
     with pytest.raises(InvalidSetting, match="LATIN1"):
-        wiring.migrate_store(settings_for(url))
+        migrate_store(settings_for(url))
 
 
 async def test_a_stricter_default_isolation_does_not_make_writers_fail(postgres: PostgresServer) -> None:
     url = postgres.new_url()
     set_default(url, "default_transaction_isolation", "serializable")
-    wiring.migrate_store(settings_for(url))
-    stores = [await wiring.open_store(settings_for(url)) for _ in range(3)]
+    migrate_store(settings_for(url))
+    stores = [await open_store(settings_for(url)) for _ in range(3)]
 
     await asyncio.gather(*(put(stores[n % 3], f"id-{n}") for n in range(60)))
 
@@ -53,8 +53,8 @@ async def test_a_stricter_default_isolation_does_not_make_writers_fail(postgres:
 async def test_writers_that_wait_leave_connections_to_readers(postgres: PostgresServer) -> None:
     url = postgres.new_url()
     settings = settings_for(url, postgres_connections=3, store_timeout_ms=3_000)
-    wiring.migrate_store(settings)
-    store = await wiring.open_store(settings)
+    migrate_store(settings)
+    store = await open_store(settings)
     database = read_database_url(url)
     assert isinstance(database, PostgresUrl)
 
@@ -81,8 +81,8 @@ async def test_urls_in_the_forms_of_libpq(postgres: PostgresServer, form: str) -
     quoted = str(postgres.socket_folder).replace("/", "%2F")
     url = form.format(db=database, dir=quoted)
 
-    wiring.migrate_store(settings_for(url))
-    wiring.migrate_store(settings_for(f"postgres://postgres@{quoted}/{database}"))
+    migrate_store(settings_for(url))
+    migrate_store(settings_for(f"postgres://postgres@{quoted}/{database}"))
 
 
 def test_a_write_that_is_cancelled_while_it_commits_has_an_unknown_outcome() -> None:
@@ -91,7 +91,7 @@ def test_a_write_that_is_cancelled_while_it_commits_has_an_unknown_outcome() -> 
 
 
 async def open_with_one_connection(url: str) -> SqlStore:
-    store = await wiring.open_store(settings_for(url, postgres_connections=1))
+    store = await open_store(settings_for(url, postgres_connections=1))
     assert isinstance(store, SqlStore)
     return store
 
@@ -103,7 +103,7 @@ async def read_pid(store: SqlStore) -> int:
 
 async def test_connections_to_a_server_that_was_read_only_are_replaced(postgres: PostgresServer) -> None:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     store = await open_with_one_connection(url)
     set_default(url, "default_transaction_read_only", "on")
     postgres.terminate_connections(url)
@@ -123,7 +123,7 @@ async def test_connections_to_a_server_that_was_read_only_are_replaced(postgres:
 
 async def test_a_server_that_stays_read_only_is_not_connected_to_for_each_write(postgres: PostgresServer) -> None:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     set_default(url, "default_transaction_read_only", "on")
     store = await open_with_one_connection(url)
 
@@ -139,7 +139,7 @@ async def test_a_server_that_stays_read_only_is_not_connected_to_for_each_write(
 
 async def test_a_statement_that_takes_longer_than_the_server_allows_is_run_once(postgres: PostgresServer) -> None:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     run_sql(url, "CREATE SEQUENCE run")
     set_default(url, "statement_timeout", "100")
     store = await open_with_one_connection(url)
@@ -160,8 +160,8 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE '%
 async def test_reads_that_are_broken_off_do_not_run_on_at_the_server(postgres: PostgresServer) -> None:
     url = postgres.new_migrated_url()
     settings = settings_for(url, store_timeout_ms=200, postgres_connections=3)
-    wiring.migrate_store(settings)
-    store = await wiring.open_store(settings)
+    migrate_store(settings)
+    store = await open_store(settings)
     assert isinstance(store, SqlStore)
 
     for _ in range(5):
@@ -178,7 +178,7 @@ async def test_reads_that_are_broken_off_do_not_run_on_at_the_server(postgres: P
 
 
 async def read_check_interval(url: str, **settings: int) -> str:
-    store = await wiring.open_store(settings_for(url, **settings))
+    store = await open_store(settings_for(url, **settings))
     assert isinstance(store, SqlStore)
     [(interval,)] = await store.database.read("SELECT current_setting('client_connection_check_interval')", ())
     await store.close()
@@ -189,7 +189,7 @@ async def test_the_server_looks_for_the_client_once_a_second_unless_it_is_told_h
     postgres: PostgresServer,
 ) -> None:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
 
     assert await read_check_interval(url) == "1s"
     assert await read_check_interval(url, store_timeout_ms=300) == "300ms"
@@ -203,7 +203,7 @@ async def test_a_server_that_cannot_look_for_its_client_is_used_without(
 ) -> None:
     """One does not know the parameter, the other refuses to have it set."""
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     statement = CHECK_CLIENT.replace("client_connection_check_interval", other)
     monkeypatch.setattr(connections, "CHECK_CLIENT", statement.replace("= '0'", "<> '0'"))
 

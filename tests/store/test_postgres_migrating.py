@@ -10,12 +10,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from magistrate import wiring
-from magistrate.config import PostgresUrl, read_database_url
+from magistrate.config.database_url import PostgresUrl, read_database_url
 from magistrate.errors import StoreUnavailable
 from magistrate.store import migration as migrate
 from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.schema import CREATE_TABLE
+from magistrate.wiring.maintenance import prepare_store
+from magistrate.wiring.stores import migrate_store
 from tests.databases import PostgresServer, dump, run_sql, set_default
 from tests.processes.service_process import ServiceProcess
 from tests.running import settings_for
@@ -65,7 +66,7 @@ def wait_for_waiting(url: str, sessions: int) -> None:
 @pytest.mark.parametrize("isolation", ["read committed", "repeatable read", "serializable"])
 def test_nodes_that_start_at_once_upgrade_a_database_once(postgres: PostgresServer, isolation: str) -> None:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     set_default(url, "default_transaction_isolation", isolation)
 
     with ThreadPoolExecutor() as nodes:
@@ -83,7 +84,7 @@ def test_nodes_that_start_at_once_create_a_database_once(postgres: PostgresServe
 
     with ThreadPoolExecutor() as nodes, psycopg.connect(url) as first:
         first.execute(CREATE_TABLE)
-        started = [nodes.submit(wiring.migrate_store, settings_for(url)) for _ in range(3)]
+        started = [nodes.submit(migrate_store, settings_for(url)) for _ in range(3)]
         wait_for_waiting(url, sessions=3)
         first.rollback()
         for node in started:
@@ -95,7 +96,7 @@ def test_nodes_that_start_at_once_create_a_database_once(postgres: PostgresServe
 
 def test_readers_do_not_wait_long_for_a_migration_that_waits(postgres: PostgresServer) -> None:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
 
     with ThreadPoolExecutor() as nodes, reading(url, "decision"):
         started = nodes.submit(upgrade, url, 4_000)
@@ -113,7 +114,7 @@ def test_readers_do_not_wait_long_for_a_migration_that_waits(postgres: PostgresS
 
 def test_a_migration_is_tried_again_when_it_has_waited_too_long_for_a_lock(postgres: PostgresServer) -> None:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
 
     with ThreadPoolExecutor() as nodes:
         with reading(url, "decision"):
@@ -130,20 +131,20 @@ def test_a_role_that_may_not_create_tables_uses_a_database_that_is_migrated(post
     url = postgres.new_migrated_url()
     settings = settings_for(url_with_role(url, "writer", "SELECT, INSERT, UPDATE, DELETE"))
 
-    wiring.migrate_store(settings)  # makes the identity
-    wiring.migrate_store(settings)
-    asyncio.run(wiring.prepare_store(settings))
+    migrate_store(settings)  # makes the identity
+    migrate_store(settings)
+    asyncio.run(prepare_store(settings))
 
     assert len(dump(url)["head"]) == 1
 
 
 def test_an_up_to_date_database_needs_no_lock(postgres: PostgresServer) -> None:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
 
     with psycopg.connect(url) as migrating:
         migrating.execute("LOCK TABLE migration IN SHARE ROW EXCLUSIVE MODE")
-        wiring.migrate_store(settings_for(url_with_role(url, "reader", "SELECT"), store_timeout_ms=200))
+        migrate_store(settings_for(url_with_role(url, "reader", "SELECT"), store_timeout_ms=200))
 
 
 def test_a_table_of_this_name_in_another_schema_is_left_alone(postgres: PostgresServer) -> None:
@@ -151,7 +152,7 @@ def test_a_table_of_this_name_in_another_schema_is_left_alone(postgres: Postgres
     run_sql(url, "CREATE TABLE migration (revision TEXT)")
     run_sql(url, "CREATE SCHEMA magistrate")
 
-    wiring.migrate_store(settings_for(url.replace("?", "?options=-csearch_path%3Dmagistrate,public&")))
+    migrate_store(settings_for(url.replace("?", "?options=-csearch_path%3Dmagistrate,public&")))
 
     assert dump(url) == {"migration": []}
 
@@ -159,19 +160,19 @@ def test_a_table_of_this_name_in_another_schema_is_left_alone(postgres: Postgres
 def test_a_role_without_a_privilege_is_told_which_it_lacks(postgres: PostgresServer) -> None:
     empty, earlier, migrated = postgres.new_url(), postgres.new_url(), postgres.new_url()
     for url in (earlier, migrated):
-        wiring.migrate_store(settings_for(url))
+        migrate_store(settings_for(url))
 
     with pytest.raises(StoreUnavailable, match="migrated: permission denied for schema public; migrate it as the role"):
-        wiring.migrate_store(settings_for(url_with_role(empty, "creator", "")))
+        migrate_store(settings_for(url_with_role(empty, "creator", "")))
     with pytest.raises(StoreUnavailable, match="migrated: must be owner of table decision; migrate it as the role"):
         upgrade(url_with_role(earlier, "upgrader", "ALL"))
     with pytest.raises(StoreUnavailable, match="the role of the service: permission denied for table head"):
-        asyncio.run(wiring.prepare_store(settings_for(url_with_role(migrated, "onlooker", "SELECT"))))
+        asyncio.run(prepare_store(settings_for(url_with_role(migrated, "onlooker", "SELECT"))))
 
 
 def test_a_service_on_a_read_only_database_says_so_and_exits(postgres: PostgresServer, tmp_path: Path) -> None:
     empty, migrated = postgres.new_url(), postgres.new_url()
-    wiring.migrate_store(settings_for(migrated))
+    migrate_store(settings_for(migrated))
     for url in (empty, migrated):
         set_default(url, "default_transaction_read_only", "on")
 

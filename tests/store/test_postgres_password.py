@@ -6,11 +6,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from magistrate import wiring
 from magistrate.errors import InvalidSetting, MagistrateError, StoreUnavailable
 from magistrate.store.postgres.database import PostgresDatabase
 from magistrate.store.postgres.password import PasswordCommand
 from magistrate.store.sql_store import SqlStore
+from magistrate.wiring import stores
+from magistrate.wiring.stores import migrate_store, open_store, reach_store
 from tests.conftest import new_database_url
 from tests.running import running_service, settings_for
 
@@ -30,10 +31,10 @@ def count_runs(folder: Path) -> int:
 @pytest.mark.anyio
 async def test_each_connection_of_a_service_has_the_password(url: str, tmp_path: Path) -> None:
     settings = settings_for(url, database_password_command=COMMAND.format(folder=tmp_path))
-    wiring.migrate_store(settings)
-    wiring.reach_store(settings)
+    migrate_store(settings)
+    reach_store(settings)
     before = count_runs(tmp_path)
-    store = await wiring.open_store(settings)
+    store = await open_store(settings)
     try:
         assert isinstance(store, SqlStore)
         assert isinstance(store.database, PostgresDatabase)
@@ -69,7 +70,7 @@ def test_the_password_is_kept_for_a_minute(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_a_command_that_fails_is_one_line(url: str, command: str, message: str) -> None:
     settings = settings_for(url, database_password_command=command, store_timeout_ms=500)
-    for use in (wiring.migrate_store, wiring.reach_store, wiring.stores.inspect_store):
+    for use in (migrate_store, reach_store, stores.inspect_store):
         with pytest.raises(StoreUnavailable, match=r"^database_password_command: ") as caught:
             use(settings)
         assert message in caught.value.message
@@ -83,10 +84,10 @@ def test_a_service_survives_a_command_that_fails_later(url: str, tmp_path: Path)
         (tmp_path / "password").unlink()
 
     with pytest.raises(StoreUnavailable):
-        wiring.reach_store(settings)
+        reach_store(settings)
 
 
 def test_a_password_is_given_once() -> None:
     for url, kind in (("postgresql://me:x@h/d", MagistrateError), ("sqlite:///x.db", InvalidSetting)):
         with pytest.raises(kind, match="database_password_command"):
-            wiring.reach_store(settings_for(url, database_password_command="echo x"))
+            reach_store(settings_for(url, database_password_command="echo x"))

@@ -9,8 +9,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 
-from magistrate import wiring
-from magistrate.config import PostgresUrl, SqliteUrl, read_database_url
+from magistrate.config.database_url import PostgresUrl, SqliteUrl, read_database_url
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName, warrant_names
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
@@ -84,6 +83,7 @@ from magistrate.store.sql.warrants import (
     WARRANTS_OF_WILDCARD_PATTERN,
 )
 from magistrate.store.sqlite.database import SqliteDatabase
+from magistrate.wiring.stores import migrate_store
 from tests.databases import PostgresServer
 from tests.running import settings_for
 
@@ -422,7 +422,7 @@ def log_rows() -> dict[str, list[tuple[object, ...]]]:
 @pytest.fixture(scope="module", params=["no statistics", "statistics"])
 def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> apsw.Connection:
     url = f"sqlite:///{tmp_path_factory.mktemp('plans')}/magistrate.db"
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     database = read_database_url(url)
     assert isinstance(database, SqliteUrl)
     connection = apsw.Connection(database.path)
@@ -439,7 +439,7 @@ def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.T
 @pytest.fixture(scope="module")
 def postgres_connection(postgres: PostgresServer) -> Iterator[psycopg.Connection[tuple[str, ...]]]:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     database = read_database_url(url)
     assert isinstance(database, PostgresUrl)
     connection = psycopg.connect(database.conninfo, autocommit=True)
@@ -668,7 +668,7 @@ def test_a_lookup_prepared_on_an_empty_table_stays_a_lookup_on_postgresql(
     postgres: PostgresServer, statement: str, columns: tuple[str, ...]
 ) -> None:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     places = itertools.count(1)
     numbered = re.sub(r"\?", lambda _: f"${next(places)}", statement)
 
@@ -686,7 +686,7 @@ def test_many_warrants_are_each_looked_up_on_postgresql(
 ) -> None:
     """As prepared with or without rows, and however many keys there are."""
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     statement = find_each(WARRANT.find).replace("?", "$1")
 
     with psycopg.connect(url, autocommit=True) as empty:

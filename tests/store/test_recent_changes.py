@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
@@ -13,6 +12,7 @@ from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Once, 
 from magistrate.store.contract.revisions import Staleness
 from magistrate.store.contract.store import Store
 from magistrate.store.postgres.recent_changes import MAX_GROUPS, MAX_ROWS
+from magistrate.wiring.stores import open_store
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -24,7 +24,7 @@ MOST = 1_000
 @pytest.fixture
 async def other(store: Store, database_url: str) -> AsyncIterator[Store]:
     """The same database, opened by another process."""
-    opened = await wiring.open_store(settings_for(database_url))
+    opened = await open_store(settings_for(database_url))
     yield opened
     await opened.close()
 

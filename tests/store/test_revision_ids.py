@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import object_ref
 from magistrate.errors import HistoryReplaced, PreconditionFailed, RevisionLost
@@ -12,6 +11,7 @@ from magistrate.store.contract.new_rows import NewModel, NewObject, NewWarrant, 
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, Presence, RevisionId
 from magistrate.store.contract.store import AtomicWrite, Precondition, Store
 from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.wiring.stores import open_store
 from tests.databases import dump, restore
 from tests.running import settings_for
 from tests.store.written_warrants import new as new_warrant
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 async def other(store: Store, database_url: str) -> AsyncIterator[Store]:
     """The same database, opened by another process."""
-    opened = await wiring.open_store(settings_for(database_url))
+    opened = await open_store(settings_for(database_url))
     yield opened
     await opened.close()
 
@@ -94,7 +94,7 @@ async def test_a_restored_store_is_noticed_whatever_is_read(
         await one.list_warrant_changes(NOTHING_WRITTEN, 100)
 
     restore(database_url, backup)
-    opened = await wiring.open_store(settings_for(database_url))
+    opened = await open_store(settings_for(database_url))
     written = await write(opened, *map(str, range(later)))
     await opened.close()
 
@@ -134,7 +134,7 @@ async def test_a_mark_is_stale_once_the_store_was_restored_to_the_same_number(st
     mark = store.mark()
 
     restore(database_url, backup)
-    reopened = await wiring.open_store(settings_for(database_url))
+    reopened = await open_store(settings_for(database_url))
     await write(reopened, "x")
     await reopened.close()
 

@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from magistrate import wiring
-from magistrate.config import Settings, SqliteUrl
+from magistrate.config.database_url import SqliteUrl
+from magistrate.config.settings_table import Settings
 from magistrate.errors import InvalidSetting, SigningKeysLocked
 from magistrate.store.contract.keys import SessionKey
 from magistrate.store.scripts.key_encryption import SEALED_PREFIX, read_sealing
+from magistrate.wiring.contexts import open_context
+from magistrate.wiring.maintenance import prepare_store, revoke_sessions
+from magistrate.wiring.stores import migrate_store
 from tests.databases import dump, run_sql
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client, running_service, settings_for
@@ -33,13 +36,13 @@ def with_keys(url: str, folder: Path, *lines: str) -> Settings:
 
 
 async def keep(settings: Settings, key: SessionKey = PLAIN) -> None:
-    wiring.migrate_store(settings)
-    async with wiring.open_context(settings) as context:
+    migrate_store(settings)
+    async with open_context(settings) as context:
         await context.store.keep_session_key(key, key.created_at - 1, 0)
 
 
 async def read(settings: Settings) -> list[SessionKey]:
-    async with wiring.open_context(settings) as context:
+    async with open_context(settings) as context:
         return list((await context.store.session_keys()).value)
 
 
@@ -73,7 +76,7 @@ async def test_keys_that_were_plain_are_encrypted_at_the_start_and_leave_no_trac
         await keep(settings_for(database_url), key)
     settings = with_keys(database_url, tmp_path, FIRST)
 
-    await wiring.prepare_store(settings)
+    await prepare_store(settings)
 
     assert not any(key.secret in repr(dump(database_url)) for key in keys)
     assert await read(settings) == keys
@@ -86,9 +89,9 @@ async def test_without_the_secret_key_it_does_not_start_and_says_what_to_do(data
     await keep(with_keys(database_url, tmp_path, FIRST))
 
     with pytest.raises(SigningKeysLocked, match="give its file with --secret-key-file") as caught:
-        await wiring.prepare_store(settings_for(database_url))
+        await prepare_store(settings_for(database_url))
     with pytest.raises(SigningKeysLocked, match="with another secret key than those of the file"):
-        await wiring.prepare_store(with_keys(database_url, tmp_path, SECOND))
+        await prepare_store(with_keys(database_url, tmp_path, SECOND))
 
     assert "magistrate sessions revoke" in caught.value.message
 
@@ -96,7 +99,7 @@ async def test_without_the_secret_key_it_does_not_start_and_says_what_to_do(data
 async def test_the_secret_key_is_changed_by_putting_a_new_one_first(database_url: str, tmp_path: Path) -> None:
     await keep(with_keys(database_url, tmp_path, FIRST))
 
-    await wiring.prepare_store(with_keys(database_url, tmp_path, SECOND, FIRST))
+    await prepare_store(with_keys(database_url, tmp_path, SECOND, FIRST))
 
     assert await read(with_keys(database_url, tmp_path, SECOND)) == [PLAIN]
     with pytest.raises(SigningKeysLocked):
@@ -108,7 +111,7 @@ async def test_encrypting_again_changes_nothing(database_url: str, tmp_path: Pat
     await keep(settings)
     before = secrets_in(database_url)
 
-    async with wiring.open_context(settings) as context:
+    async with open_context(settings) as context:
         assert await context.store.seal_session_keys() == 0
 
     assert secrets_in(database_url) == before
@@ -141,7 +144,7 @@ def test_sessions_can_be_revoked_when_the_secret_key_is_lost(database_url: str, 
         client.post("/v2/sessions", json={"type": "sess", "userId": "ann"}).raise_for_status()
     (tmp_path / "secret-key").unlink()
 
-    assert wiring.revoke_sessions(settings) == 1
+    assert revoke_sessions(settings) == 1
     assert secrets_in(database_url) == []
 
 

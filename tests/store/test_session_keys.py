@@ -4,13 +4,13 @@ import asyncio
 
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.keys import KeptKeys, SessionKey
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.contract.store import Store
+from magistrate.wiring.stores import open_store
 from tests.databases import dump
 from tests.running import settings_for
 
@@ -53,7 +53,7 @@ async def test_old_keys_are_deleted_when_a_new_one_is_kept(store: Store) -> None
 
 
 async def test_of_several_processes_at_a_time_one_has_its_key_kept(store: Store, database_url: str) -> None:
-    other = await wiring.open_store(settings_for(database_url))
+    other = await open_store(settings_for(database_url))
     stores = [store, other] * 10
 
     answers = await asyncio.gather(

@@ -9,7 +9,6 @@ from typing import Any
 import apsw
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import object_ref
 from magistrate.errors import NotFound, StoreUnavailable
@@ -21,6 +20,7 @@ from magistrate.store.scripts.objects import put_objects
 from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql_store import SqlStore
 from magistrate.store.sqlite.database import SqliteDatabase
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.anyio
 
 async def opened(folder: Path, **settings: int) -> SqlStore:
     given = settings_for(f"sqlite:///{folder}/m.db", **settings)
-    wiring.migrate_store(given)
-    store = await wiring.open_store(given)
+    migrate_store(given)
+    store = await open_store(given)
     assert isinstance(store, SqlStore)
     return store
 
@@ -203,8 +203,8 @@ async def test_whatever_breaks_a_write_off_the_next_one_is_written(
             raise breaking
 
     given = settings_for(f"sqlite:///{tmp_path}/m.db")
-    wiring.migrate_store(given)
-    store = await wiring.open_store(given, break_once)
+    migrate_store(given)
+    store = await open_store(given, break_once)
 
     with pytest.raises((StoreUnavailable, MemoryError)):
         await put(store, "broken-off")

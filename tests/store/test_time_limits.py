@@ -6,7 +6,6 @@ import time
 import pytest
 from msgspec.structs import replace
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.terms import object_ref
 from magistrate.engine.warrants.reader import (
@@ -23,6 +22,7 @@ from magistrate.store.contract.lists import Slice, Snapshot, WarrantFilter
 from magistrate.store.contract.new_rows import ImportBatch, NewWarrant, Once, Stamp, write_outcome
 from magistrate.store.contract.store import AtomicWrite, Store
 from magistrate.store.postgres.database import DatabaseClock
+from magistrate.wiring.stores import open_store
 from tests.change_log import list_changes
 from tests.running import settings_for
 from tests.store.written_warrants import NOW, anything_goes, delete, new, objects, stamp
@@ -183,7 +183,7 @@ async def test_at_most_so_many_are_ended_at_once(store: Store) -> None:
 
 
 async def test_several_processes_end_each_warrant_once(store: Store, database_url: str) -> None:
-    other = await wiring.open_store(settings_for(database_url))
+    other = await open_store(settings_for(database_url))
     try:
         await put(store, *[limited(f"document:plan#viewer@user:u{n}", expires_at=NOW + 1) for n in range(40)])
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from magistrate import wiring
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.store.contract.new_rows import NewObject, Stamp
 from magistrate.store.sqlite.files import migrate_sqlite, open_connection
 from magistrate.store.sqlite.writer import PAGES_BETWEEN_CHECKPOINTS, WalCheckpoints
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.running import settings_for
 
 PAGE_BYTES = 4_096
@@ -78,8 +78,8 @@ def test_what_a_reader_keeps_from_being_copied_is_copied_after_the_next_commit(
 @pytest.mark.anyio
 async def test_the_log_of_a_store_stays_short_under_many_writes(tmp_path: Path) -> None:
     settings = settings_for(f"sqlite:///{tmp_path}/m.db")
-    wiring.migrate_store(settings)
-    store = await wiring.open_store(settings)
+    migrate_store(settings)
+    store = await open_store(settings)
     meta = '{"text":"' + "x" * PAGE_BYTES * 400 + '"}'
     for number in range(20):
         await store.put_objects([NewObject(TypeName("d"), ObjectId(f"id-{number}"), meta)], Stamp("ann", 1))

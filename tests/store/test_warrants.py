@@ -6,7 +6,6 @@ from collections.abc import Mapping
 import pytest
 
 from benchmarks.counting import counting_store
-from magistrate import wiring
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, warrant_names
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
@@ -26,6 +25,7 @@ from magistrate.store.contract.revisions import AGING_MS, STALE_MS, Staleness
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredObject
 from magistrate.store.sql_reads import MAX_ROWS, MAX_SHORT_IDS
+from magistrate.wiring.stores import open_store
 from tests.change_log import list_changes
 from tests.memory_source import model_of, rows_of
 from tests.running import settings_for
@@ -599,7 +599,7 @@ def any_staleness(store: Store, age_ms: int) -> Staleness:
 
 
 async def test_a_write_of_any_process_makes_what_was_read_before_stale(store: Store, database_url: str) -> None:
-    other = await wiring.open_store(settings_for(database_url))
+    other = await open_store(settings_for(database_url))
     is_sqlite = database_url.startswith("sqlite")
 
     assert any_staleness(store, 0) == Staleness.CURRENT

@@ -10,8 +10,7 @@ from contextlib import asynccontextmanager
 import psycopg
 import pytest
 
-from magistrate import wiring
-from magistrate.config import PostgresUrl, read_database_url
+from magistrate.config.database_url import PostgresUrl, read_database_url
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
@@ -24,6 +23,7 @@ from magistrate.store.postgres.writer import KEYS_AT_ONCE
 from magistrate.store.scripts.script_runs import MAX_UNSENT_VALUES, WRITES_AT_ONCE
 from magistrate.store.sql.insertions import ROWS_AT_ONCE, insert_rows
 from magistrate.store.sql_store import SqlStore
+from magistrate.wiring.stores import migrate_store, open_store
 from tests.change_log import list_changes
 from tests.databases import PostgresServer, dump, run_sql
 from tests.event_loop_turns import counted_turns
@@ -72,13 +72,13 @@ def connected(url: str) -> psycopg.Connection:
 @pytest.fixture
 def url(postgres: PostgresServer) -> str:
     url = postgres.new_url()
-    wiring.migrate_store(settings_for(url))
+    migrate_store(settings_for(url))
     return url
 
 
 @asynccontextmanager
 async def opened(url: str, observer: Observer = observe_nothing, **settings: int) -> AsyncIterator[SqlStore]:
-    store = await wiring.open_store(settings_for(url, **settings), observer)
+    store = await open_store(settings_for(url, **settings), observer)
     assert isinstance(store, SqlStore)
     try:
         yield store
@@ -473,7 +473,7 @@ async def test_many_rows_of_a_write_are_inserted_by_few_statements(url: str) -> 
 async def test_the_warrants_of_a_deleted_object_are_read_once_and_end_together(database_url: str, role: str) -> None:
     """However many there are: one by one, 300,000 took longer than a write may."""
     statements: list[str] = []
-    wiring.migrate_store(settings_for(database_url))
+    migrate_store(settings_for(database_url))
     many = [f"d:x#r@user:u{number}" if role == "object" else f"d:{number}#r@user:x" for number in range(2_500)]
     async with opened(database_url, statements.append) as store:
         await store.put_warrants([new(text) for text in many], anything_goes, Stamp("ann", 1))

@@ -32,7 +32,8 @@ from magistrate.cli.service import INTERRUPTED, with_settings
 from magistrate.cli.writes.objects import objects
 from magistrate.cli.writes.warrants import warrants
 from magistrate.cli.writes.write import write
-from magistrate.config import SETTINGS, adopt_client_key, find_service_links, read_settings
+from magistrate.config.settings import adopt_client_key, find_service_links, read_settings
+from magistrate.config.settings_table import SETTINGS
 from magistrate.errors import MagistrateError
 from magistrate.terminal import printable_lines
 
@@ -75,10 +76,10 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
         # Importing the server takes a moment, which `--help` and a wrong setting need not wait for. It leaves no
         # garbage, and looking for some again and again would take an eighth of that moment.
         gc.disable()
-        from magistrate import wiring
+        from magistrate.wiring.server import serve
 
         gc.enable()
-        sys.exit(wiring.serve(settings, example, fix_permissions, find_service_links(os.environ)))
+        sys.exit(serve(settings, example, fix_permissions, find_service_links(os.environ)))
     except MagistrateError as error:
         raise click.ClickException(error.message) from error
 

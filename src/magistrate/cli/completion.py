@@ -7,7 +7,7 @@ from click.shell_completion import get_completion_class
 
 from magistrate.cli.output import echo
 from magistrate.cli.service import connect_client
-from magistrate.config import CLIENT_SETTINGS
+from magistrate.config.settings_table import CLIENT_SETTINGS
 from magistrate.errors import MagistrateError
 
 SHELLS = ("bash", "zsh", "fish")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.output import discard_output, echo, print_json
-from magistrate.config import CLIENT_SETTINGS, ClientSettings, Setting, read_client_settings
+from magistrate.config.settings import ClientSettings, read_client_settings
+from magistrate.config.settings_table import CLIENT_SETTINGS, Setting
 from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
 from magistrate.terminal import printable
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import structlog
 
 from magistrate.api.auth.callers import KeyRing, KnownSecret, list_secrets
-from magistrate.config import FileState, Settings, find_file_state, read_api_key_file
+from magistrate.config.api_keys import FileState, find_file_state, read_api_key_file
+from magistrate.config.settings_table import Settings
 from magistrate.errors import InvalidSetting, StoreUnavailable
 from magistrate.operations.keys.caller_keys import key_digest
 from magistrate.operations.scheduling import attempt_work

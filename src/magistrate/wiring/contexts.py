@@ -7,7 +7,7 @@ from dataclasses import replace
 from uuid_utils import uuid7
 
 from magistrate.api.http.request_values import measure_parameters
-from magistrate.config import Settings
+from magistrate.config.settings_table import Settings
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.lists.language import measure_queries
 from magistrate.engine.policy.policy import measure_policies

@@ -16,8 +16,9 @@ from pathlib import Path
 from magistrate.api.audit.log import STANDARD_OUTPUT
 from magistrate.api.http.tls import load_context
 from magistrate.api.processes.server import limit_connections
-from magistrate.config import Settings, SqliteUrl, read_api_key_file
-from magistrate.config.api_keys import find_exposed_mode
+from magistrate.config.api_keys import find_exposed_mode, read_api_key_file
+from magistrate.config.database_url import SqliteUrl
+from magistrate.config.settings_table import Settings
 from magistrate.errors import InvalidSetting, MagistrateError
 from magistrate.operations.keys.callers import Scope
 from magistrate.store.contract.keys import StoredKey

@@ -7,7 +7,7 @@ from functools import partial
 from io import BufferedReader
 
 from magistrate.api.endpoints.warrant_lines import read_line
-from magistrate.config import Settings
+from magistrate.config.settings_table import Settings
 from magistrate.operations.importing.importer import LineFile, import_lines
 from magistrate.operations.importing.importer import Reached as Reached
 from magistrate.operations.keys.caller_keys import generate_key, key_digest

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote, urlencode
 
-from magistrate.config import Settings, read_settings
+from magistrate.config.settings import read_settings
+from magistrate.config.settings_table import Settings
 from magistrate.engine.testing.suites import ModelSuite
 from magistrate.operations.keys.caller_keys import generate_key
 from magistrate.operations.models.examples import load_suite

@@ -40,7 +40,8 @@ from magistrate.api.http.tls import TlsFiles, load_context
 from magistrate.api.processes.acceptors import Acceptor
 from magistrate.api.processes.server import GracefulServer, limit_connections, run_worker
 from magistrate.api.processes.supervisor import Bounds, Supervisor
-from magistrate.config import ALL_REQUESTS, Settings, read_client_settings
+from magistrate.config.settings import read_client_settings
+from magistrate.config.settings_table import ALL_REQUESTS, Settings
 from magistrate.errors import InvalidSetting
 from magistrate.log import find_output, hide_secrets, log_all_output, log_to_stderr
 from magistrate.operations.models.examples import Example

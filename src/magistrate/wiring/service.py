@@ -14,7 +14,7 @@ from magistrate.api.calls import Limits, Service
 from magistrate.api.http.admission import Admissions, admissions
 from magistrate.api.http.metrics import METRICS, Readings
 from magistrate.api.http.rate_limits import RateLimit
-from magistrate.config import Settings
+from magistrate.config.settings_table import Settings
 from magistrate.engine.lists.language import read_grammar
 from magistrate.operations.context import Context
 from magistrate.operations.scheduling import attempt_work, running_beside

@@ -4,7 +4,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from magistrate.config import PostgresUrl, Settings, SqliteUrl
+from magistrate.config.database_url import PostgresUrl, SqliteUrl
+from magistrate.config.settings_table import Settings
 from magistrate.store.contract.store import Store
 from magistrate.store.database import Observer, observe_nothing
 from magistrate.store.scripts.key_encryption import UNSEALED, read_sealing

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from magistrate.api.endpoints.warrant_lines import read_line
-from magistrate.config import Settings
+from magistrate.config.settings_table import Settings
 from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import ReadLine
 from magistrate.operations.importing.chunk import Refused as Refused
@@ -18,7 +18,9 @@ from magistrate.operations.importing.importer import LeaveOut, import_lines
 from magistrate.operations.importing.importer import Reached as Reached
 from magistrate.operations.importing.warrant_server import Kind as Kind
 from magistrate.operations.importing.warrant_server import SourceLists, WarrantServer
-from magistrate.wiring import SURVIVORS, migrate_store, open_import_context, reach_store
+from magistrate.wiring.contexts import open_import_context
+from magistrate.wiring.garbage_collection import SURVIVORS
+from magistrate.wiring.stores import migrate_store, reach_store
 
 T = TypeVar("T")
 

@@ -8,7 +8,8 @@ import click
 
 from magistrate.cli.output import echo, print_json
 from magistrate.cli.service import FAILED, report_failures, with_settings
-from magistrate.config import SETTINGS, adopt_client_key, read_settings
+from magistrate.config.settings import adopt_client_key, read_settings
+from magistrate.config.settings_table import SETTINGS
 from magistrate.errors import InvalidSetting
 
 if TYPE_CHECKING:

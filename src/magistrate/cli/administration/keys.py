@@ -8,7 +8,8 @@ import click
 from magistrate.cli.input import read_limit
 from magistrate.cli.output import Columns, echo, print_done, print_json, print_list, print_table
 from magistrate.cli.service import calls_service, limit_option, page_size, report_failures, with_settings
-from magistrate.config import SETTINGS, read_store_settings
+from magistrate.config.settings import read_store_settings
+from magistrate.config.settings_table import SETTINGS
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -109,9 +110,10 @@ def reset(database_url: str | None) -> None:
     --api-key or --api-key-file use neither."""
     with report_failures():
         settings = read_store_settings(database_url, os.environ)
-        from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
+        # importing the server takes a moment, which `--help` need not wait for
+        from magistrate.wiring.maintenance import reset_key
 
-        echo(f"API key, shown only this once: {wiring.reset_key(settings)}")
+        echo(f"API key, shown only this once: {reset_key(settings)}")
         echo("Running services take it within a second, unless they have --api-key or --api-key-file")
 
 

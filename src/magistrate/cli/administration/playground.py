@@ -31,11 +31,12 @@ def playground(file: str | None, example: str, host: str, port: int, root: Path 
 
     It begins with an example, or with FILE: the model, the warrants and the tests of a test file, such as the console
     saves. Test files of OpenFGA and SpiceDB are opened, too."""
-    from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
+    # importing the server takes a moment, which `--help` need not wait for
+    from magistrate.wiring.playground import OpenedFile, run_playground
 
     with report_failures():
         opened = None
         if file is not None:
             suite = read_test_file(file, root=root)
-            opened = wiring.OpenedFile(file, suite, read_tests(file, suite))
-        sys.exit(wiring.run_playground(host, port, example, opened))
+            opened = OpenedFile(file, suite, read_tests(file, suite))
+        sys.exit(run_playground(host, port, example, opened))

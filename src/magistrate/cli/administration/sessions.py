@@ -8,7 +8,8 @@ import click
 from magistrate.cli.input import context_option, read_context
 from magistrate.cli.output import echo, print_result
 from magistrate.cli.service import calls_service, report_failures, with_settings
-from magistrate.config import SETTINGS, read_store_settings
+from magistrate.config.settings import read_store_settings
+from magistrate.config.settings_table import SETTINGS
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -42,9 +43,10 @@ def revoke(database_url: str | None) -> None:
     services refuse the old tokens within ten seconds, and sign new ones with a new key."""
     with report_failures():
         settings = read_store_settings(database_url, os.environ)
-        from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
+        # importing the server takes a moment, which `--help` need not wait for
+        from magistrate.wiring.maintenance import revoke_sessions
 
-        if wiring.revoke_sessions(settings):
+        if revoke_sessions(settings):
             echo("All sessions are ended: running services refuse their tokens within 10 seconds")
         else:
             echo("There was no session to end")

@@ -18,13 +18,14 @@ from magistrate.cli.importing.warrant_migration import NAMED_ROWS, SAMPLE_SIZE, 
 from magistrate.cli.models.named_files import root_option
 from magistrate.cli.output import NowAndThen, echo
 from magistrate.cli.service import INTERRUPTED, CommandFailed, report_failures, with_settings
-from magistrate.config import MOVING_SETTINGS, SETTINGS, Settings, read_store_settings
+from magistrate.config.settings import read_store_settings
+from magistrate.config.settings_table import MOVING_SETTINGS, SETTINGS, Settings
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from magistrate.cli.importing.foreign_import import ImportLines
     from magistrate.cli.importing.foreign_models import Product
-    from magistrate.wiring import Reached
+    from magistrate.wiring.maintenance import Reached
 
 CHUNK_LINES = 10_000
 MAX_CHUNK_LINES = 100_000
@@ -161,11 +162,12 @@ def _check_arguments(origins: Sequence[str], is_foreign: bool, leaves_out: bool,
 
 
 def _import_file(path: str, settings: Settings, chunk_lines: int) -> "Reached":
-    from magistrate import wiring  # importing the server takes a moment, which `--help` need not wait for
+    # importing the server takes a moment, which `--help` need not wait for
+    from magistrate.wiring.maintenance import import_file
 
     with _open_source(path) as (file, source), _report_progress(file, source) as report_progress:
         try:
-            return wiring.import_file(settings, file, source, chunk_lines, report=report_progress)
+            return import_file(settings, file, source, chunk_lines, report=report_progress)
         except InvalidRequest as error:
             raise CommandFailed(_describe_line(error, path, source)) from error
 
@@ -199,10 +201,10 @@ def _import_openfga_store(url: str, token: str | None, import_lines: "ImportLine
 
 
 def _import_lines(settings: Settings, chunk_lines: int, file: BufferedReader) -> "Reached":
-    from magistrate import wiring
+    from magistrate.wiring.maintenance import import_file
 
     with _report_progress(file, None) as report_progress:
-        return wiring.import_file(settings, file, None, chunk_lines, report=report_progress)
+        return import_file(settings, file, None, chunk_lines, report=report_progress)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from magistrate.errors import InvalidRequest
 from magistrate.temporary_files import find_temporary_folder, open_temporary_file, writing_to
 
 if TYPE_CHECKING:
-    from magistrate.wiring import Reached
+    from magistrate.wiring.maintenance import Reached
 
 PURPOSE = "this import needs"
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from magistrate.cli.output import NowAndThen, echo, print_json, print_table
 from magistrate.cli.service import CommandFailed
-from magistrate.config import Settings, read_warrant_api_key
+from magistrate.config.settings import read_warrant_api_key
+from magistrate.config.settings_table import Settings
 from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
 from magistrate.temporary_files import find_temporary_folder
 from magistrate.terminal import printable
@@ -49,9 +50,8 @@ class Move:
 
 def move(options: Move) -> None:
     """Copies all rows and verifies them. Raises CommandFailed unless everything was copied and all checks agree."""
-    from magistrate.wiring import (
-        warrant_migration,  # importing the server takes a moment, which `--help` need not wait for
-    )
+    # importing the server takes a moment, which `--help` need not wait for
+    from magistrate.wiring import warrant_migration
 
     # Rows are compared in a temporary file of SQLite, which should not fail when everything was copied.
     os.environ.setdefault("SQLITE_TMPDIR", find_temporary_folder("the comparison needs"))
