@@ -307,8 +307,8 @@ class Client:
         """Yields pages, one of each size. With POST, the parameters are in the body, which may be longer than a URL."""
         cursor: Json = {}
         for page_size in page_sizes:
-            asked = {**parameters, **cursor, "limit": page_size}
-            page = self._object(method, path, **({"body": asked} if method == "POST" else {"parameters": asked}))
+            sent = {**parameters, **cursor, "limit": page_size}
+            page = self._object(method, path, **({"body": sent} if method == "POST" else {"parameters": sent}))
             yield page
             if "nextCursor" not in page:
                 return
