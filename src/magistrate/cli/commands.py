@@ -76,10 +76,10 @@ def serve(example: str | None, fix_permissions: bool, **flags: Any) -> None:
         # Importing the server takes a moment, which `--help` and a wrong setting need not wait for. It leaves no
         # garbage, and looking for some again and again would take an eighth of that moment.
         gc.disable()
-        from magistrate.wiring.server import serve
+        from magistrate.wiring import server
 
         gc.enable()
-        sys.exit(serve(settings, example, fix_permissions, find_service_links(os.environ)))
+        sys.exit(server.serve(settings, example, fix_permissions, find_service_links(os.environ)))
     except MagistrateError as error:
         raise click.ClickException(error.message) from error
 
