@@ -1,13 +1,16 @@
 """Defines subjects and their kinds: to whom a warrant gives a relation, and whom a check is about.
 
-This is the one place that knows the kinds and how each is encoded.
+This is the one place that knows the kinds and how each is encoded. Other code calls what is defined here. Where a row
+costs too much for a call, it looks at the names itself: `tests/engine/test_subjects.py` lists these places, each of
+which has to tell every kind apart.
 
-There are two encodings, and one for requests:
+The encodings, and what each is for:
 
 - Names: the type, the id and the relation of a subject, in Subject, WarrantNames, Warrant and the columns of the store.
   The relation is the empty text if the subject is no userset, because an index of a database cannot look up NULL
   with `=`.
 - A subject type: `team#member`, or `user`, the key of a list, which has a set of ids for each kind of row.
+- An allowed type: `team:*#member`, what a definition of an object type allows: the written form without an id.
 - A selection: which subjects a request for warrants is about, each of which is one range of an index.
 """
 
@@ -41,14 +44,6 @@ class Subject(msgspec.Struct, frozen=True, order=True, gc=False):
     id: ObjectId
     relation: str = ""
 
-    @property
-    def kind(self) -> SubjectKind:
-        return classify_subject(self.id, self.relation)
-
-    def render(self) -> str:
-        """Returns the written form, such as `team:eng#member`."""
-        return render_subject(self.type, self.id, self.relation)
-
 
 def classify_subject(subject_id: str, subject_relation: str) -> SubjectKind:
     """Returns the kind of the subject with this id and this relation."""
@@ -65,6 +60,25 @@ def subject_of(names: WarrantNames) -> Subject:
 def render_subject(of_type: str, subject_id: str, subject_relation: str) -> str:
     """Returns the written form of a subject, such as `team:eng#member`."""
     return f"{of_type}:{subject_id}#{subject_relation}" if subject_relation else f"{of_type}:{subject_id}"
+
+
+def render_allowed_type(subject_type: str, subject_id: str, subject_relation: str) -> str:
+    """Returns the type that a relation must allow for a warrant to this subject, such as `team:*#member`."""
+    match classify_subject(subject_id, subject_relation):
+        case SubjectKind.OBJECT:
+            return subject_type
+        case SubjectKind.WILDCARD:
+            return f"{subject_type}:{WILDCARD}"
+        case SubjectKind.USERSET:
+            return f"{subject_type}#{subject_relation}"
+        case SubjectKind.WILDCARD_USERSET:
+            return f"{subject_type}:{WILDCARD}#{subject_relation}"
+
+
+def split_allowed_type(allowed_type: str) -> tuple[str, str]:
+    """Returns the type and the relation that an allowed type names; the relation may be the empty text."""
+    subject, _, relation = allowed_type.partition("#")
+    return subject.partition(":")[0], relation
 
 
 def join_subject_type(of_type: TypeName, subject_relation: str) -> TypeName:
@@ -97,6 +111,13 @@ def select_kind(of_type: TypeName, subject_relation: str) -> TypeName | None:
     """Returns the selection that has the subjects of this type with this relation: their type or, for usersets, those
     of all types."""
     return None if subject_relation else of_type
+
+
+def widen_selection(selection: SubjectSelection) -> TypeName | None:
+    """Returns the selection of all subjects of the kind and the type that are selected."""
+    if isinstance(selection, Subject):
+        return None if selection.relation else selection.type
+    return selection
 
 
 def selects(selection: SubjectSelection, names: WarrantNames) -> bool:

@@ -13,6 +13,7 @@ from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.rules.policy_rule import PolicyRule
 from magistrate.engine.rules.rule import Rule
 from magistrate.engine.steps import Checkpoints
+from magistrate.engine.subjects import SubjectKind, classify_subject
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.engine.work import Work
@@ -106,10 +107,14 @@ def _has_changed_policy(rule: Rule, before: Model, after: Model) -> bool:
 
 
 def _subjects_of(warrant: Warrant) -> Subjects:
-    if warrant.subject_relation:
-        relation = RelationName(warrant.subject_relation)
-        return ObjectRelation(warrant.subject_type, warrant.subject_id, relation)
-    return None if warrant.subject_id == WILDCARD else ObjectRef(warrant.subject_type, warrant.subject_id)
+    match classify_subject(warrant.subject_id, warrant.subject_relation):
+        case SubjectKind.USERSET | SubjectKind.WILDCARD_USERSET:
+            relation = RelationName(warrant.subject_relation)
+            return ObjectRelation(warrant.subject_type, warrant.subject_id, relation)
+        case SubjectKind.WILDCARD:
+            return None
+        case SubjectKind.OBJECT:
+            return ObjectRef(warrant.subject_type, warrant.subject_id)
 
 
 def list_targets(models: Iterable[Model]) -> dict[Target, None]:

@@ -9,6 +9,7 @@ import msgspec
 
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.names import WILDCARD, WarrantNames
+from magistrate.engine.subjects import SubjectKind, classify_subject, render_subject
 from magistrate.engine.warrants.overlay import Overlay, WarrantKey, warrant_key
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
 from magistrate.engine.warrants.warrant import Warrant
@@ -241,9 +242,10 @@ def _describe_deletion(check: Check, warrant: Warrant) -> str:
         return ""
     if warrant.object_id == WILDCARD:
         return f"this warrant is on every {warrant.object_type}"
-    if warrant.subject_relation:
-        userset = f"{warrant.subject_type}:{warrant.subject_id}#{warrant.subject_relation}"
-        return f"this warrant is to all of {userset}"
-    if warrant.subject_id == WILDCARD:
-        return f"this warrant is to every {warrant.subject_type}"
-    return ""
+    match classify_subject(warrant.subject_id, warrant.subject_relation):
+        case SubjectKind.USERSET | SubjectKind.WILDCARD_USERSET:
+            return f"this warrant is to all of {render_subject(*own)}"
+        case SubjectKind.WILDCARD:
+            return f"this warrant is to every {warrant.subject_type}"
+        case SubjectKind.OBJECT:
+            return ""

@@ -35,7 +35,7 @@ from magistrate.engine.model.plans import Branch, Expansion, Operation, Plan
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.steps import Checkpoints, Steps, discard, fetch_warrants, prepare_plans, take_pieces
-from magistrate.engine.subjects import join_subject_type, split_subject_type
+from magistrate.engine.subjects import join_subject_type, select_kind, split_subject_type
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import FALSE, TRUE, UNDEFINED, Truth
 from magistrate.engine.warrants.reader import WarrantsByObject, build_request
@@ -290,7 +290,8 @@ class SubjectSearch:
                 patterns[join_subject_type(pattern.subject_type, pattern.subject_relation)].append(pattern)
             exceptions = [name for name in patterns if name in self._type_names]
             self._requests[plan] = [
-                (name, build_request(plan.type, patterns[name], None if "#" in name else name)) for name in exceptions
+                (name, build_request(plan.type, patterns[name], select_kind(*split_subject_type(name))))
+                for name in exceptions
             ]
         return self._requests[plan]
 

@@ -15,6 +15,7 @@ from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.parsing import read_rule
 from magistrate.engine.rules.rule import Rule, RuleDefinition
+from magistrate.engine.subjects import render_allowed_type
 from magistrate.engine.terms import read_description, read_descriptions, relation_name, type_name
 from magistrate.errors import InvalidParameter, MissingParameter
 
@@ -28,12 +29,6 @@ AllowedTypes = Mapping[RelationName, Sequence[AllowedType]]
 its rule alone."""
 
 ALLOWED_TYPE_EXAMPLES = "user, user:*, team#member or team:*#member"
-
-
-def render_subject_type(subject_type: str, subject_id: str, subject_relation: str) -> AllowedType:
-    """Returns the allowed type that a subject needs; a relation that is the empty text is absent."""
-    wildcard = ":*" if subject_id == WILDCARD else ""
-    return AllowedType(f"{subject_type}{wildcard}#{subject_relation}" if subject_relation else subject_type + wildcard)
 
 
 def read_allowed_types(
@@ -67,12 +62,6 @@ def _read_allowed_type(text: str) -> AllowedType:
     return AllowedType(text)
 
 
-def split_allowed_type(subject_type: str) -> tuple[str, str]:
-    """Returns the type and the relation that an allowed type names; the relation may be the empty text."""
-    subject, _, relation = subject_type.partition("#")
-    return subject.partition(":")[0], relation
-
-
 def find_allowed(defined: "DefinedType | None", relation: str, subject_type: str) -> Sequence[AllowedType] | None:
     """Returns the allowed types of a relation if they do not have this one; None if it is allowed."""
     allowed = None if defined is None else defined.find_allowed_types(RelationName(relation))
@@ -95,7 +84,7 @@ def allows_subject(types: Mapping[TypeName, DefinedType], names: WarrantNames) -
     defined = types.get(names.object_type)
     if defined is None:
         return True
-    subject_type = render_subject_type(names.subject_type, names.subject_id, names.subject_relation)
+    subject_type = render_allowed_type(names.subject_type, names.subject_id, names.subject_relation)
     return find_allowed(defined, names.relation, subject_type) is None
 
 

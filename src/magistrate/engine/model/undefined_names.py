@@ -8,13 +8,12 @@ from magistrate.engine.model.object_types import (
     DefinedType,
     describe_allowed,
     find_allowed,
-    render_subject_type,
-    split_allowed_type,
 )
 from magistrate.engine.names import TypeName, WarrantNames, suggest_name
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.rules.self_rule import SelfRule
+from magistrate.engine.subjects import render_allowed_type, split_allowed_type
 from magistrate.errors import InvalidParameter, NotAllowed
 
 Relations = Mapping[str, RuleDefinition | None]
@@ -94,7 +93,7 @@ def find_names_fault(names: WarrantNames, defined: Mapping[TypeName, DefinedType
         return InvalidParameter("objectType", "the object type does not exist.")
     if names.relation not in object_type.relations:
         return InvalidParameter("relation", "the relation does not exist on the specified object type.")
-    subject_type = render_subject_type(names.subject_type, names.subject_id, names.subject_relation)
+    subject_type = render_allowed_type(names.subject_type, names.subject_id, names.subject_relation)
     allowed = find_allowed(object_type, names.relation, subject_type)
     if allowed is None:
         return None

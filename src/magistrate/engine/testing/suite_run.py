@@ -11,7 +11,7 @@ from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.names import ObjectId, RelationName, TypeName, suggest_name
 from magistrate.engine.steps import Checkpoints
-from magistrate.engine.subjects import Subject, join_subject_type
+from magistrate.engine.subjects import Subject, join_subject_type, render_subject
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.testing.suites import Assertion, CheckAssertion, ModelSuite, QueryAssertion
 from magistrate.engine.testing.warrants_in_memory import MAX_WORK, WarrantsInMemory
@@ -184,8 +184,7 @@ def check_of_row(query: Query, row: Subject, relation: RelationName, context: Ma
 
 
 def _render_row(row: QueryRow, has_relation: bool) -> str:
-    userset = f"#{row.subject_relation}" if row.subject_relation else ""
-    text = f"{row.ref.type}:{row.id}{userset}"
+    text = render_subject(row.ref.type, row.id, row.subject_relation)
     return f"{text}#{row.relation}" if has_relation else text
 
 

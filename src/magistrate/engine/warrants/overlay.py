@@ -17,7 +17,7 @@ from msgspec.structs import astuple, replace
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, WarrantNames
 from magistrate.engine.policy.policy import read_policy
-from magistrate.engine.subjects import Subject
+from magistrate.engine.subjects import Subject, select_kind, widen_selection
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.plain_warrants import KindIds, PlainWarrants, WarrantKind
 from magistrate.engine.warrants.reader import AnyRead, ReverseWarrantRead, WarrantRead, WarrantsByObject
@@ -113,7 +113,7 @@ class Overlay:
         kinds_by_relation: dict[tuple[str, str, str | None], list[WarrantKind]] = {}
         for kind in self.ids_by_kind:
             of_type, relation, subject_type, group = kind
-            kinds_by_relation.setdefault((of_type, relation, None if group else subject_type), []).append(kind)
+            kinds_by_relation.setdefault((of_type, relation, select_kind(subject_type, group)), []).append(kind)
         return kinds_by_relation
 
     @cached_property
@@ -230,7 +230,7 @@ class Overlay:
 
     def affects(self, request: WarrantsByObject) -> bool:
         """Returns whether an added warrant, on any object, matches the request by its names and its kind of subject."""
-        kind = _kind_of_subjects(request)
+        kind = widen_selection(request.subjects)
         kinds = self._subjects_by_relation
         return bool(
             [1 for relation in request.relations if (request.type, relation, kind) in kinds]
@@ -238,7 +238,7 @@ class Overlay:
 
     def find_objects(self, request: WarrantsByObject) -> Iterator[ObjectId]:
         """Yields the objects of those warrants, WILDCARD included; one may occur more than once."""
-        kind = _kind_of_subjects(request)
+        kind = widen_selection(request.subjects)
         for relation in request.relations:
             for key in self._subjects_by_relation.get((request.type, relation, kind), ()):
                 yield from self.ids_by_kind[key].object_ids
@@ -314,13 +314,6 @@ def _pick(by_object: _ByObject, ids: Sequence[ObjectId] | None) -> Iterator[Warr
     """Yields the warrants on these objects, or on all."""
     for object_id in by_object if ids is None else ids:
         yield from by_object.get(object_id, ())
-
-
-def _kind_of_subjects(request: WarrantsByObject) -> str | None:
-    subjects = request.subjects
-    if isinstance(subjects, Subject):
-        return None if subjects.relation else subjects.type
-    return subjects
 
 
 def _ends(warrant: Warrant) -> tuple[ObjectRef, ObjectRef]:

@@ -11,6 +11,7 @@ from magistrate.engine.lists.language import Query, SubjectsQuery, read_query
 from magistrate.engine.lists.reverse_graph import Target
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import RelationName, TypeName, suggest_name
+from magistrate.engine.subjects import is_userset_type
 from magistrate.engine.terms import ObjectRef, object_id, relation_name, type_name
 from magistrate.engine.warrants.notation import unquote_id
 from magistrate.errors import InvalidParameter
@@ -125,7 +126,7 @@ def _read_query(q: str) -> Query:
     query = read_query(q)
     if not isinstance(query, SubjectsQuery) and query.further:
         raise InvalidParameter(Q, "a difference is narrowed by one condition; leave out those behind 'and'")
-    if isinstance(query, SubjectsQuery) and any("#" in subject_type for subject_type in query.types or ()):
+    if isinstance(query, SubjectsQuery) and any(map(is_userset_type, query.types or ())):
         raise InvalidParameter(Q, "the access of groups is not compared; select a type of subjects without '#'")
     return query
 

@@ -29,6 +29,7 @@ from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
 from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.steps import Run, Steps
+from magistrate.engine.subjects import is_userset_type
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.reader import WarrantReader
 from magistrate.engine.work import ITEMS_AT_ONCE, ITEMS_FOR_A_NODE, Work
@@ -180,7 +181,7 @@ class BitmapSearches:
     async def _search_subjects(
         self, attempt: "_Attempt", fetch: SubjectFetch, query: SubjectsQuery
     ) -> OrderedSubjects | None:
-        if any("#" in subject_type for subject_type in query.types or ()):
+        if any(map(is_userset_type, query.types or ())):
             return None  # the entries of subjects do not tell the usersets of an object apart
         model = fetch.model
         demand_types(model, query)

@@ -6,11 +6,12 @@ from functools import partial
 from itertools import chain, islice
 from typing import NamedTuple
 
-from magistrate.engine.model.object_types import PREDEFINED_TYPES, ObjectType, find_allowed, render_subject_type
+from magistrate.engine.model.object_types import PREDEFINED_TYPES, ObjectType, find_allowed
 from magistrate.engine.model.stratification import RelationEdge, find_negation_loop, render_loop
 from magistrate.engine.model.undefined_names import Relations, find_undefined_allowed_types, find_undefined_names
 from magistrate.engine.names import Revision, TypeName
 from magistrate.engine.rules.policy_rule import PolicyRule
+from magistrate.engine.subjects import render_allowed_type
 from magistrate.engine.terms import type_name
 from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.errors import InvalidParameter, NotFound
@@ -98,7 +99,7 @@ def find_forbidden(
     }
     for pattern in patterns:
         former, new = definitions_by_type.get(pattern.object_type, (None, None))
-        subject_type = render_subject_type(pattern.subject_type, pattern.subject_id, pattern.subject_relation)
+        subject_type = render_allowed_type(pattern.subject_type, pattern.subject_id, pattern.subject_relation)
         is_new = find_allowed(former, pattern.relation, subject_type) is None
         if is_new and find_allowed(new, pattern.relation, subject_type) is not None:
             yield pattern
