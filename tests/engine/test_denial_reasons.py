@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import WarrantNames
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.testing.suite_run import SuiteRun
 from magistrate.engine.testing.suites import ModelSuite, Reason, read_suite
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.notation import read_written
+from magistrate.engine.warrants.warrant import WarrantNames
 from tests.memory_source import evaluated, explained
 from tests.properties.denial_sentences import require_true
 

@@ -4,7 +4,8 @@ reads, beside those of an evaluation of the same checks."""
 import pytest
 
 from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
-from magistrate.engine.names import ObjectId, warrant_names
+from magistrate.engine.names import ObjectId
+from magistrate.engine.warrants.warrant import warrant_names
 from magistrate.engine.work import WORK_BETWEEN_CHECKPOINTS, Work
 from tests.engine.group_graphs import ANN, SHAPES, Case, Shape, chain, clique, loop, star, tree
 from tests.memory_source import PLENTY

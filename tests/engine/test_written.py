@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from magistrate.engine.names import warrant_names
 from magistrate.engine.warrants.notation import read_written
+from magistrate.engine.warrants.warrant import warrant_names
 from magistrate.errors import InvalidRequest
 from tests.ids import ids
 

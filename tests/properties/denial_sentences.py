@@ -8,10 +8,9 @@ import msgspec
 from magistrate.api.endpoints.explain import render_explained
 from magistrate.cli.checks.reasons import describe_denial
 from magistrate.engine.explanation.explanation import Explanation
-from magistrate.engine.names import WarrantNames
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.notation import read_written
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames
 from magistrate.operations.checks.explain import ExplainedCheck
 from tests.properties.explanations import nodes_of
 

@@ -17,7 +17,6 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import Query
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.policy.policy import read_policy
-from magistrate.engine.subjects import subject_of
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import TRUE, UNDEFINED
 from magistrate.engine.warrants.warrant import Warrant
@@ -108,7 +107,7 @@ class Recorder:
         self.record(written.revision)
 
     async def toggle(self, warrant: Warrant) -> None:
-        subject = subject_of(warrant.names)
+        subject = warrant.names.subject
         object_ref = ObjectRef(warrant.object_type, warrant.object_id)
         new = [NewWarrant(object_ref, warrant.relation, subject, warrant.policy)]
         if warrant.render() in self.stored:

@@ -3,10 +3,9 @@
 from hypothesis import given
 from msgspec.structs import replace
 
-from magistrate.engine.names import WarrantNames
-from magistrate.engine.subjects import subject_of
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import TRUE
+from magistrate.engine.warrants.warrant import WarrantNames
 from tests.properties.denial_sentences import require_true
 from tests.properties.explanations import NOW, Case, cases, explanation_of, in_force
 from tests.properties.models import oracle_value
@@ -18,7 +17,7 @@ def test_no_sentence_of_a_denial_says_what_is_not_so(case: Case) -> None:
     explanation = explanation_of(drawn, stored, asked)
 
     def decide(names: WarrantNames) -> bool:
-        subject = subject_of(names)
+        subject = names.subject
         object_ref = ObjectRef(names.object_type, names.object_id)
         one = replace(asked, object=object_ref, relation=names.relation, subject=subject)
         return oracle_value(drawn, in_force(stored), one) == TRUE

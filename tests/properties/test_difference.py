@@ -20,7 +20,6 @@ from magistrate.engine.bitmaps.subject_batches import SubjectBitmapSearch
 from magistrate.engine.difference.comparison import AccessChange
 from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.policy.policy import read_policy
-from magistrate.engine.subjects import subject_of
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant
 from magistrate.errors import InvalidParameter
@@ -161,7 +160,7 @@ def ends_of(warrant: Warrant) -> set[ObjectRef]:
 
 
 def new_warrant(warrant: Warrant, clock: int = 0, limits: Limits = (None, None)) -> NewWarrant:
-    subject = subject_of(warrant.names)
+    subject = warrant.names.subject
     object_ref = ObjectRef(warrant.object_type, warrant.object_id)
     starts_at, expires_at = (None if one is None else clock + one for one in limits)
     lifetime = read_policy(warrant.policy).lifetime if warrant.policy else None

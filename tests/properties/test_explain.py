@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.explanation.changes import Effects, Suggestion
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.overlay import WarrantKey, warrant_key
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames
 from tests.access import access, difference
 from tests.memory_source import completed, explained, model_of
 from tests.properties.explanations import (

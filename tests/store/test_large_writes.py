@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from benchmarks.callers import count_steps
 from benchmarks.writes import ELEMENTS, build_warrants
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, warrant_names
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.warrants.warrant import warrant_pattern
+from magistrate.engine.warrants.warrant import warrant_names, warrant_pattern
 from magistrate.store.contract.new_rows import NewWarrant, Stamp
 from magistrate.store.contract.store import AtomicWrite
 from magistrate.store.database import Execute, FindTogether, Script

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from magistrate.config.database_url import PostgresUrl, SqliteUrl, read_database_url
-from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName, warrant_names
+from magistrate.engine.names import ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.read_ahead import NOBODY, FollowingRead, PlacedRead, ReadOutline, ReadsAhead
@@ -21,7 +21,7 @@ from magistrate.engine.warrants.reader import (
     WarrantsByObject,
     WarrantsBySubject,
 )
-from magistrate.engine.warrants.warrant import WarrantPattern
+from magistrate.engine.warrants.warrant import WarrantPattern, warrant_names
 from magistrate.store.contract.events import EventFilter, EventPosition, EventsOfKind, Place
 from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.stored_rows import ALIVE

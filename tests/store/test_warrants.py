@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from benchmarks.counting import counting_store
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName, warrant_names
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, Revision, TypeName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
 from magistrate.engine.warrants.read_ahead import AheadResult, ReadsAhead, outline_reads
@@ -17,7 +17,7 @@ from magistrate.engine.warrants.reader import (
     WarrantsByObject,
     WarrantsBySubject,
 )
-from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, policy_digest
+from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, policy_digest, warrant_names
 from magistrate.errors import InvalidParameter, NotFound, RevisionUnavailable, StoreUnavailable
 from magistrate.store.contract.lists import Slice, Snapshot, WarrantFilter
 from magistrate.store.contract.new_rows import NewObject, NewObjectType, Once

@@ -1,13 +1,13 @@
-"""Defines the types of validated names, and what six of them make; terms.py has the functions that validate them.
+"""Defines the types of names, and finds the name that a wrong one resembles.
 
-They have a module of their own because the rule operators need the names, and the names of relations depend on the
-operators: a relation cannot be called like one.
+They have a module of their own because the rule operators need the types, and a valid name depends on the operators: a
+relation cannot be called like one. terms.py has the functions that validate names.
 """
 
 from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
-from typing import NamedTuple, NewType
+from typing import NewType
 
 TypeName = NewType("TypeName", str)
 RelationName = NewType("RelationName", str)
@@ -17,39 +17,6 @@ Revision = NewType("Revision", int)
 
 WILDCARD = ObjectId("*")
 """Stands for every object, or every subject, of the type in place of an id. No object can have this id."""
-
-
-class WarrantNames(NamedTuple):
-    """Holds the names in a warrant, such as ('document', 'plan', 'viewer', 'team', 'eng', 'member').
-
-    They say who has which relation on which object. `subject_relation` is the empty text when absent, and the ids may
-    be `*`.
-    """
-
-    object_type: TypeName
-    object_id: ObjectId
-    relation: RelationName
-    subject_type: TypeName
-    subject_id: ObjectId
-    subject_relation: str
-
-    def render(self) -> str:
-        """Returns the written form without a policy or context, `document:plan#viewer@team:eng#member`."""
-        group = f"#{self.subject_relation}" if self.subject_relation else ""
-        return f"{self.object_type}:{self.object_id}#{self.relation}@{self.subject_type}:{self.subject_id}{group}"
-
-
-def warrant_names(*names: str) -> WarrantNames:
-    """Returns these six names, which are not validated here, as those of a warrant."""
-    object_type, object_id, relation, subject_type, subject_id, subject_relation = names
-    return WarrantNames(
-        TypeName(object_type),
-        ObjectId(object_id),
-        RelationName(relation),
-        TypeName(subject_type),
-        ObjectId(subject_id),
-        subject_relation,
-    )
 
 
 MAX_COMPARED = 200

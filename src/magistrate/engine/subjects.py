@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from magistrate.engine.names import WILDCARD, ObjectId, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 
 
 class SubjectKind(Enum):
@@ -50,11 +50,6 @@ def classify_subject(subject_id: str, subject_relation: str) -> SubjectKind:
     if subject_relation:
         return SubjectKind.WILDCARD_USERSET if subject_id == WILDCARD else SubjectKind.USERSET
     return SubjectKind.WILDCARD if subject_id == WILDCARD else SubjectKind.OBJECT
-
-
-def subject_of(names: WarrantNames) -> Subject:
-    """Returns the subject that a warrant names."""
-    return Subject(names.subject_type, names.subject_id, names.subject_relation)
 
 
 def render_subject(of_type: str, subject_id: str, subject_relation: str) -> str:
@@ -120,11 +115,11 @@ def widen_selection(selection: SubjectSelection) -> TypeName | None:
     return selection
 
 
-def selects(selection: SubjectSelection, names: WarrantNames) -> bool:
-    """Returns whether a warrant with these names, or of this pattern, can be to one of the selected subjects."""
+def selects(selection: SubjectSelection, subject_type: str, subject_id: str, subject_relation: str) -> bool:
+    """Returns whether one of the selected subjects can be this one, or one of a warrant pattern with these names."""
     if selection is None:
-        return names.subject_relation != ""
+        return subject_relation != ""
     if not isinstance(selection, Subject):
-        return (names.subject_type, names.subject_relation) == (selection, "")
-    is_alike = (names.subject_type, names.subject_relation) == (selection.type, selection.relation)
-    return is_alike and (selection.id != WILDCARD or names.subject_id == WILDCARD)
+        return (subject_type, subject_relation) == (selection, "")
+    is_alike = (subject_type, subject_relation) == (selection.type, selection.relation)
+    return is_alike and (selection.id != WILDCARD or subject_id == WILDCARD)

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from magistrate.engine.byte_sizes import CacheBytes
-from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName, warrant_names
+from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_names
 from magistrate.errors import SchemaMismatch
 from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventPosition, FollowedEvents
 from magistrate.store.contract.keys import KeptKeys, SessionKey, StoredKeys

@@ -35,7 +35,7 @@ from magistrate.api.http.body_cache import LastMember
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.names import ObjectId
 from magistrate.engine.subjects import Subject
-from magistrate.engine.terms import ObjectRef, are_object_ids, relation_name, type_name, userset_relation
+from magistrate.engine.terms import ObjectRef, are_object_ids, relation_name, type_name
 from magistrate.engine.warrants.overlay import NO_CHANGES
 from magistrate.engine.warrants.plain_warrants import PlainRuns, PlainWarrants
 from magistrate.errors import Forbidden, InvalidParameter, NotFound
@@ -370,7 +370,7 @@ def _build_plain_check(check_body: SingleCheckBody, context: Mapping[str, Any] =
         Subject(
             type_name(subject.object_type, "objectType"),
             ObjectId(subject.object_id),
-            userset_relation(subject.relation, "relation"),
+            relation_name(subject.relation, "relation") if subject.relation else "",
         ),
         context,
     )

@@ -12,7 +12,8 @@ from magistrate.api.endpoints.objects import MetaJson
 from magistrate.api.endpoints.warrants import render_limits
 from magistrate.api.http.consistency_tokens import token_of
 from magistrate.api.http.json_values import render_time
-from magistrate.engine.names import Revision, warrant_names
+from magistrate.engine.names import Revision
+from magistrate.engine.warrants.warrant import warrant_names
 from magistrate.operations.history import events
 from magistrate.operations.history.events import (
     ACCESS_EVENT_LIST,

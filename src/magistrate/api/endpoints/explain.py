@@ -22,9 +22,9 @@ from magistrate.api.endpoints.warrants import (
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.explanation.changes import Suggestion
 from magistrate.engine.explanation.tree import ExplanationNode, OutOfForce, PolicyTrace
-from magistrate.engine.names import WarrantNames
 from magistrate.engine.nesting import fold
 from magistrate.engine.truth import FALSE, TRUE, Truth
+from magistrate.engine.warrants.warrant import WarrantNames
 from magistrate.operations.checks.explain import ExplainedCheck, explain_check
 from magistrate.operations.history.points_in_time import read_as_of
 

@@ -27,9 +27,9 @@ from magistrate.api.http.consistency_tokens import find_token
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.explanation.explanation import Explanation
 from magistrate.engine.explanation.tree import ExplanationNode
-from magistrate.engine.names import WarrantNames
 from magistrate.engine.truth import TRUE
 from magistrate.engine.warrants.notation import read_written
+from magistrate.engine.warrants.warrant import WarrantNames
 from magistrate.errors import InvalidParameter
 from magistrate.operations.checks.explain import explain_check
 from magistrate.operations.keys.callers import Scope

@@ -29,12 +29,12 @@ from magistrate.engine.cache.subject_adjacency import (
 )
 from magistrate.engine.lists.results import QueryRow
 from magistrate.engine.model.plans import Operation, Plan
-from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
+from magistrate.engine.names import ObjectId, RelationName, TypeName
 from magistrate.engine.steps import Checkpoints, Steps, fetch_warrants
-from magistrate.engine.subjects import select_kind, subject_of
+from magistrate.engine.subjects import select_kind
 from magistrate.engine.truth import FALSE, TRUE
 from magistrate.engine.warrants.reader import WarrantRead, WarrantsByObject
-from magistrate.engine.warrants.warrant import Warrant, creation_order
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames, creation_order
 from magistrate.engine.work import ITEMS_AT_ONCE, Work
 
 Place = tuple[Plan | Operation, int]
@@ -388,7 +388,7 @@ class SubjectReports:
                 whole[of_type, subjects, relation].append(object_id)
                 continue
             for warrant_names in names:
-                subject = subject_of(warrant_names)
+                subject = warrant_names.subject
                 yield WarrantRead(
                     WarrantsByObject(of_type, (relation,), subject, False, has_subject_wildcard=False), (object_id,)
                 )

@@ -15,8 +15,8 @@ from magistrate.engine.cache.adjacent_objects import ReachedObjects
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.cache.object_entries import EntrySegment, ReadEntries
 from magistrate.engine.cache.segments import Capacity, Removable
-from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames
 from magistrate.engine.work import Work
 
 HASHES = 1 << 24

@@ -17,8 +17,8 @@ from magistrate.engine.cache.subject_adjacency import (
     SubjectIndex,
 )
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import ObjectId, Revision, WarrantNames
-from magistrate.engine.warrants.warrant import Warrant, creation_order
+from magistrate.engine.names import ObjectId, Revision
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames, creation_order
 from magistrate.engine.work import Pieces, sort_in_steps
 
 WARRANTS_KEPT_AT_ONCE = 500

@@ -17,11 +17,11 @@ from magistrate.engine.cache.closures import UNUSABLE, Kind
 from magistrate.engine.cache.entries import UNREADABLE, State, read_entry
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.cache.views import PlanView
-from magistrate.engine.names import WILDCARD, ObjectId, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 from magistrate.engine.steps import WarrantLists
 from magistrate.engine.subjects import Subject
 from magistrate.engine.warrants.reader import AnyRead, WarrantRead, WarrantsByObject
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames
 
 
 class MissingEntries:

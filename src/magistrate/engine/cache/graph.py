@@ -21,10 +21,10 @@ from magistrate.engine.cache.views import VIEW_BYTES, CombinedView, PlanView, Su
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import ArrowExpansion, Branch, Operation, Plan, PlanNames, UsersetExpansion
 from magistrate.engine.model.reachability import ReachabilitySearch, find_closed_plans
-from magistrate.engine.names import RelationName, Revision, TypeName, WarrantNames
+from magistrate.engine.names import RelationName, Revision, TypeName
 from magistrate.engine.nesting import fold
 from magistrate.engine.warrants.reader import AnyRead, WarrantsBySubject
-from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
+from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, WarrantNames
 from magistrate.engine.work import Container, Work
 
 

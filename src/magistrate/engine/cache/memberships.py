@@ -35,8 +35,9 @@ from magistrate.engine.cache.entries import state_name
 from magistrate.engine.cache.segments import CacheSegment, Capacity
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan
-from magistrate.engine.names import WILDCARD, ObjectId, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 from magistrate.engine.warrants.plain_warrants import KindIds, WarrantKind
+from magistrate.engine.warrants.warrant import WarrantNames
 from magistrate.engine.work import Work
 
 CHANGES_REMEMBERED = 200

@@ -16,8 +16,8 @@ from magistrate.engine.cache.adjacency import Adjacency, AdjacencyKey, Indexes
 from magistrate.engine.cache.adjacent_objects import ENTRY_BYTES, MAX_PACKED_NUMBERS, ReachedEntries, unpack_numbers
 from magistrate.engine.cache.ids import IdTable
 from magistrate.engine.cache.segments import Capacity, SparseSegment
-from magistrate.engine.names import ObjectId, WarrantNames
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.names import ObjectId
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames
 
 NUMBERS_AT_ONCE = 20_000
 """Limits the numbers that are added to a bitmap before the time slice may end; about a millisecond."""

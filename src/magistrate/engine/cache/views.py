@@ -10,10 +10,10 @@ from magistrate.engine.cache.segments import Capacity, SparseSegment
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Plan, PlanNames
 from magistrate.engine.model.reachability import PlanKey, ReachabilitySearch
-from magistrate.engine.names import WILDCARD, RelationName, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.warrants.reader import WarrantsByObject
-from magistrate.engine.warrants.warrant import ChangedWarrant
+from magistrate.engine.warrants.warrant import ChangedWarrant, WarrantNames
 
 
 class ViewKey(NamedTuple):

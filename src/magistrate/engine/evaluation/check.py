@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from magistrate.engine.names import RelationName, WarrantNames
+from magistrate.engine.names import RelationName
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames
 
 
 class Check(msgspec.Struct, frozen=True):

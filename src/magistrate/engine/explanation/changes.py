@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.names import WILDCARD, WarrantNames
+from magistrate.engine.names import WILDCARD
 from magistrate.engine.subjects import SubjectKind, classify_subject, render_subject
 from magistrate.engine.warrants.overlay import Overlay, WarrantKey, warrant_key
 from magistrate.engine.warrants.plain_warrants import FIRST_NUMBER
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames
 
 MAX_SUGGESTIONS = 10
 """Limits the suggestions that are shown."""

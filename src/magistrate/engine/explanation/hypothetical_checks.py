@@ -10,12 +10,12 @@ from magistrate.engine.evaluation.evaluation import Evaluation, add_check
 from magistrate.engine.evaluation.nodes import DECISION_ALONE, CheckNode, EvaluationScope
 from magistrate.engine.explanation.changes import NO_CHANGE, ChangeSet, change_context, overlay_changes
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.steps import Steps, WarrantLists, fetch_warrants
 from magistrate.engine.subjects import Subject, selects
 from magistrate.engine.warrants.overlay import Overlay
 from magistrate.engine.warrants.reader import WarrantRead
-from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames, WarrantPattern
 from magistrate.engine.work import WARRANTS_FOR_A_NODE, Work
 
 _Key = tuple[TypeName, RelationName, Subject | TypeName | None]
@@ -82,7 +82,7 @@ class KnownWarrants:
 def _is_possible(pattern: WarrantPattern, subjects: Subject | TypeName | None, is_wildcard: bool | None) -> bool:
     """Returns whether a warrant of this pattern can be to such subjects and on the wildcard, on another object, or on
     either."""
-    return is_wildcard in (None, pattern.object_id == WILDCARD) and selects(subjects, pattern)
+    return is_wildcard in (None, pattern.object_id == WILDCARD) and selects(subjects, *pattern[3:])
 
 
 class HypotheticalCheck(NamedTuple):

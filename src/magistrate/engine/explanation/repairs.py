@@ -31,11 +31,11 @@ from magistrate.engine.explanation.hypothetical_checks import HypotheticalCheck
 from magistrate.engine.explanation.policy_values import find_assignments
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.plans import Operation, Plan
-from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, ObjectId, PolicyName, RelationName, TypeName
 from magistrate.engine.rules.rule import Requirement
 from magistrate.engine.steps import Checkpoints
 from magistrate.engine.truth import FALSE, TRUE, Truth
-from magistrate.engine.warrants.warrant import NO_WARRANT, Warrant, WarrantPattern
+from magistrate.engine.warrants.warrant import NO_WARRANT, Warrant, WarrantNames, WarrantPattern
 from magistrate.engine.work import Work
 
 LinkKind = tuple[RelationName, TypeName]

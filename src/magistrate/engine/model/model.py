@@ -19,12 +19,12 @@ from typing import NamedTuple, TypeVar
 
 from magistrate.engine.model.object_types import ObjectType, allows_subject
 from magistrate.engine.model.plans import ArrowExpansion, Branch, Expansion, Operation, Plan, UsersetExpansion
-from magistrate.engine.names import PolicyName, RelationName, Revision, TypeName, WarrantNames
+from magistrate.engine.names import PolicyName, RelationName, Revision, TypeName
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.rules.rule import Combined, LinkNames, Rule
 from magistrate.engine.subjects import Subject
 from magistrate.engine.warrants.reader import WarrantsByObject, build_request
-from magistrate.engine.warrants.warrant import Warrant, WarrantPattern
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames, WarrantPattern
 from magistrate.engine.work import WARRANTS_BETWEEN_CHECKPOINTS, WARRANTS_FOR_A_NODE, Work, complete
 
 T = TypeVar("T")

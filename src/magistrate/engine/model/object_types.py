@@ -10,13 +10,14 @@ from typing import NewType, Protocol
 
 import msgspec
 
-from magistrate.engine.names import WILDCARD, RelationName, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, RelationName, TypeName
 from magistrate.engine.rules import render_rule
 from magistrate.engine.rules.direct import Direct
 from magistrate.engine.rules.parsing import read_rule
 from magistrate.engine.rules.rule import Rule, RuleDefinition
 from magistrate.engine.subjects import render_allowed_type
 from magistrate.engine.terms import read_description, read_descriptions, relation_name, type_name
+from magistrate.engine.warrants.warrant import WarrantNames
 from magistrate.errors import InvalidParameter, MissingParameter
 
 AllowedType = NewType("AllowedType", str)

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from magistrate.engine.names import RelationName, TypeName, WarrantNames
+from magistrate.engine.names import RelationName, TypeName
 from magistrate.engine.rules.rule import Combined
 from magistrate.engine.warrants.reader import WarrantsByObject
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames
 
 PlanNames = tuple[TypeName, RelationName]
 """Names the plan of a relation on objects of a type."""

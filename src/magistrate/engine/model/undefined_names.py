@@ -9,11 +9,12 @@ from magistrate.engine.model.object_types import (
     describe_allowed,
     find_allowed,
 )
-from magistrate.engine.names import TypeName, WarrantNames, suggest_name
+from magistrate.engine.names import TypeName, suggest_name
 from magistrate.engine.rules import RULE_OPERATORS
 from magistrate.engine.rules.rule import RuleDefinition
 from magistrate.engine.rules.self_rule import SelfRule
 from magistrate.engine.subjects import render_allowed_type, split_allowed_type
+from magistrate.engine.warrants.warrant import WarrantNames
 from magistrate.errors import InvalidParameter, NotAllowed
 
 Relations = Mapping[str, RuleDefinition | None]

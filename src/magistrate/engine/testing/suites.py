@@ -13,17 +13,17 @@ from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import ObjectsQuery, Query, read_query, render_query
 from magistrate.engine.model.object_types import ObjectType
 from magistrate.engine.model.undefined_names import find_names_fault
-from magistrate.engine.names import RelationName, TypeName, WarrantNames, suggest_name
+from magistrate.engine.names import RelationName, TypeName, suggest_name
 from magistrate.engine.policy.named_policies import NamedPolicy
 from magistrate.engine.policy.policy import read_new_policy
 from magistrate.engine.policy.values import EPOCH
-from magistrate.engine.subjects import Subject, subject_of
+from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef, object_id_or_wildcard, relation_name, type_name, userset_relation
 from magistrate.engine.text.faults import describe_fault
 from magistrate.engine.text.json_documents import ModelContent, build_content
 from magistrate.engine.text.reports import find_meaningless, is_json, report_text, report_value
 from magistrate.engine.warrants.notation import Written, read_written
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames
 from magistrate.errors import InvalidRequest
 
 
@@ -39,7 +39,7 @@ class Reason:
 
     def to_check(self, context: Mapping[str, Any]) -> Check:
         names = self.names
-        return Check(ObjectRef(names.object_type, names.object_id), names.relation, subject_of(names), context)
+        return Check(ObjectRef(names.object_type, names.object_id), names.relation, names.subject, context)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ but one in double quotes is read as well. Names and ids are not validated here.
 import re
 from typing import NamedTuple
 
-from magistrate.engine.names import WarrantNames, warrant_names
+from magistrate.engine.warrants.warrant import WarrantNames, warrant_names
 from magistrate.errors import InvalidRequest
 
 

@@ -15,13 +15,13 @@ from operator import attrgetter
 from msgspec.structs import astuple, replace
 
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
 from magistrate.engine.policy.policy import read_policy
 from magistrate.engine.subjects import Subject, select_kind, widen_selection
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.plain_warrants import KindIds, PlainWarrants, WarrantKind
 from magistrate.engine.warrants.reader import AnyRead, ReverseWarrantRead, WarrantRead, WarrantsByObject
-from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_pattern
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames, WarrantPattern, warrant_pattern
 from magistrate.errors import InvalidParameter
 
 WarrantKey = tuple[WarrantNames, str]

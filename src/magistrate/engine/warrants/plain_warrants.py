@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from magistrate.engine.names import ObjectId, RelationName, TypeName, WarrantNames
-from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_pattern
+from magistrate.engine.names import ObjectId, RelationName, TypeName
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames, WarrantPattern, warrant_pattern
 
 FIRST_NUMBER = 1 << 63
 """Sets the number of the first added warrant. Those of stored warrants have 63 bits, so they come before it."""

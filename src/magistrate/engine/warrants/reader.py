@@ -98,7 +98,7 @@ def build_request(
 
     It names no relation and no `*` that does not occur in these patterns.
     """
-    possible = [pattern for pattern in patterns if selects(subjects, pattern)]
+    possible = [pattern for pattern in patterns if selects(subjects, *pattern[3:])]
     if not possible:
         return None
     named = tuple(dict.fromkeys(pattern.relation for pattern in possible))

@@ -1,4 +1,4 @@
-"""Defines warrants and warrant patterns (docs/compatibility.md#warrants)."""
+"""Defines warrants, their names and warrant patterns (docs/compatibility.md#warrants)."""
 
 import hashlib
 from collections.abc import Callable
@@ -7,7 +7,46 @@ from typing import NamedTuple, NewType
 
 import msgspec
 
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.subjects import Subject, render_subject
+
+
+class WarrantNames(NamedTuple):
+    """Holds the names in a warrant, such as ('document', 'plan', 'viewer', 'team', 'eng', 'member').
+
+    They say who has which relation on which object. `subject_relation` is the empty text when absent, and the ids may
+    be `*`.
+    """
+
+    object_type: TypeName
+    object_id: ObjectId
+    relation: RelationName
+    subject_type: TypeName
+    subject_id: ObjectId
+    subject_relation: str
+
+    @property
+    def subject(self) -> Subject:
+        return Subject(self.subject_type, self.subject_id, self.subject_relation)
+
+    def render(self) -> str:
+        """Returns the written form without a policy or context, `document:plan#viewer@team:eng#member`."""
+        subject = render_subject(self.subject_type, self.subject_id, self.subject_relation)
+        return f"{self.object_type}:{self.object_id}#{self.relation}@{subject}"
+
+
+def warrant_names(*names: str) -> WarrantNames:
+    """Returns these six names, which are not validated here, as those of a warrant."""
+    object_type, object_id, relation, subject_type, subject_id, subject_relation = names
+    return WarrantNames(
+        TypeName(object_type),
+        ObjectId(object_id),
+        RelationName(relation),
+        TypeName(subject_type),
+        ObjectId(subject_id),
+        subject_relation,
+    )
+
 
 WarrantPattern = NewType("WarrantPattern", WarrantNames)
 """Has the names of a warrant without its ids, such as ('document', '', 'viewer', 'team', '*', 'member').

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from magistrate.engine.evaluation.check import Check, Decision
-from magistrate.engine.names import warrant_names
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import Warrant, warrant_names
 from magistrate.operations.scheduling import attempt_work
 from magistrate.store.contract.events import DecisionRecord
 from magistrate.store.contract.lists import Snapshot

@@ -14,10 +14,11 @@ from magistrate.engine.explanation.changes import Effects, Suggestion, order_by_
 from magistrate.engine.explanation.explanation import WORK_FOR_SUGGESTIONS, Explanation
 from magistrate.engine.explanation.repairs import FollowedLinks
 from magistrate.engine.explanation.suggestions import LinkSearch
-from magistrate.engine.names import WILDCARD, ObjectId, TypeName, WarrantNames
+from magistrate.engine.names import WILDCARD, ObjectId, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.overlay import NO_CHANGES, Overlay, warrant_key
 from magistrate.engine.warrants.reader import WarrantReader
+from magistrate.engine.warrants.warrant import WarrantNames
 from magistrate.engine.work import Work
 from magistrate.operations.difference.filters import Narrowing
 from magistrate.operations.difference.pages import count_rows

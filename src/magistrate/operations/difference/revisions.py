@@ -6,10 +6,10 @@ from functools import partial
 from magistrate.engine.difference.comparison import Existence
 from magistrate.engine.difference.origins import WarrantChange, find_timed_changes
 from magistrate.engine.evaluation.conditions import ANY_CONTEXT, PolicyEvaluator
-from magistrate.engine.names import ObjectId, TypeName, warrant_names
+from magistrate.engine.names import ObjectId, TypeName
 from magistrate.engine.steps import Run
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import Warrant, warrant_names
 from magistrate.engine.work import Work
 from magistrate.errors import InvalidParameter
 from magistrate.operations.consistency import Freshness

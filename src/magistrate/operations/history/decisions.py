@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 
 from magistrate.engine.evaluation.check import Check
-from magistrate.engine.names import warrant_names
-from magistrate.engine.subjects import subject_of
 from magistrate.engine.terms import ObjectRef
+from magistrate.engine.warrants.warrant import warrant_names
 from magistrate.errors import NotFound, NotReplayable
 from magistrate.operations.checks.decision_log import MAX_CHARACTERS, read_contextual_warrants
 from magistrate.operations.checks.explain import ExplainedCheck, explain_check
@@ -86,5 +85,5 @@ async def replay_decision(ctx: Context, decision_id: str, freshness: Freshness) 
 def _read_record(decision_id: str, record: DecisionRecord) -> RecordedDecision:
     names = warrant_names(*record.names)
     context: Mapping[str, Any] = {} if record.context is None else msgspec.json.decode(record.context)
-    check = Check(ObjectRef(names.object_type, names.object_id), names.relation, subject_of(names), context)
+    check = Check(ObjectRef(names.object_type, names.object_id), names.relation, names.subject, context)
     return RecordedDecision(decision_id, check, read_contextual_warrants(record), record)

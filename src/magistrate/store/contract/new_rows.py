@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from magistrate.engine.names import ObjectId, PolicyName, RelationName, Revision, TypeName, WarrantNames
-from magistrate.engine.subjects import Subject, subject_of
+from magistrate.engine.names import ObjectId, PolicyName, RelationName, Revision, TypeName
+from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef
-from magistrate.engine.warrants.warrant import Warrant
+from magistrate.engine.warrants.warrant import Warrant, WarrantNames
 from magistrate.store.contract.revisions import RevisionId
 
 
@@ -98,7 +98,7 @@ def build_new_warrant(
 ) -> NewWarrant:
     """Returns what stores a warrant with these names."""
     on_object = ObjectRef(names.object_type, names.object_id)
-    return NewWarrant(on_object, names.relation, subject_of(names), policy, created_at, starts_at, expires_at)
+    return NewWarrant(on_object, names.relation, names.subject, policy, created_at, starts_at, expires_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar
 
-from magistrate.engine.names import WILDCARD, PolicyName, Revision, TypeName, warrant_names
-from magistrate.engine.warrants.warrant import WarrantPattern
+from magistrate.engine.names import WILDCARD, PolicyName, Revision, TypeName
+from magistrate.engine.warrants.warrant import WarrantPattern, warrant_names
 from magistrate.errors import ModelChanged, NotFound, OrphanedWarrants
 from magistrate.store.contract.new_rows import NewModel, NewObjectType, Stamp
 from magistrate.store.contract.revisions import RevisionId

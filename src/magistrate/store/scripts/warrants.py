@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from magistrate.engine.names import WILDCARD, Revision, warrant_names
+from magistrate.engine.names import WILDCARD, Revision
 from magistrate.engine.policy.policy import may_read_clock
-from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, policy_digest
+from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant, policy_digest, warrant_names
 from magistrate.errors import NotFound
 from magistrate.store.contract.lists import Snapshot
 from magistrate.store.contract.new_rows import FIRST_REPLACEMENT, MAX_WARRANTS_IN_A_WRITE, NewWarrant, Stamp
