@@ -67,6 +67,7 @@ PLACES = {
     "engine/evaluation/evaluation.py": "where an expansion goes on, for each row",
     "engine/explanation/repairs.py": "which types a suggestion may name as usersets",
     "engine/explanation/suggestions.py": "nothing is suggested for a userset",
+    "engine/importers/suites.py": "bodies have no relation in place of the empty text",
     "engine/importers/relationships.py": "which restriction of another product a relationship meets",
     "engine/lists/objects.py": "which value an arrow takes, for each row",
     "engine/lists/query_search.py": "the objects of a userset are checked one by one",

@@ -44,6 +44,10 @@ class Subject(msgspec.Struct, frozen=True, order=True, gc=False):
     id: ObjectId
     relation: str = ""
 
+    def render(self) -> str:
+        """Returns the written form, such as `team:eng#member`."""
+        return render_subject(self.type, self.id, self.relation)
+
 
 def classify_subject(subject_id: str, subject_relation: str) -> SubjectKind:
     """Returns the kind of the subject with this id and this relation."""

@@ -69,5 +69,5 @@ def build_warrant(new: NewWarrant, now: int, number: int) -> Warrant:
     """Returns the warrant as it would be if it were created now, with this number."""
     # Not `new.names`: a request may have a hundred of them, each in half the time.
     on_object, subject = new.object, new.subject
-    names = (on_object.type, on_object.id, new.relation, subject.type, subject.id, subject.relation or "")
+    names = (on_object.type, on_object.id, new.relation, subject.type, subject.id, subject.relation)
     return Warrant(*names, new.policy, now, number, new.starts_at, new.expires_at)
