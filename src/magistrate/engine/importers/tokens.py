@@ -71,7 +71,7 @@ class ForeignTokens:
 
     def locate(self, offset: int, name: str = "") -> ForeignName:
         """Returns the place of an offset."""
-        line, column = self._lines.locate(offset)
+        line, column = self._lines.find_place(offset)
         return ForeignName(name, self.file, line + self._first_line - 1, column + self.margin)
 
     def accept(self, token: str) -> bool:

@@ -18,7 +18,7 @@ class LineStarts:
     def __init__(self, text: str) -> None:
         self._starts = [0, *(end.end() for end in _LINE_END.finditer(text))]
 
-    def locate(self, offset: int) -> tuple[int, int]:
+    def find_place(self, offset: int) -> tuple[int, int]:
         """Returns the line and the column, both from 1, of an offset in characters from 0."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
@@ -48,7 +48,7 @@ class JsonPositions:
 
     def locate_offset(self, offset: int) -> tuple[int, int]:
         """Returns the position of an offset, which is in characters from 0."""
-        return self._lines.locate(offset)
+        return self._lines.find_place(offset)
 
 
 def _find_members(text: str) -> Iterator[tuple[str, int]]:
