@@ -38,6 +38,7 @@ from magistrate.operations.keys.callers import ALL_SCOPES, Caller, Scope
 from magistrate.operations.models.object_types import put_object_types
 from magistrate.operations.writes.warrants import create_warrants
 from magistrate.store.contract.new_rows import NewWarrant
+from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.wiring import service as wiring_service
 from magistrate.wiring.maintenance import prepare_store
 from magistrate.wiring.stores import migrate_store
@@ -140,7 +141,7 @@ async def count_instructions(database_url: str) -> dict[str, int]:
             secret = OPERATOR_KEY
             if draft is not None:
                 secret = (await create_key(context, operator, draft)).value.secret
-                service.keys.replace((), list_secrets((await context.store.list_keys()).keys))
+                service.keys.replace((), list_secrets((await context.store.list_keys()).keys, DEFAULT_STORE))
             counts[kind] = _count_check(service, secret)
             if kind == "a stored key":
                 limit = RateLimit(1_000_000, open_slots(None))

@@ -11,7 +11,9 @@ import psycopg
 from benchmarks.datasets.dataset import Dataset, WarrantRow
 from magistrate.config.database_url import SqliteUrl, read_database_url
 from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.store.postgres.migration import migrate_postgres
+from magistrate.store.sql.dialect import number_parameters
 from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sqlite.files import migrate_sqlite
 
@@ -22,18 +24,18 @@ Row = tuple[str | int, ...]
 
 KEEP_PATTERNS = """
 INSERT INTO warrant_pattern
-SELECT DISTINCT object_type, CASE object_id WHEN '*' THEN '*' ELSE '' END, relation,
+SELECT DISTINCT store, object_type, CASE object_id WHEN '*' THEN '*' ELSE '' END, relation,
     subject_type, CASE subject_id WHEN '*' THEN '*' ELSE '' END, subject_relation
 FROM warrant"""
 KEEP_OBJECTS = """
-INSERT INTO object (object_type, object_id, created_at, created_revision, deleted_revision)
-SELECT object_type, object_id, created_at, created_revision, deleted_revision FROM warrant WHERE object_id <> '*'
-UNION SELECT subject_type, subject_id, created_at, created_revision, deleted_revision FROM warrant
+INSERT INTO object (store, object_type, object_id, created_at, created_revision, deleted_revision)
+SELECT store, object_type, object_id, created_at, created_revision, deleted_revision FROM warrant WHERE object_id <> '*'
+UNION SELECT store, subject_type, subject_id, created_at, created_revision, deleted_revision FROM warrant
 WHERE subject_id <> '*'
-ORDER BY 1, 2"""
+ORDER BY 2, 3"""
 
 _COLUMNS = (
-    "object_type, object_id, relation, subject_type, subject_id, subject_relation, policy, "
+    "store, object_type, object_id, relation, subject_type, subject_id, subject_relation, policy, "
     "number, created_at, created_revision, deleted_revision"
 )
 
@@ -64,17 +66,17 @@ def _load(database_url: str, warrants: Iterable[WarrantRow], finish: Sequence[st
 def _rows(warrants: Iterable[WarrantRow]) -> Iterator[Row]:
     now = time.time_ns() // 1_000
     for number, row in enumerate(warrants, 1):
-        yield (*row, number, now, REVISION, ALIVE)
+        yield (DEFAULT_STORE, *row, number, now, REVISION, ALIVE)
 
 
 def _load_sqlite(path: str, warrants: Iterable[WarrantRow], finish: Sequence[str]) -> None:
     with closing(apsw.Connection(path)) as connection, connection:
         connection.execute("PRAGMA cache_size = -524288")  # KiB: indexes are written at random
         connection.execute("PRAGMA temp_store = MEMORY")
-        connection.executemany(f"INSERT INTO warrant ({_COLUMNS}) VALUES ({', '.join('?' * 11)})", _rows(warrants))
+        connection.executemany(f"INSERT INTO warrant ({_COLUMNS}) VALUES ({', '.join('?' * 12)})", _rows(warrants))
         for statement in finish:
             connection.execute(statement)
-        connection.execute(MOVE_HEAD, (REVISION, None))
+        connection.execute(number_parameters(MOVE_HEAD, "?"), (DEFAULT_STORE, REVISION, None))
 
 
 def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequence[str]) -> None:
@@ -84,7 +86,7 @@ def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequen
                 copy.write_row(row)
         for statement in finish:
             connection.execute(statement)
-        connection.execute(MOVE_HEAD.replace("?", "%s"), (REVISION, None))
+        psycopg.RawCursor(connection).execute(number_parameters(MOVE_HEAD, "$"), (DEFAULT_STORE, REVISION, None))
         connection.commit()
         connection.autocommit = True
         connection.execute("VACUUM ANALYZE")

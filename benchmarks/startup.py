@@ -53,7 +53,7 @@ def _fill(url: str) -> None:
 
 
 async def _put(path: str) -> None:
-    store = await open_sqlite(path, timeout_ms=10_000)
+    store = (await open_sqlite(path, timeout_ms=10_000)).default
     try:
         for batch in _batches():
             await store.put_objects(batch, Stamp("benchmark", time.time_ns() // 1_000))

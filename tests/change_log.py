@@ -13,7 +13,8 @@ from magistrate.store.sql_store import SqlStore
 
 _CHANGES = """
 SELECT c.revision, c.position, c.action, c.kind, c.key, c.before, c.after, r.actor, r.written_at
-FROM change c JOIN revision r ON r.revision = c.revision WHERE c.revision > ? ORDER BY c.revision, c.position"""
+FROM change c JOIN revision r ON r.store = c.store AND r.revision = c.revision
+WHERE c.store = :store AND c.revision > ? ORDER BY c.revision, c.position"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ import psycopg
 import pytest
 
 from magistrate.config.database_url import SqliteUrl, read_database_url
+from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.wiring.stores import migrate_store
 from tests.running import settings_for
 
@@ -117,6 +118,7 @@ def _migrate_without_identity(url: str) -> None:
     """Makes all tables, but leaves it to each copy to draw its own identity."""
     migrate_store(settings_for(url))
     run_sql(url, "DELETE FROM head")
+    run_sql(url, "DELETE FROM store")
 
 
 @cache
@@ -161,26 +163,49 @@ Dump = dict[str, list[tuple[object, ...]]]
 
 
 def dump(url: str) -> Dump:
-    """Every row of every table, sorted."""
+    """Every row of every table, sorted; without the number of the store where that is the default."""
+    return {
+        name: sorted((row[1:] if has_store and row[0] == DEFAULT_STORE else row for row in rows), key=repr)
+        for name, (has_store, rows) in _read_tables(url).items()
+    }
+
+
+def _read_tables(url: str) -> dict[str, tuple[bool, list[tuple[object, ...]]]]:
+    """The rows of each table, and whether they begin with the number of a store."""
     database = read_database_url(url)
     if isinstance(database, SqliteUrl):
         with closing(apsw.Connection(database.path)) as sqlite:
             sqlite.set_busy_timeout(10_000)  # whoever opens or closes it last has it alone for a moment
             names = [str(name) for (name,) in sqlite.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-            return {name: sorted(sqlite.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for name in names}
+            columns = {name: sqlite.execute(f"PRAGMA table_info({name})").fetchall() for name in names}
+            return {
+                name: (columns[name][0][1] == "store", sqlite.execute(f"SELECT * FROM {name}").fetchall())
+                for name in names
+            }
     with psycopg.connect(database.conninfo, autocommit=True) as connection:
-        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-        return {name: sorted(connection.execute(f"SELECT * FROM {name}").fetchall(), key=repr) for (name,) in found}
+        tables = {}
+        for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall():
+            cursor = connection.execute(f"SELECT * FROM {name}")
+            tables[name] = (_begins_with_store(cursor), cursor.fetchall())
+        return tables
+
+
+def _begins_with_store(cursor: psycopg.Cursor[tuple[object, ...]]) -> bool:
+    return cursor.description is not None and cursor.description[0].name == "store"
 
 
 def restore(url: str, backup: Dump) -> None:
-    """Brings what was dumped back, in one transaction, while services may use the database."""
+    """Brings what was dumped of the default store back, in one transaction, while services may use the database."""
+    tables = {
+        name: [(DEFAULT_STORE, *row) for row in backup[name]] if has_store else backup[name]
+        for name, (has_store, _) in _read_tables(url).items()
+    }
     database = read_database_url(url)
     if isinstance(database, SqliteUrl):
         with closing(apsw.Connection(database.path)) as sqlite:
             sqlite.set_busy_timeout(10_000)
             sqlite.execute("BEGIN IMMEDIATE")
-            for name, rows in backup.items():
+            for name, rows in tables.items():
                 sqlite.execute(f"DELETE FROM {name}")
                 if rows:
                     sqlite.executemany(f"INSERT INTO {name} VALUES ({', '.join('?' * len(rows[0]))})", rows)
@@ -188,7 +213,7 @@ def restore(url: str, backup: Dump) -> None:
         return
     with psycopg.connect(database.conninfo) as connection:
         connection.execute("SELECT 1 FROM head FOR UPDATE")
-        for name, rows in backup.items():
+        for name, rows in tables.items():
             connection.execute(f"DELETE FROM {name}")
             if rows:
                 values = ", ".join(["%s"] * len(rows[0]))

@@ -45,6 +45,7 @@ FIXED = {
     "engine/warrants/read_ahead.py": "goes with the model",
     "engine/warrants/read_ahead.py outline_reads": "1,000 outlines a model",
     "engine/model/model.py Model": "1,000 plans of undefined relations",
+    "engine/importers/openfga_relationships.py read_json_array": "one entry, for the time of a call",
     "engine/policy/access.py _resolve_member": "1,024 names of up to 4 KiB",
     "engine/policy/access.py _take_member": "1,024 names of up to 4 KiB",
     "engine/policy/texts.py": "80 compiled expressions of up to 512 KiB",

@@ -27,8 +27,8 @@ from magistrate.operations.checks.decision_log import RequestOrigin
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.writes.warrants import create_warrants, delete_warrants
 from magistrate.store.contract.new_rows import NewWarrant
-from magistrate.store.postgres.database import PostgresDatabase
-from magistrate.store.sqlite.database import SqliteDatabase
+from magistrate.store.postgres.database import PostgresServer
+from magistrate.store.sqlite.database import SqliteFile
 from magistrate.wiring import contexts
 from magistrate.wiring.examples import read_example
 from magistrate.wiring.maintenance import prepare_store
@@ -96,7 +96,7 @@ async def write_history(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> 
 
     def set_clock(time: str) -> None:
         now = int(datetime.fromisoformat(time).timestamp() * 1_000_000)
-        for database in (SqliteDatabase, PostgresDatabase):
+        for database in (SqliteFile, PostgresServer):
             monkeypatch.setattr(database, "now", lambda self: now)
 
     set_clock("2025-11-03T08:00:00+00:00")

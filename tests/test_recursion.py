@@ -35,6 +35,8 @@ BOUNDED: dict[str, str] = {
     "magistrate.api.auth.bearer.Bearers.": ANOTHER,
     "magistrate.api.endpoints.check._CheckRequest.decide_as_of": ANOTHER,
     "magistrate.api.v1.resources.Assignment.list_page": ANOTHER,
+    "magistrate.store.sql_stores.SqlStores.": ANOTHER,
+    "magistrate.store.postgres.database.PostgresServer.now": ANOTHER,
     "magistrate.api.http.client_transport.ClientTransport._end_if_silent": LATER,
     "magistrate.api.http.client_transport.ClientTransport.": ANOTHER,
     "magistrate.api.http.deadlines.Deadlines._look": LATER,

@@ -20,6 +20,7 @@ MagistrateError
 ├── TooManyRequests           the caller has made as many requests as it may for now
 │   └── TooManyRefused        without a valid key, from the address of the caller
 ├── NotFound                  carries `kind` and `key`
+├── StoreDeleted              the store that the request is about was deleted meanwhile
 ├── Conflict                  what is stored stands in the way of the request
 ├── PreconditionFailed        carries `index`, the place of the precondition in its request
 ├── ModelChanged              the stored model is not the one that a write expects
@@ -269,6 +270,13 @@ class NotReplayable(MagistrateError):
 
 class StoreUnavailable(MagistrateError):
     """Reports that the store cannot be reached or cannot do its work now; the request can be sent again."""
+
+
+class StoreDeleted(MagistrateError):
+    """Reports that the store that a request is about was deleted meanwhile."""
+
+    def __init__(self) -> None:
+        super().__init__("the store was deleted")
 
 
 class HistoryReplaced(StoreUnavailable):

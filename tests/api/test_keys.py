@@ -15,10 +15,14 @@ from magistrate.api.auth.callers import KeyRing, list_secrets
 from magistrate.errors import StoreUnavailable, Unauthenticated
 from magistrate.operations.keys.caller_keys import MAX_GRACE_SECONDS, MAX_KEYS, key_digest
 from magistrate.operations.scheduling import running_beside
+from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.store.contract.keys import StoredKey
+from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.store.sql_store import SqlStore
+from magistrate.store.sql_stores import SqlStores
 from magistrate.wiring import api_keys
-from magistrate.wiring.stores import migrate_store, open_store
+from magistrate.wiring.contexts import context_of
+from magistrate.wiring.stores import migrate_store, open_stores
 from tests.databases import dump
 from tests.issuing import issue_key, wait_for_key
 from tests.running import Client, running_service, settings_for
@@ -241,11 +245,11 @@ def test_a_key_ends_while_its_use_waits_to_be_written_and_no_use_is_lost(
 
     async def run() -> None:
         migrate_store(settings)
-        opened = await open_store(settings)
-        assert isinstance(opened, SqlStore)
-        store = Busy(opened)
+        stores = await open_stores(settings)
+        assert isinstance(stores, SqlStores)
+        store = stores.default = Busy(stores.default)
         await store.create_key(StoredKey("id-1", "one", "p", key_digest("secret"), ("check",), None, 1, "x"), 10)
-        keys = api_keys.ServiceKeys(settings, store)
+        keys = api_keys.ServiceKeys(settings, StoreContexts(stores, lambda store: context_of(store, settings)))
         ring = await keys.open()
         assert ring.identify("ApiKey secret").actor == "one"
         store.fails = True
@@ -294,7 +298,7 @@ def test_a_ring_knows_stored_keys_until_they_expire_and_notes_their_first_use() 
     two = StoredKey(
         "id-2", "two", "p", key_digest("secret-2"), ("admin",), ("d",), 5, "x", None, None, key_digest("old"), 150
     )
-    ring = KeyRing(lambda: now[0], [key_digest("operator")], list_secrets([one, two]))
+    ring = KeyRing(lambda: now[0], [key_digest("operator")], list_secrets([one, two], DEFAULT_STORE))
 
     assert [ring.identify(f"ApiKey {secret}").actor for secret in ("secret-1", "secret-2", "old")] == [
         "one",
@@ -303,7 +307,7 @@ def test_a_ring_knows_stored_keys_until_they_expire_and_notes_their_first_use() 
     ]
     assert ring.identify("ApiKey operator").key_id is None
     assert ring.identify("ApiKey secret-1") is ring.identify("Bearer secret-1")
-    assert ring.take_uses() == {"id-1": 100, "id-2": 100}
+    assert ring.take_uses() == {(DEFAULT_STORE, "id-1"): 100, (DEFAULT_STORE, "id-2"): 100}
     assert ring.take_uses() == {}
     ring.identify("ApiKey secret-1")
     now[0] = 200

@@ -19,6 +19,7 @@ from magistrate.api.used_types import list_all, list_none
 from magistrate.engine.names import TypeName
 from magistrate.operations.keys.caller_keys import KeyDraft, create_key
 from magistrate.operations.keys.callers import ALL_SCOPES, Caller, Scope
+from magistrate.store.contract.stores import DEFAULT_STORE
 from tests.api.named_types import REQUESTS, insert, of
 from tests.issuing import issue_key
 from tests.running import Client
@@ -48,7 +49,7 @@ def limited(shared_client: Client) -> Iterator[Client]:
 
 NEWEST_ROUTES = {(one.method, one.path): one.list_types for one in ROUTES if one.path.startswith(("/v2/", "/access/"))}
 FOR_ALL_TYPES_ALONE = sorted(route for route, list_types in NEWEST_ROUTES.items() if list_types is list_all)
-ABOUT_NO_OBJECTS = ("/v2/keys", "/v2/model/validate", "/v2/model/convert")
+ABOUT_NO_OBJECTS = ("/v2/keys", "/v2/stores", "/v2/model/validate", "/v2/model/convert")
 """The beginnings of the paths of all routes whose answers do not depend on objects, warrants or the stored model."""
 
 
@@ -205,7 +206,7 @@ async def test_a_check_with_one_of_many_sets_of_object_types_takes_as_long_as_wi
         for number in range(MAX_SETS):
             draft = KeyDraft(f"key-{number}", (Scope.CHECK,), (TypeName("document"), TypeName(f"type-{number}")), None)
             secrets.append((await create_key(context, operator, draft)).value.secret)
-        service.keys.replace((), list_secrets((await context.store.list_keys()).keys))
+        service.keys.replace((), list_secrets((await context.store.list_keys()).keys, DEFAULT_STORE))
         fast_path = FastPath(lambda: service, ROUTES, Ledger())
         length = (b"content-length", str(len(BODY)).encode())
 

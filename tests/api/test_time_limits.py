@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from magistrate.store.postgres.database import PostgresDatabase
-from magistrate.store.sqlite.database import SqliteDatabase
+from magistrate.store.postgres.database import PostgresServer
+from magistrate.store.sqlite.database import SqliteFile
 from tests.running import Client, running_service, settings_for
 from tests.scenario_files import warrant_body
 
@@ -157,7 +157,7 @@ def test_expired_is_true_or_false(shared_client: Client) -> None:
 def told(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Client, list[int]]]:
     """A service whose database has the time in the list, in microseconds since 1970."""
     now = [time.time_ns() // 1_000]
-    for database in (SqliteDatabase, PostgresDatabase):
+    for database in (SqliteFile, PostgresServer):
         monkeypatch.setattr(database, "now", lambda _: now[0])
     with running_service(settings_for(database_url)) as url, Client(url) as client:
         client.define({"document": {"viewer": {}}})

@@ -8,6 +8,7 @@ from magistrate.engine.names import Revision
 from magistrate.operations.consistency import write_token
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
+from magistrate.store.contract.stores import read_ulid
 from tests.running import Client, running_service, settings_for
 
 READS = [
@@ -101,9 +102,9 @@ def test_a_token_whose_revision_does_not_exist_is_refused(tmp_path: Path, path: 
     with running_service(settings_for(f"sqlite:///{tmp_path}/m.db")) as url, Client(url) as client:
         import apsw
 
-        [(store_id,)] = apsw.Connection(f"{tmp_path}/m.db").execute("SELECT store_id FROM head").fetchall()
+        [(ulid,)] = apsw.Connection(f"{tmp_path}/m.db").execute("SELECT id FROM store").fetchall()
         write(client)
-        token = write_token(Identity(str(store_id), "00" * 16), RevisionId(Revision(3), None))
+        token = write_token(Identity(read_ulid(str(ulid))[-8:].hex(), "00" * 16), RevisionId(Revision(3), None))
 
         refused = client.get(path, headers={"Warrant-Token": token})
         write(client)

@@ -202,8 +202,8 @@ def test_little_space_is_found(database_url: str, monkeypatch: pytest.MonkeyPatc
 def test_a_write_of_the_future_is_found(database_url: str, tmp_path: Path) -> None:
     with closing(apsw.Connection(f"{tmp_path}/m.db")) as connection:
         connection.execute(
-            "INSERT INTO revision (revision, bits, written_at, reached_at, called_revision, actor) "
-            "VALUES (9, 7, 4102444800000000, 1, 9, 'x')"
+            "INSERT INTO revision (store, revision, bits, written_at, reached_at, called_revision, actor) "
+            "VALUES (1, 9, 7, 4102444800000000, 1, 9, 'x')"
         )
 
     found = the_finding("clock", database_url=database_url)

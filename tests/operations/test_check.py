@@ -192,10 +192,12 @@ def members_of_all(number: int) -> Script[None]:
     """As many members of one group, in one statement."""
     yield Execute(
         f"""
-        INSERT INTO warrant (object_type, object_id, relation, subject_type, subject_id, subject_relation, policy,
-                             number, created_at, created_revision, deleted_revision)
+        INSERT INTO warrant (
+            store, object_type, object_id, relation, subject_type, subject_id, subject_relation, policy,
+            number, created_at, created_revision, deleted_revision)
         WITH RECURSIVE member (place) AS (SELECT 0 UNION ALL SELECT place + 1 FROM member WHERE place < {number - 1})
-        SELECT 'team', 'all', 'member', 'user', CAST(place AS TEXT), '', '', place + 1, 0, 1, {ALIVE} FROM member""",
+        SELECT :store, 'team', 'all', 'member', 'user', CAST(place AS TEXT), '', '', place + 1, 0, 1, {ALIVE}
+        FROM member""",
         [()],
     )
 

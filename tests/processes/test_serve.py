@@ -17,7 +17,7 @@ import httpx
 import pytest
 
 import magistrate
-from magistrate.store.sqlite.database import SqliteDatabase
+from magistrate.store.sqlite.database import SqliteFile
 from magistrate.wiring.stores import migrate_store
 from tests.api.sockets import connect, head, is_hung_up, read_answer
 from tests.databases import dump
@@ -88,9 +88,9 @@ def test_the_file_is_made_with_a_write_ahead_log_and_survives_a_restart(tmp_path
 
 def test_the_connections_wait_for_the_disk(tmp_path: Path) -> None:
     migrate_store(settings_for(f"sqlite:///{tmp_path}/m.db"))
-    database = SqliteDatabase(str(tmp_path / "m.db"), 1_000, lambda sql: None)
+    file = SqliteFile(str(tmp_path / "m.db"), 1_000, lambda sql: None)
 
-    assert database._writer.connection.execute("PRAGMA synchronous").fetchall() == [(2,)]  # FULL
+    assert file._writer.connection.execute("PRAGMA synchronous").fetchall() == [(2,)]  # FULL
 
 
 def test_sigterm_stops_it_while_it_starts(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def test_a_store_from_before_the_first_release_is_left_alone(empty_database_url:
     run_sql(empty_database_url, "INSERT INTO migration (number, name) VALUES (1, 'foundation'), (2, 'warrants')")
     run_sql(empty_database_url, "CREATE TABLE revision (revision BIGINT, written_at BIGINT)")
 
-    with pytest.raises(SchemaMismatch, match=r"before the first release; convert it with deploy/conversion\.sql"):
+    with pytest.raises(SchemaMismatch, match=r"before the first release; import from a service"):
         migrate_store(settings_for(empty_database_url))
 
     assert inspect_store(settings_for(empty_database_url)).mismatch
@@ -82,5 +82,5 @@ def test_a_fresh_schema_equals_the_baseline(tmp_path: Path) -> None:
     with closing(apsw.Connection(":memory:")) as alone, closing(apsw.Connection(f"{tmp_path}/m.db")) as fresh:
         alone.execute(baseline.sql)
         expected = alone.execute(list_tables).fetchall()
-        assert baseline.name == "baseline"
+        assert baseline.name == "tables"
         assert [row for row in fresh.execute(list_tables).fetchall() if "migration" not in str(row[1])] == expected

@@ -38,7 +38,7 @@ async def test_each_connection_of_a_service_has_the_password(url: str, tmp_path:
     try:
         assert isinstance(store, SqlStore)
         assert isinstance(store.database, PostgresDatabase)
-        pool = store.database._pool._pool
+        pool = store.database.server._pool._pool
         async with pool.connection() as first, pool.connection() as second:
             assert (first.info.password, second.info.password) == (PASSWORD, PASSWORD)
     finally:

@@ -25,6 +25,7 @@ from magistrate.engine.warrants.warrant import WarrantPattern, warrant_names
 from magistrate.store.contract.events import EventFilter, EventPosition, EventsOfKind, Place
 from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.stored_rows import ALIVE
+from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.store.postgres.database import PostgresDatabase
 from magistrate.store.sql.changes import DELETE_CHANGES, LIST_CHANGES, LIST_WARRANT_CHANGES, OLDEST_CHANGES
 from magistrate.store.sql.decisions import (
@@ -34,7 +35,7 @@ from magistrate.store.sql.decisions import (
     LAST_SURPLUS_DECISION,
     OLDEST_DECISIONS,
 )
-from magistrate.store.sql.dialect import Clause, Dialect
+from magistrate.store.sql.dialect import Clause, Dialect, Parameter, bind_store, number_parameters
 from magistrate.store.sql.events import events_statement, follow_statement
 from magistrate.store.sql.keys import READ_KEYS_VERSION
 from magistrate.store.sql.lists import (
@@ -199,7 +200,7 @@ LOOKUPS = [
     pytest.param(found_together(OBJECT.find, ("type-3", "id-3"), ("type-4", "id-4")), id="find-any"),
     pytest.param(objects_found(*(ObjectRef(TypeName("type-3"), object_id) for object_id in IDS)), id="find-objects"),
     pytest.param(objects_found(ObjectRef(TypeName("a"), IDS[0]), ObjectRef(TypeName("b"), IDS[0])), id="find-types"),
-    pytest.param(looked_up(OBJECTS_CREATED, 100, 1), id="created"),
+    pytest.param(looked_up(OBJECTS_CREATED, 100, 100, 1), id="created"),
     pytest.param(looked_up(OBJECT.end, 9, "type-3", "id-100"), id="end"),
     pytest.param(looked_up(OBJECT.list_ended, 5, 100), id="ended"),
     pytest.param(looked_up(LIST_WARRANT_CHANGES, 5, 5, 100), id="touches"),
@@ -380,6 +381,7 @@ def warrant_rows() -> list[tuple[object, ...]]:
     relations, groups = ("viewer", "editor"), ("", "", "", "", "member")
     return [
         (
+            DEFAULT_STORE,
             number,
             f"type-{number % 7}",
             f"id-{number % 400}",
@@ -409,13 +411,13 @@ def log_rows() -> dict[str, list[tuple[object, ...]]]:
     key = '["type-3","id-5","viewer","user","id-3",""]'
     decided = ("allowed", key, None, 1, 7, None, 0, "key", "request")
     return {
-        "revision": [(number, 7, number, number, number, "key", "request") for number in range(1, ROWS)],
+        "revision": [(DEFAULT_STORE, number, 7, number, number, number, "key", "request") for number in range(1, ROWS)],
         "change": [
-            (number, place, "created", kinds[place], key, None, None, None, None)
+            (DEFAULT_STORE, number, place, "created", kinds[place], key, None, None, None, None)
             for number in range(1, ROWS)
             for place in range(3)
         ],
-        "decision": [(*[number] * 4, *decided) for number in range(1, ROWS)],
+        "decision": [(DEFAULT_STORE, *[number] * 4, *decided) for number in range(1, ROWS)],
     }
 
 
@@ -427,8 +429,9 @@ def sqlite_connection(request: pytest.FixtureRequest, tmp_path_factory: pytest.T
     assert isinstance(database, SqliteUrl)
     connection = apsw.Connection(database.path)
     with connection:  # one transaction
-        connection.executemany(OBJECT.insert, rows())
-        connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 14)})", warrant_rows())
+        insertion = number_parameters(OBJECT.insert, "?")
+        connection.executemany(insertion, [(DEFAULT_STORE, *row) for row in rows()])
+        connection.executemany(f"INSERT INTO warrant VALUES ({', '.join('?' * 15)})", warrant_rows())
         for table, log in log_rows().items():
             connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(log[0]))})", log)
     if request.param == "statistics":
@@ -445,7 +448,7 @@ def postgres_connection(postgres: PostgresServer) -> Iterator[psycopg.Connection
     connection = psycopg.connect(database.conninfo, autocommit=True)
     with connection.cursor().copy("COPY object FROM STDIN") as copy:
         for of_type, object_id, meta, created_at, revision in rows():
-            copy.write_row((of_type, object_id, ALIVE, meta, created_at, revision))
+            copy.write_row((DEFAULT_STORE, of_type, object_id, ALIVE, meta, created_at, revision))
     with connection.cursor().copy("COPY warrant FROM STDIN") as copy:
         for row in warrant_rows():
             copy.write_row(row)
@@ -460,7 +463,17 @@ def postgres_connection(postgres: PostgresServer) -> Iterator[psycopg.Connection
 
 def sqlite_plan(connection: apsw.Connection, spoken: Spoken) -> list[str]:
     statement = spoken(SqliteDatabase.dialect)
-    return [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {statement.sql}", statement.values)]
+    text, values = bind(statement, "?")
+    return [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)]
+
+
+def postgres_plan(connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken) -> list[str]:
+    text, values = bind(spoken(PostgresDatabase.dialect), "$")
+    return [line for (line,) in psycopg.RawCursor(connection).execute(f"EXPLAIN {text}", values)]
+
+
+def bind(statement: Clause, sign: str) -> tuple[str, tuple[Parameter, ...]]:
+    return number_parameters(statement.sql, sign), bind_store(statement.sql, DEFAULT_STORE, statement.values)
 
 
 def scanned(plan: list[str]) -> list[str]:
@@ -506,7 +519,8 @@ def test_a_list_as_of_a_revision_is_searched_for_on_sqlite(sqlite_connection: ap
 def test_a_list_by_a_member_reads_the_living_of_one_type_on_sqlite(
     sqlite_connection: apsw.Connection, spoken: Spoken
 ) -> None:
-    of_living, of_ended = "(deleted_revision=? AND object_type=?)", "(deleted_revision>? AND deleted_revision<?)"
+    of_living = "(store=? AND deleted_revision=? AND object_type=?)"
+    of_ended = "(store=? AND deleted_revision>? AND deleted_revision<?)"
 
     plan = sqlite_plan(sqlite_connection, spoken)
 
@@ -540,9 +554,7 @@ def test_warrants_that_match_are_found_by_an_index_and_not_sorted(
     sqlite_connection: apsw.Connection, postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken
 ) -> None:
     on_sqlite = sqlite_plan(sqlite_connection, spoken)
-    statement = spoken(PostgresDatabase.dialect)
-    text = statement.sql.replace("?", "%s")
-    on_postgres = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
+    on_postgres = postgres_plan(postgres_connection, spoken)
 
     assert not [line for line in on_sqlite if "TEMP B-TREE" in line], on_sqlite
     assert not [line for line in on_postgres if "Sort" in line], "\n".join(on_postgres)
@@ -574,14 +586,10 @@ def explain_for_any_values(connection: psycopg.Connection[tuple[str, ...]], stat
 def test_events_are_read_in_the_order_of_time_on_postgresql(
     postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken, is_for_any_values: bool
 ) -> None:
-    statement = spoken(PostgresDatabase.dialect)
-    places = itertools.count(1)
-    numbered = re.sub(r"\?", lambda _: f"${next(places)}", statement.sql)
-    explained = f"EXPLAIN {re.sub(r'[?]', '%s', statement.sql)}"
     plan = (
-        explain_for_any_values(postgres_connection, numbered)
+        explain_for_any_values(postgres_connection, bind(spoken(PostgresDatabase.dialect), "$")[0])
         if is_for_any_values
-        else [line for (line,) in postgres_connection.execute(explained, statement.values)]
+        else postgres_plan(postgres_connection, spoken)
     )
 
     assert not [line for line in plan if re.search("(Seq|Bitmap Heap) Scan on (change|revision|decision)", line)], plan
@@ -604,7 +612,7 @@ def test_a_read_stops_at_its_limit_however_many_rows_there_are_on_sqlite(
         return False
 
     sqlite_connection.set_progress_handler(count_instruction, 1)
-    found = sqlite_connection.execute(statement.sql, statement.values).fetchall()
+    found = sqlite_connection.execute(*bind(statement, "?")).fetchall()
     sqlite_connection.set_progress_handler(None)
 
     assert len(found) == most
@@ -616,9 +624,7 @@ def test_logs_are_searched_by_an_index(
     sqlite_connection: apsw.Connection, postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken
 ) -> None:
     on_sqlite = sqlite_plan(sqlite_connection, spoken)
-    statement = spoken(PostgresDatabase.dialect)
-    text = statement.sql.replace("?", "%s")
-    on_postgres = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
+    on_postgres = postgres_plan(postgres_connection, spoken)
 
     assert not scanned(on_sqlite), on_sqlite
     assert not [line for line in on_postgres if re.search("Seq Scan on (change|revision|decision)", line)], on_postgres
@@ -628,9 +634,7 @@ def test_logs_are_searched_by_an_index(
 def test_a_list_by_a_member_reads_one_type_on_postgresql(
     postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken
 ) -> None:
-    statement = spoken(PostgresDatabase.dialect)
-    text = statement.sql.replace("?", "%s")
-    plan = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
+    plan = postgres_plan(postgres_connection, spoken)
 
     read = [line for line in plan if re.search(" on object( |$)", line) and "Bitmap Heap Scan" not in line]
     conditions = [line for line in plan if "Index Cond" in line]
@@ -643,9 +647,7 @@ def test_a_list_by_a_member_reads_one_type_on_postgresql(
 def test_no_statement_scans_the_table_on_postgresql(
     postgres_connection: psycopg.Connection[tuple[str, ...]], spoken: Spoken
 ) -> None:
-    statement = spoken(PostgresDatabase.dialect)
-    text = statement.sql.replace("?", "%s")
-    plan = [line for (line,) in postgres_connection.execute(f"EXPLAIN {text}", statement.values)]
+    plan = postgres_plan(postgres_connection, spoken)
 
     assert not [line for line in plan if re.search("Seq Scan on (object|warrant)", line)], "\n".join(plan)
     assert sum("Sort  (" in line for line in plan) <= few_sorts(spoken), "\n".join(plan)
@@ -669,13 +671,12 @@ def test_a_lookup_prepared_on_an_empty_table_stays_a_lookup_on_postgresql(
 ) -> None:
     url = postgres.new_url()
     migrate_store(settings_for(url))
-    places = itertools.count(1)
-    numbered = re.sub(r"\?", lambda _: f"${next(places)}", statement)
+    numbered = number_parameters(statement, "$")
 
     with psycopg.connect(url, autocommit=True) as connection:
         plan = explain_for_any_values(connection, numbered)
 
-    conditions = [line for line in plan if "Index Cond" in line]
+    conditions = [line for line in plan if "Index Cond" in line and "Index Cond: (store = $1)" not in line]
     assert len(conditions) == 1, "\n".join(plan)
     assert all(column in conditions[0] for column in columns), conditions[0]
 
@@ -687,7 +688,7 @@ def test_many_warrants_are_each_looked_up_on_postgresql(
     """As prepared with or without rows, and however many keys there are."""
     url = postgres.new_url()
     migrate_store(settings_for(url))
-    statement = find_each(WARRANT.find).replace("?", "$1")
+    statement = number_parameters(find_each(WARRANT.find), "$")
 
     with psycopg.connect(url, autocommit=True) as empty:
         connection = empty if is_empty else postgres_connection

@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.store.database import Find
+from magistrate.store.sql.dialect import Parameter, bind_store
 from magistrate.store.sql.insertions import ROWS_AT_ONCE, join_insertions
 from magistrate.store.sql.objects import OBJECT
-from magistrate.store.sql.sqlite import KEYS_AT_ONCE, MIN_KEYS_COMPARED, build_lookups
+from magistrate.store.sql.sqlite import KEYS_AT_ONCE, MIN_KEYS_COMPARED, build_lookups, number_placeholders
 from magistrate.store.sql.warrants import WARRANT
 from magistrate.store.sqlite.files import migrate_sqlite, open_connection
 
@@ -30,17 +32,22 @@ def connection(tmp_path_factory: pytest.TempPathFactory) -> Iterator[apsw.Connec
     migrate_sqlite(path, 1_000)
     with closing(open_connection(path, 1_000)) as connection:
         connection.execute("BEGIN")
-        connection.executemany(OBJECT.insert, [(*key, None, 5, 1) for key in STORED])
-        connection.executemany(
-            WARRANT.insert, [(*key, place, 5, 1, None, None) for place, key in enumerate(WARRANTS[::2])]
-        )
+        insert(connection, OBJECT.insert, [(*key, None, 5, 1) for key in STORED])
+        warrants = [(*key, place, 5, 1, None, None) for place, key in enumerate(WARRANTS[::2])]
+        insert(connection, WARRANT.insert, warrants)
         connection.execute("COMMIT")
         yield connection
 
 
+def insert(connection: apsw.Connection, statement: str, rows: Sequence[tuple[Parameter, ...]]) -> None:
+    connection.executemany(number_placeholders(statement), [(DEFAULT_STORE, *row) for row in rows])
+
+
 def find_keys(connection: apsw.Connection, find: Find, width: int) -> list[tuple[object, ...]]:
     rows = [
-        row for text, values in build_lookups(find.statement, find.keys) for row in connection.execute(text, values)
+        row
+        for text, values in build_lookups(find.statement, find.keys)
+        for row in connection.execute(number_placeholders(text), bind_store(text, DEFAULT_STORE, tuple(values)))
     ]
     return sorted(row[:width] for row in rows)
 
@@ -90,7 +97,8 @@ def test_keys_are_searched_in_the_index_of_the_whole_key(connection: apsw.Connec
     assert 1 <= len(statements) <= 2  # one for each object type
     columns = ("object_type", "object_id", "relation", "subject_type", "subject_id", "subject_relation")
     for text, values in statements:
-        plan = [str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)]
+        explained = number_placeholders(f"EXPLAIN QUERY PLAN {text}")
+        plan = [str(row[3]) for row in connection.execute(explained, (DEFAULT_STORE, *values))]
         [search] = [step for step in plan if step.startswith("SEARCH warrant")]
         assert all(f"{column}=?" in search for column in columns), plan
         assert not [step for step in plan if step.startswith("SCAN") and "VALUES" not in step]
@@ -114,7 +122,7 @@ def test_inserting_many_rows_leaves_other_statements_prepared(connection: apsw.C
         connection.execute("BEGIN")
         find_keys(connection, find, 2)
         for statement, values in join_insertions(OBJECT.insert, rows):
-            connection.executemany(statement, values)
+            insert(connection, statement, values)
         connection.execute("ROLLBACK")
         prepared.append(connection.cache_stats()["misses"])
 
@@ -126,7 +134,7 @@ def test_joined_insertions_insert_each_row_once(connection: apsw.Connection, cou
     rows = [("note", f"id-{number}", None, 5, 1) for number in range(count)]
     connection.execute("BEGIN")
     for statement, values in join_insertions(OBJECT.insert, rows):
-        connection.executemany(statement, values)
+        insert(connection, statement, values)
     stored = connection.execute("SELECT object_id FROM object WHERE object_type = 'note'").fetchall()
     connection.execute("ROLLBACK")
 

@@ -25,7 +25,7 @@ from magistrate.store.sql.insertions import ROWS_AT_ONCE, insert_rows
 from magistrate.store.sql_store import SqlStore
 from magistrate.wiring.stores import migrate_store, open_store
 from tests.change_log import list_changes
-from tests.databases import PostgresServer, dump, run_sql
+from tests.databases import Dump, PostgresServer, dump, run_sql
 from tests.event_loop_turns import counted_turns
 from tests.running import settings_for
 from tests.store.written_warrants import anything_goes, new
@@ -188,7 +188,7 @@ async def test_each_member_sees_what_those_before_it_did(url: str) -> None:
 
 async def test_a_member_that_fails_after_it_read_its_own_changes_undoes_them(url: str) -> None:
     def fail_late(head: Revision) -> Script[None]:
-        yield Execute("INSERT INTO object VALUES ('d', 'late', 5, NULL, 1, 1)", [()])
+        yield Execute("INSERT INTO object VALUES (:store, 'd', 'late', 5, NULL, 1, 1)", [()])
         [rows] = yield Select("SELECT object_id FROM object WHERE object_id = ?", [("late",)])
         assert rows == [("late",)]
         raise NotFound("d", "late")
@@ -213,7 +213,7 @@ async def test_a_member_of_many_statements_sends_them_in_parts(url: str, fails: 
     def insert_many(head: Revision) -> Script[None]:
         for part in range(3):
             ids = [(f"{part}-{number}",) for number in range(MAX_UNSENT_VALUES - 1)]
-            yield Execute("INSERT INTO object VALUES ('d', ?, 5, NULL, 1, 1)", ids)
+            yield Execute("INSERT INTO object VALUES (:store, 'd', ?, 5, NULL, 1, 1)", ids)
             waited.append(turns.count)
         if fails:
             raise NotFound("d", "many")
@@ -232,7 +232,7 @@ async def test_a_member_of_many_statements_sends_them_in_parts(url: str, fails: 
 
 async def test_a_member_that_the_database_refuses_fails_alone(url: str) -> None:
     def insert_twice(head: Revision) -> Script[None]:
-        yield Execute("INSERT INTO object VALUES ('d', 'twice', 5, NULL, 1, 1)", [(), ()])
+        yield Execute("INSERT INTO object VALUES (:store, 'd', 'twice', 5, NULL, 1, 1)", [(), ()])
 
     commits = Commits()
     async with opened(url, commits.observe) as store:
@@ -375,13 +375,19 @@ async def test_groups_do_what_the_same_writes_do_one_by_one(url: str, monkeypatc
             writes = choose_writes(random.Random(seed))
             run_sql(url, RESET)
             one_by_one = [(await write_together(store, [write]))[0] for write in writes]
-            expected = dump(url)
+            expected = _dump_without_moves(url)
             run_sql(url, RESET)
 
             together = await write_together(store, writes)
 
             assert list(map(show, one_by_one)) == list(map(show, together)), f"seed {seed}"
-            assert expected == dump(url), f"seed {seed}"
+            assert expected == _dump_without_moves(url), f"seed {seed}"
+
+
+def _dump_without_moves(url: str) -> Dump:
+    """All rows, without the column of heads that counts transactions."""
+    tables = dump(url)
+    return tables | {"head": [row[:-1] for row in tables["head"]]}
 
 
 def choose_writes(chance: random.Random) -> Sequence[Write]:

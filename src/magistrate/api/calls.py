@@ -18,6 +18,7 @@ from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
 from magistrate.operations.history.points_in_time import AS_OF, AsOf, read_as_of
 from magistrate.operations.keys.callers import Caller
+from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.store.contract.new_rows import Once, Stamp
 
 A_co = TypeVar("A_co", covariant=True)
@@ -40,13 +41,18 @@ class Service:
     `public_url` is the URL by which clients reach the service, without a slash at its end; empty if the operator did
     not say."""
 
-    context: Context
+    stores: StoreContexts
     keys: KeyRing
     bearers: Bearers
     limits: Limits
     admissions: Admissions
     rate_limit: RateLimit | None = None
     public_url: str = ""
+
+    @property
+    def context(self) -> Context:
+        """Returns the context of the store `default`, for what is about the service as a whole."""
+        return self.stores.default
 
 
 class Call(msgspec.Struct, Generic[B], frozen=True, kw_only=True):

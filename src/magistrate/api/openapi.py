@@ -229,7 +229,10 @@ def _operation(route: Route, body: Schema | None, answer: Schema | None) -> dict
         # The names of scopes stand where OAuth has them (OpenAPI 3.1, security requirement object).
         "security": [{"ApiKey": [str(route.scope)]}, {"Bearer": [str(route.scope)]}],
         "parameters": [_add_example(parameter, example) for parameter in _parameters(route)],
-        "responses": {"200": _success(route, answer), **{str(status): _error(status) for status in _statuses(route)}},
+        "responses": {
+            str(route.status): _success(route, answer),
+            **{str(status): _error(status) for status in _statuses(route)},
+        },
     }
     if body is not None:
         as_json = {"schema": _batch(body)} | ({} if example.body is None else {"example": example.body})

@@ -56,7 +56,7 @@ class Route:
     the handler gets a WrittenBody. `answers_text`: the answer may also be text. `is_administrative`: the audit log has
     its requests as those that give rights to callers. `reads_past`: the route reads a past state that the request names
     without `asOf`. `needs_json_type`: the body must be declared as JSON by Content-Type. `echoes_id`: the header
-    X-Request-ID comes back."""
+    X-Request-ID comes back. `status` is that of successful answers."""
 
     method: str
     path: str
@@ -81,6 +81,7 @@ class Route:
     is_administrative: bool = False
     needs_json_type: bool = False
     echoes_id: bool = False
+    status: int = 200
     scope: Scope = field(kw_only=True)
     list_types: ListTypes = field(kw_only=True)
 

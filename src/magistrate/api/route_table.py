@@ -17,6 +17,7 @@ from magistrate.api.endpoints import (
     policies,
     query,
     sessions,
+    stores,
     warrants,
     writes,
 )
@@ -72,6 +73,7 @@ from magistrate.operations.lists.query import QUERY_LIST
 from magistrate.operations.models.object_types import OBJECT_TYPE_LIST
 from magistrate.operations.models.policies import POLICY_LIST
 from magistrate.operations.readers.contextual_warrants import CONTEXTUAL_WARRANTS, MAX_CONTEXTUAL_WARRANTS
+from magistrate.operations.stores.stores import STORE_LIST
 from magistrate.operations.writes.objects import OBJECT_LIST
 from magistrate.operations.writes.warrants import FILTERS, WARRANT_LIST
 
@@ -165,6 +167,7 @@ _check = partial(
     scope=Scope.CHECK, list_types=list_in_check, last_member=check.CONTEXTUAL_LAST,
 )  # fmt: skip
 _record = partial(Route, scope=Scope.EVENTS)
+_operate = partial(Route, scope=Scope.STORES, list_types=list_none, is_administrative=True)
 _key = partial(Route, scope=Scope.KEYS, list_types=list_none, is_administrative=True)
 
 V2_ROUTES: tuple[Route, ...] = (
@@ -315,6 +318,20 @@ V2_ROUTES: tuple[Route, ...] = (
     _key(
         "POST", "/v2/keys/{id}/rotate", keys.rotate, "Replace the secret of a key",
         writes=True, is_repeatable=True, may_lack_body=True,
+    ),
+    _operate(
+        "POST", "/v2/stores", stores.create, "Create a store, with a model, warrants and keys of its own",
+        writes=True, is_repeatable=True, may_conflict=True,
+    ),
+    _operate("GET", "/v2/stores", stores.list_page, "List stores", parameters=list_parameters(STORE_LIST, SEARCH)),
+    _operate("GET", "/v2/stores/{store}", stores.get, "Get a store, by its name or id"),
+    _operate(
+        "PATCH", "/v2/stores/{store}", stores.update, "Replace the name, the description or the limits of a store",
+        writes=True, may_conflict=True,
+    ),
+    _operate(
+        "DELETE", "/v2/stores/{store}", stores.delete, "Delete a store, whose rows are removed in the background",
+        writes=True, may_conflict=True, status=202,
     ),
     _record("GET", "/v2/decisions/{id}", decisions.get, "Get a recorded decision of a check", list_types=list_all),
     _read(

@@ -14,6 +14,7 @@ from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.store.contract.new_rows import Once, Stamp
 from magistrate.store.contract.store import Store
+from magistrate.store.contract.stores import Stores
 
 
 async def _take_over_nothing() -> None:
@@ -52,7 +53,9 @@ class Context:
     is_strict: bool = False
     list_counts: ListCounts = field(default_factory=ListCounts)
     take_over_keys: Callable[[], Awaitable[None]] = _take_over_nothing
-    """Puts a change of the stored keys in force in this process. Raises nothing."""
+    """Puts changes of the stored keys, and of the list of stores, in force in this process. Raises nothing."""
+    stores: Stores | None = None
+    """Is None for commands that work on one store."""
 
     def replace_caches(self, caches: Caches) -> None:
         """Takes these caches in place of those that are of a history that the store has no more. What runs may still

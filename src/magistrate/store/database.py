@@ -10,8 +10,10 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from magistrate.engine.names import Revision
+from magistrate.errors import StoreDeleted
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, StoreState
 from magistrate.store.sql.dialect import Dialect, Parameter
+from magistrate.store.sql.head import HEAD
 
 T = TypeVar("T")
 
@@ -20,10 +22,12 @@ Rows = list[Row]
 
 
 class Select(msgspec.Struct, frozen=True):
-    """Runs a query once for each set of values; the script is sent one list of rows for each set, in order."""
+    """Runs a query once for each set of values; the script is sent one list of rows for each set, in order. `store` is
+    the number of the store that is read, if it is another than the one that the script writes to."""
 
     sql: str
     values: Sequence[tuple[Parameter, ...]]
+    store: int | None = None
 
 
 class Execute(msgspec.Struct, frozen=True):
@@ -31,11 +35,12 @@ class Execute(msgspec.Struct, frozen=True):
     nothing is run.
 
     `changes` has the keys whose rows it changes, by the statement that finds them: other writes that look up none of
-    these keys find the same as before. None means that it may change anything."""
+    these keys find the same as before. None means that it may change anything. `store` is as in Select."""
 
     sql: str
     values: Sequence[tuple[Parameter, ...]]
     changes: Mapping[str, Collection[tuple[str, ...]]] | None = None
+    store: int | None = None
 
 
 class Find(msgspec.Struct, frozen=True):
@@ -80,6 +85,14 @@ def observe_nothing(sql: str) -> None:
     """Does nothing; it is the observer of a store that is not observed."""
 
 
+def require_head(sql: str, rows: Rows) -> Rows:
+    """Returns the rows of a statement. Raises StoreDeleted if there is none although the statement selects from the
+    head of a store."""
+    if not rows and HEAD in sql:
+        raise StoreDeleted
+    return rows
+
+
 class Database(StoreState, Protocol):
     dialect: Dialect
     known: KnownRevisions
@@ -89,7 +102,7 @@ class Database(StoreState, Protocol):
         """Returns every row of one statement, from one snapshot of what is committed. `long` means that it may look
         at many rows and must not delay others meanwhile.
 
-        Raises StoreUnavailable."""
+        Raises StoreUnavailable, and StoreDeleted if the statement selects from `head` and the store was deleted."""
         ...
 
     async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
@@ -97,7 +110,7 @@ class Database(StoreState, Protocol):
 
         An exception of the script undoes everything it did and is raised here. Raises StoreUnavailable; the script
         may have been started more than once by then, but at most one of its runs is committed. A script that makes no
-        revision makes nothing stale."""
+        revision makes nothing stale. Raises StoreDeleted."""
         ...
 
     def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:

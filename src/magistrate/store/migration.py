@@ -1,4 +1,4 @@
-"""Applies numbered SQL files, once each and only forwards, and generates the one row of `head` when a store is
+"""Applies numbered SQL files, once each and only forwards, and makes the store `default` when the tables are
 created.
 
 A file is named NNNN_what_it_brings.sql and lives in store/migrations/. It is written for SQLite; other databases
@@ -6,12 +6,15 @@ translate it (`translate_schema` in store/sql/postgres.py)."""
 
 import re
 import secrets
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 from magistrate.errors import SchemaMismatch
+from magistrate.store.contract.stores import DEFAULT_NAME, DEFAULT_STORE, StoredStore, StoreLimits, generate_ulid
+from magistrate.store.scripts.stores import CURSOR_KEY_BYTES
 
 _FILE_NAME = re.compile(r"(\d{4})_(\w+)\.sql")
 
@@ -56,12 +59,12 @@ def migrations() -> tuple[Migration, ...]:
 def describe_store(applied: Applied, written_at: int | None = None, now: int | None = None) -> StoreReport:
     """Returns what is known of a store, given its migrations."""
     available = migrations()
-    return StoreReport(_newest_of(applied), len(available), _find_mismatch(available, applied), written_at, now)
+    return StoreReport(_newest_of(applied), len(available), find_mismatch(available, applied), written_at, now)
 
 
 def list_pending(available: Sequence[Migration], applied: Applied) -> Sequence[Migration]:
     """Returns the known migrations that a store lacks. Raises SchemaMismatch if this version cannot use the store."""
-    mismatch = _find_mismatch(available, applied)
+    mismatch = find_mismatch(available, applied)
     if mismatch is not None:
         raise SchemaMismatch(mismatch)
     return available[len(applied) :]
@@ -72,11 +75,11 @@ def _newest_of(applied: Applied) -> int:
     return applied[-1][0] if applied else 0
 
 
-def _find_mismatch(available: Sequence[Migration], applied: Applied) -> str | None:
+def find_mismatch(available: Sequence[Migration], applied: Applied) -> str | None:
     """Returns why a store with the applied migrations cannot be used, or None if it can."""
     if applied and applied[0][1] != available[0].name:
         return (
-            "the store was made before the first release; convert it with deploy/conversion.sql, "
+            "the store was made before the first release; import from a service of the version that made it, "
             "as docs/operating.md describes under Upgrading"
         )
     if len(applied) > len(available):
@@ -87,6 +90,9 @@ def _find_mismatch(available: Sequence[Migration], applied: Applied) -> str | No
     return None
 
 
-def new_identity() -> tuple[str, str]:
-    """Returns a new store id and cursor key, as store/contract/store.py describes them."""
-    return secrets.token_hex(8), secrets.token_hex(16)
+def make_default_store() -> StoredStore:
+    """Returns the store `default` of a new database."""
+    now = time.time_ns() // 1_000
+    return StoredStore(
+        DEFAULT_STORE, generate_ulid(now), DEFAULT_NAME, "", StoreLimits(), secrets.token_hex(CURSOR_KEY_BYTES), now
+    )

@@ -5,19 +5,21 @@ import asyncio
 import math
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from itertools import groupby
 from pathlib import Path
 
 import structlog
 
-from magistrate.api.auth.callers import KeyRing, KnownSecret, list_secrets
+from magistrate.api.auth.callers import KeyRing, KnownSecret, KnownSecrets, list_secrets
 from magistrate.config.api_keys import FileState, find_file_state, read_api_key_file
 from magistrate.config.settings_table import Settings
-from magistrate.errors import InvalidSetting, StoreUnavailable
+from magistrate.errors import InvalidSetting, StoreDeleted, StoreUnavailable
 from magistrate.operations.keys.caller_keys import key_digest
 from magistrate.operations.scheduling import attempt_work
-from magistrate.store.contract.store import Store
+from magistrate.operations.stores.contexts import StoreContexts
+from magistrate.store.contract.stores import DEFAULT_STORE, MovedStore
 
 PAUSE_SECONDS = 0.05
 """Sets the time between the beginnings of two rounds: 20 lookups a second in each worker."""
@@ -71,6 +73,8 @@ TAKE_OVER_SECONDS = 0.5
 """Limits how long a request waits for a change of the stored keys to be in force in its worker."""
 KEYS_AT_ONCE = 100
 """Limits the stored keys that are prepared before others may run; some milliseconds, if each has many object types."""
+STORES_AT_ONCE = 1_000
+"""Limits the stores whose keys are put into the ring before others may run, which takes a millisecond."""
 NOTE_EVERY_SECONDS = 60.0
 """Sets how often the uses of stored keys are written."""
 UNSTABLE_NS = 500_000_000
@@ -125,13 +129,14 @@ class ServiceKeys:
     def __init__(
         self,
         settings: Settings,
-        store: Store,
+        contexts: StoreContexts,
         reload_signal: ReloadSignal | None = None,
         shared: SharedDigests | None = None,
     ) -> None:
-        self.ring = KeyRing(store.now)
+        self.ring = KeyRing(contexts.default.now)
         self._settings = settings
-        self._store = store
+        self._contexts = contexts
+        self._store = contexts.default.store
         self._reload_signal = reload_signal or ReloadSignal()
         self._shared = shared
         self._from_file: tuple[str, ...] = ()
@@ -139,9 +144,10 @@ class ServiceKeys:
         """Holds the state of the file when it was last read, None if there was no file."""
         self._is_stable = True
         """Says whether every later change of the file also changes its state."""
-        self._version = -1
-        self._history = 0
-        """Hold the version of the stored keys that are in the ring, and the history of the store that it belongs to."""
+        self._versions: dict[int, int] = {}
+        self._secrets: dict[int, KnownSecrets] = {}
+        """Have the version of the stored keys of each store, and these keys, which are in the ring together."""
+        self._operators: Sequence[str] = ()
         self._noted_at = -math.inf
         self._filling = asyncio.Lock()
 
@@ -158,7 +164,7 @@ class ServiceKeys:
                 if not self._from_file:
                     raise
                 log.error("the API key file is invalid, the previous keys stay valid", error=error.message)
-        await self._fill_ring()
+        await self._read_all()
         self.ring.look_up = UnknownKeys(self.take_over).look_up
         return self.ring
 
@@ -201,15 +207,38 @@ class ServiceKeys:
         await attempt_work(self._follow(), "changes of the stored keys could not be taken over")
 
     async def _follow(self) -> None:
-        version = await self._store.keys_version()
-        if (version, self._store.known.history) != (self._version, self._history):
+        async with self._filling:
+            moved = await self._contexts.follow()
+            changed = [store for store in moved if self._versions.get(store.stored.number) != store.keys_version]
+            changed += [store for store in moved if store.stored.deleted_at is not None]
+            if not changed:
+                return
+            if any(store.stored.number == DEFAULT_STORE for store in changed):
+                self._operators = await self._list_operators()
+            for store in changed:
+                await self._take_over_store(store)
             await self._fill_ring()
+
+    async def _take_over_store(self, moved: MovedStore) -> None:
+        """Reads the keys of a store that has changed them, or was deleted."""
+        number = moved.stored.number
+        if moved.stored.deleted_at is not None:
+            self._secrets.pop(number, None)
+            self._versions.pop(number, None)
+            return
+        listed = await self._contexts.stores.list_keys(number)
+        self._secrets[number] = list_secrets(listed.get(number, ()), number)
+        self._versions[number] = moved.keys_version
 
     async def _note_uses(self) -> None:
         if not (uses := self.ring.take_uses()):
             return
         try:
-            await self._store.note_key_uses(uses, round(NOTE_EVERY_SECONDS * 1_000_000))
+            for number, of_store in groupby(sorted(uses.items()), key=lambda use: use[0][0]):
+                at = {key_id: time for (_, key_id), time in of_store}
+                with suppress(StoreDeleted):
+                    store = self._contexts.open_context(number).store
+                    await store.note_key_uses(at, round(NOTE_EVERY_SECONDS * 1_000_000))
         except BaseException:
             self.ring.return_uses(uses)
             raise
@@ -225,7 +254,7 @@ class ServiceKeys:
         try:
             if self._settings.api_key_file:
                 await asyncio.to_thread(self._read_file)
-            await self._fill_ring()
+            await self._read_all()
         except InvalidSetting as error:
             log.error("the API key file is invalid, the previous keys stay valid", error=error.message)
         except StoreUnavailable as error:
@@ -247,21 +276,34 @@ class ServiceKeys:
             except OSError as error:
                 log.error("the API keys could not be shared with workers that start later", error=repr(error))
 
-    async def _fill_ring(self) -> None:
+    async def _read_all(self) -> None:
+        """Reads all keys of all stores."""
         # What was read first must not replace what was read later.
         async with self._filling:
-            history = self._store.known.history
-            stored = await self._store.list_keys()
-            secrets: dict[str, KnownSecret] = {}
-            for start in range(0, len(stored.keys), KEYS_AT_ONCE):
-                secrets |= list_secrets(stored.keys[start : start + KEYS_AT_ONCE])
+            versions = {moved.stored.number: moved.keys_version for moved in await self._contexts.follow()}
+            self._versions |= versions
+            self._operators = await self._list_operators()
+            for number, keys in (await self._contexts.stores.list_keys()).items():
+                secrets: dict[str, KnownSecret] = {}
+                for start in range(0, len(keys), KEYS_AT_ONCE):
+                    secrets |= list_secrets(keys[start : start + KEYS_AT_ONCE], number)
+                    await asyncio.sleep(0)
+                self._secrets[number] = secrets
+            await self._fill_ring()
+
+    async def _list_operators(self) -> Sequence[str]:
+        """Returns the digests of the keys of the operator."""
+        if self._settings.configures_api_keys:
+            return [*map(key_digest, self._settings.api_keys), *self._from_file]
+        return [*await self._store.key_digests()]
+
+    async def _fill_ring(self) -> None:
+        secrets: dict[str, KnownSecret] = {}
+        for place, of_store in enumerate(self._secrets.values(), 1):
+            secrets |= of_store
+            if not place % STORES_AT_ONCE:
                 await asyncio.sleep(0)
-            if self._settings.configures_api_keys:
-                digests = [*map(key_digest, self._settings.api_keys), *self._from_file]
-            else:
-                digests = [*await self._store.key_digests()]
-            self.ring.replace(digests, secrets)
-            self._version, self._history = stored.version, history
+        self.ring.replace(self._operators, secrets)
 
 
 def check_key_file(settings: Settings) -> None:

@@ -19,8 +19,9 @@ from magistrate.operations.live_graph import GraphCounts, LiveGraph
 from magistrate.operations.models.cache import Models
 from magistrate.operations.readers.shared_reads import SharedReads
 from magistrate.operations.sessions.session_keys import SessionKeys
+from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.store.contract.store import Store
-from magistrate.wiring.stores import open_store
+from magistrate.wiring.stores import open_stores
 
 IMPORT_TIMEOUT_MS = 600_000
 LISTS_SHARE, MODELS_SHARE = 8, 32
@@ -79,14 +80,21 @@ def measure_caches(context: Context) -> Sequence[CacheBytes]:
 
 
 @asynccontextmanager
-async def open_context(settings: Settings) -> AsyncIterator[Context]:
-    """Opens the store, which must be migrated, and yields a context that works on it. Raises StoreUnavailable or
+async def open_contexts(settings: Settings) -> AsyncIterator[StoreContexts]:
+    """Opens the stores, which must be migrated, and yields contexts that work on them. Raises StoreUnavailable or
     SchemaMismatch."""
-    store = await open_store(settings)
+    stores = await open_stores(settings)
     try:
-        yield context_of(store, settings)
+        yield StoreContexts(stores, lambda store: context_of(store, settings))
     finally:
-        await store.close()
+        await stores.close()
+
+
+@asynccontextmanager
+async def open_context(settings: Settings) -> AsyncIterator[Context]:
+    """Yields the context of the store `default`; see `open_contexts`."""
+    async with open_contexts(settings) as contexts:
+        yield contexts.default
 
 
 def open_import_context(settings: Settings) -> AbstractAsyncContextManager[Context]:

@@ -20,7 +20,7 @@ from magistrate.operations.context import Context
 from magistrate.operations.scheduling import attempt_work, running_beside
 from magistrate.operations.writes.retention import delete_ended, delete_events, end_expired
 from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys, SharedDigests
-from magistrate.wiring.contexts import measure_caches, open_context
+from magistrate.wiring.contexts import measure_caches, open_contexts
 
 DELETE_EVERY_SECONDS = 600.0
 END_EXPIRED_EVERY_SECONDS = 1.0
@@ -61,9 +61,10 @@ async def open_service(
     of ServiceKeys, `rate_limit` is that of the Service.
 
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
-    async with open_context(settings) as context:
+    async with open_contexts(settings) as contexts:
+        context = contexts.default
         provider = _provider(settings)
-        keys = ServiceKeys(settings, context.store, reload_signal, shared)
+        keys = ServiceKeys(settings, contexts, reload_signal, shared)
         ring = await keys.open()
         context.take_over_keys = keys.take_over
         limits = Limits(
@@ -86,9 +87,9 @@ async def open_service(
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()
         async with running_beside(*works), logging:
-            bearers = Bearers(context, provider)
+            bearers = Bearers(contexts, provider)
             yield Service(
-                context,
+                contexts,
                 ring,
                 bearers,
                 limits,

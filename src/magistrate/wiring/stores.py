@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from magistrate.config.database_url import PostgresUrl, SqliteUrl
 from magistrate.config.settings_table import Settings
 from magistrate.store.contract.store import Store
+from magistrate.store.contract.stores import Stores
 from magistrate.store.database import Observer, observe_nothing
 from magistrate.store.scripts.key_encryption import UNSEALED, read_sealing
 
@@ -32,7 +33,13 @@ def migrate_store(settings: Settings) -> None:
 
 
 async def open_store(settings: Settings, observer: Observer = observe_nothing) -> Store:
-    """Opens the store, which must be migrated. Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
+    """Opens the store `default`; see `open_stores`."""
+    return (await open_stores(settings, observer)).default
+
+
+async def open_stores(settings: Settings, observer: Observer = observe_nothing) -> Stores:
+    """Opens the stores of a database, which must be migrated. Raises StoreUnavailable, SchemaMismatch or
+    InvalidSetting."""
     sealing = read_sealing(settings.secret_key_file) if settings.secret_key_file else UNSEALED
     match settings.database:
         case SqliteUrl(path):

@@ -10,10 +10,11 @@ from magistrate.api.auth.provider_keys import ALGORITHMS, FetchedKeys
 from magistrate.engine.names import ObjectId
 from magistrate.engine.terms import object_id
 from magistrate.errors import Forbidden, InvalidParameter, InvalidToken, MissingParameter
-from magistrate.operations.context import Context
 from magistrate.operations.keys.callers import Caller, Scope, expand_scopes
 from magistrate.operations.sessions import sessions
-from magistrate.operations.sessions.bearer_tokens import Expected, TokenHeader, read_header, verify_claims
+from magistrate.operations.sessions.bearer_tokens import Expected, TokenHeader, read_header, read_issuer, verify_claims
+from magistrate.operations.stores.contexts import StoreContexts
+from magistrate.store.contract.stores import DEFAULT_STORE
 
 LEEWAY_SECONDS = 10
 """Bounds the difference between the provider's clock and ours."""
@@ -92,11 +93,12 @@ class Identified(NamedTuple):
 
 
 class Bearers:
-    """Verifies the tokens of this store's sessions, and those of a provider if one is configured. The algorithm of a
-    token tells the two apart, because they have none in common."""
+    """Verifies the tokens of sessions, each with the keys of the store that issued it, and those of a provider if one
+    is configured, which are about the store `default`. The algorithm of a token tells the two apart, because they have
+    none in common."""
 
-    def __init__(self, context: Context, provider: Provider | None = None) -> None:
-        self._context = context
+    def __init__(self, stores: StoreContexts, provider: Provider | None = None) -> None:
+        self._stores = stores
         self._provider = provider
 
     @property
@@ -108,15 +110,19 @@ class Bearers:
         """Returns the sender of a token. Raises InvalidToken, TokenExpired, ProviderUnavailable or StoreUnavailable."""
         header = read_header(token)
         if header.algorithm == sessions.ALGORITHM:
-            return _identify_user(holder(*await sessions.read_session(self._context, token, header.key_id)), SESSION)
+            issuer = self._stores.find_issuer(read_issuer(token))
+            if issuer is None:
+                raise InvalidToken
+            claims = await sessions.read_session(self._stores.open_context(issuer.number), token, header.key_id)
+            return _identify_user(holder(*claims), SESSION, issuer.number)
         if self._provider is None or header.algorithm not in ALGORITHMS:
             raise InvalidToken
         sender = await self._provider.identify(token, header)
         return Identified(sender) if isinstance(sender, Caller) else _identify_user(sender, self._provider.issuer)
 
 
-def _identify_user(user: Holder, origin: str) -> Identified:
-    return Identified(Caller(f"{USER}:{user.user}", USER_SCOPES, origin=origin), user)
+def _identify_user(user: Holder, origin: str, store: int = DEFAULT_STORE) -> Identified:
+    return Identified(Caller(f"{USER}:{user.user}", USER_SCOPES, origin=origin, store=store), user)
 
 
 async def identify_caller(keys: KeyRing, bearers: Bearers, header: str | None, takes_bearer: bool) -> Identified:

@@ -84,13 +84,13 @@ KnownSecrets = Mapping[str, KnownSecret]
 _NO_SECRETS: KnownSecrets = {}
 
 
-def list_secrets(keys: Iterable[StoredKey]) -> KnownSecrets:
-    """Returns the secrets of stored keys by their digests: of each the current one, and the one before if there is
-    one."""
+def list_secrets(keys: Iterable[StoredKey], store: int) -> KnownSecrets:
+    """Returns the secrets of stored keys of a store by their digests: of each the current one, and the one before if
+    there is one."""
     secrets: dict[str, KnownSecret] = {}
     for key in keys:
         object_types = None if key.object_types is None else frozenset(key.object_types)
-        caller = Caller(key.name, expand_scopes(key.scopes), object_types, key.id)
+        caller = Caller(key.name, expand_scopes(key.scopes, store), object_types, key.id, store=store)
         expires_at = ALWAYS if key.expires_at is None else key.expires_at
         secrets[key.digest] = KnownSecret(key.digest, caller, expires_at)
         if key.previous_digest is not None and key.previous_until is not None:
@@ -114,7 +114,7 @@ class KeyRing:
 
     def __init__(self, now: Callable[[], int], digests: Iterable[str] = (), stored: KnownSecrets = _NO_SECRETS) -> None:
         self._now = now
-        self._uses: dict[str, int] = {}
+        self._uses: dict[tuple[int, str], int] = {}
         self.replace(digests, stored)
 
     def replace(self, digests: Iterable[str], stored: KnownSecrets = _NO_SECRETS) -> None:
@@ -167,13 +167,13 @@ class KeyRing:
             self._last_header, self._last_caller = header, caller
         return caller
 
-    def take_uses(self) -> Mapping[str, int]:
-        """Returns when stored keys were used since the last call, by their ids."""
+    def take_uses(self) -> Mapping[tuple[int, str], int]:
+        """Returns when stored keys were used since the last call, by their stores and ids."""
         uses, self._uses = self._uses, {}
         self._end_memo()
         return uses
 
-    def return_uses(self, uses: Mapping[str, int]) -> None:
+    def return_uses(self, uses: Mapping[tuple[int, str], int]) -> None:
         """Takes back uses that could not be written."""
         self._uses = {**uses, **self._uses}
 
@@ -199,5 +199,5 @@ class KeyRing:
             return None
         self._memo_until = secret.until
         if secret.caller.key_id is not None:
-            self._uses[secret.caller.key_id] = now
+            self._uses[secret.caller.store, secret.caller.key_id] = now
         return secret.caller

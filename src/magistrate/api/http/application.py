@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, cast
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import falcon
 import falcon.asgi
@@ -43,9 +43,13 @@ from magistrate.api.http.request_scope import (
     REQUEST_ID,
     SLASH_IN_ID,
     STARTED,
+    STORE,
+    STORES_PREFIX,
     decode_path,
+    divide_path,
     is_utf8,
     render_path,
+    render_store,
 )
 from magistrate.api.http.responders import (
     ACCOUNT,
@@ -129,6 +133,7 @@ class Running:
             cleaned = quote(re.sub(r"/{2,}", "/", req.path), safe="/:@|~!$&'()*+,;=-._")
             if HAS_SLASH in req.scope:
                 cleaned = cleaned.replace(quote(SLASH_IN_ID), "%2F")
+            cleaned = f"{render_store(req)}{cleaned}"
             location = f"{cleaned}?{quote(query, safe='%&=+~!$()*,;:@/?-._')}" if query else cleaned
             resp.status = 301
             resp.set_header("Location", location)
@@ -223,6 +228,9 @@ class Application:
         await self._answer(self._admin_app, scope, receive, send)
 
     async def _answer(self, app: App, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["raw_path"].startswith(STORES_PREFIX):
+            store, path = divide_path(scope["raw_path"])
+            scope |= {STORE: store, "raw_path": path, "path": unquote(path.decode("ascii"))}
         if b"%2f" in scope["raw_path"].lower():
             scope |= {"path": decode_path(scope["raw_path"]), HAS_SLASH: True}
         scope |= {RECEIVE: receive, QUERY: scope["query_string"], "query_string": b""}

@@ -40,6 +40,7 @@ ERROR_TABLE: Mapping[type[errors.MagistrateError], ErrorRow] = {
     errors.TooManyRequests: ErrorRow(429, "too_many_requests", {}),
     errors.TooManyRefused: ErrorRow(429, "too_many_requests", {}),
     errors.NotFound: ErrorRow(404, "not_found", {"type": "kind", "key": "key"}),
+    errors.StoreDeleted: ErrorRow(404, "not_found", {}),
     errors.Conflict: ErrorRow(409, "conflict", {}),
     errors.PreconditionFailed: ErrorRow(409, "precondition_failed", {"index": "index"}),
     errors.ModelChanged: ErrorRow(412, "precondition_failed", {}),

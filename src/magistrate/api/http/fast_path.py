@@ -21,10 +21,12 @@ from magistrate.api.http.error_bodies import RETRY_AFTER_SECONDS, error_body
 from magistrate.api.http.json_values import render_json
 from magistrate.api.http.ledger import Ledger
 from magistrate.api.http.pipeline import BegunAnswer, BegunRequest, FastHead, Pipeline
+from magistrate.api.http.request_scope import STORES_PREFIX, divide_path
 from magistrate.api.http.request_values import read_parameters, require_json_type
 from magistrate.api.route import Route
 from magistrate.errors import MagistrateError, Overloaded
 from magistrate.operations.consistency import NO_DEMAND
+from magistrate.operations.context import Context
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stored_rows import Identity
 
@@ -132,7 +134,7 @@ class FastPath:
         self._refusable = RefusableRoutes(routes)
         self._vary = f"{VARY[0].lower()}: {VARY[1]}\r\n" if has_cors else ""
         self._default_headers: RawHeaders | None = None
-        self._answered_at: RevisionId | None = None
+        self._answered_at: tuple[Identity, RevisionId] | None = None
         self._common = b""
 
     def measure_kept(self) -> int:
@@ -144,13 +146,16 @@ class FastPath:
         length is within the limits. Returns None otherwise. A request that is begun counts towards the rate limit of
         its caller."""
         path, _, query = url.partition(b"?") if method == b"GET" else (url, b"", b"")
+        store = None
+        if path.startswith(STORES_PREFIX):
+            store, path = divide_path(path)
         fast = self.routes.get((method, path))
         if fast is None:
-            return self._find_refusal(method.decode("latin-1"), url.decode("latin-1").partition("?")[0], headers)
+            return self._find_refusal(method.decode("latin-1"), path.decode("latin-1").partition("?")[0], headers)
         route = fast.pipeline.route
         if route.body is None and (refusal := self._find_refusal("GET", route.path, headers)) is not None:
             return refusal
-        head = _read_head(fast, query, headers)
+        head = _read_head(fast, query, headers, store)
         return None if head is None else self.begin(head)
 
     def begin(self, head: FastHead) -> BegunRequest | None:
@@ -158,9 +163,10 @@ class FastPath:
         route = head.pipeline.route
         try:
             service = self._service()
-            if route.body is None and not self._is_answerable(service, route):
-                return None
             caller = service.keys.identify(head.key)
+            context = service.stores.resolve(caller, head.store)
+            if route.body is None and not self._is_answerable(service, context, route):
+                return None
         except MagistrateError:
             return None
         if route.scope not in caller.scopes or head.length > service.limits.max_body_bytes:
@@ -168,13 +174,13 @@ class FastPath:
         rate_limit = service.rate_limit
         if rate_limit is not None and not rate_limit.admit_caller(caller):
             return None
-        return BegunRequest(head, service, caller)
+        return BegunRequest(head, service, caller, context)
 
-    def _is_answerable(self, service: Service, route: Route) -> bool:
+    def _is_answerable(self, service: Service, context: Context, route: Route) -> bool:
         """Returns whether lists are not refused now, and one, which is at the newest revision, need not wait to know
         it. Raises StoreUnavailable."""
         is_full = service.admissions.by_scope[route.scope].is_full
-        return not is_full and service.context.caches.graph.find_newest() is not None
+        return not is_full and context.caches.graph.find_newest() is not None
 
     def _find_refusal(self, method: str, path: str, headers: RawHeaders) -> "PendingRefusal | None":
         """Returns a refusal if the service has more requests of this kind than it can answer. Its key is not read."""
@@ -217,12 +223,13 @@ class FastPath:
     def _attempt(self, begun: BegunRequest, body: bytes) -> tuple[Answer[Any], RevisionId] | None:
         """Returns the answer and its revision if nothing has to be waited for."""
         head, service, pipeline = begun.head, begun.service, begun.head.pipeline
-        store = service.context.store
+        context = begun.context
+        store = context.store
         revisions = store.known
         freshness = read_freshness(store.identity, head.tokens) if head.tokens else NO_DEMAND
         parameters = read_parameters(head.query) if head.query else {}
         call: Call[Any] = Call(
-            context=service.context,
+            context=context,
             caller=begun.caller,
             body=pipeline.decode(body, service, parameters),
             parameters=parameters,
@@ -246,8 +253,9 @@ class FastPath:
         route, request_id = begun.head.pipeline.route, begun.request_id
         assert request_id is not None
         content = render_json(answer.value)
-        common = self._render_common_lines(default_headers, begun.service.context.store.identity, revision_id)
-        self._ledger.record_answer(route.method, route.path, 200, begun.started, path=route.path, request_id=request_id)
+        common = self._render_common_lines(default_headers, begun.context.store.identity, revision_id)
+        path = route.path if begun.head.store is None else f"/stores/{begun.head.store}{route.path}"
+        self._ledger.record_answer(route.method, route.path, 200, begun.started, path=path, request_id=request_id)
         described = (
             f"content-type: {JSON}\r\nwarrant-request-id: {request_id}\r\n{_render_echo(begun.head.echoed)}{self._vary}"
             f"content-length: {len(content)}\r\n\r\n"
@@ -271,8 +279,9 @@ class FastPath:
 
     def _render_common_lines(self, default_headers: RawHeaders, identity: Identity, revision_id: RevisionId) -> bytes:
         """Returns the lines that most answers have in common with the one before."""
-        if default_headers is not self._default_headers or revision_id != self._answered_at:
-            self._default_headers, self._answered_at = default_headers, revision_id
+        answered_at = (identity, revision_id)
+        if default_headers is not self._default_headers or answered_at != self._answered_at:
+            self._default_headers, self._answered_at = default_headers, answered_at
             lines = [b"HTTP/1.1 200 OK", *(name + b": " + value for name, value in default_headers), b""]
             self._common = b"\r\n".join(lines) + _token_lines(identity, revision_id)
         return self._common
@@ -287,7 +296,7 @@ class PendingRefusal(msgspec.Struct, frozen=True):
     started: float
 
 
-def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders) -> FastHead | None:
+def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders, store: str | None) -> FastHead | None:
     """Returns what these headers say, or None if the web framework must read them: if one is repeated, the length of a
     body is not stated or too large, or there is a header that is watched for that."""
     watched = fast.watched
@@ -313,7 +322,7 @@ def _read_head(fast: FastRoute, query: bytes, headers: RawHeaders) -> FastHead |
             require_json_type(values.pop(TYPE_HEADER, None))
         except MagistrateError:
             return None
-    return FastHead(fast.pipeline, query, key, length, tokens=values, echoed=echoed)
+    return FastHead(fast.pipeline, query, key, length, tokens=values, echoed=echoed, store=store)
 
 
 def _list_headers(route: Route) -> dict[bytes, str | None]:

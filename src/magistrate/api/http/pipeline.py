@@ -16,6 +16,7 @@ from magistrate.api.http.request_values import LARGE_BODY_BYTES, decode_body, re
 from magistrate.api.route import STRICT, Route
 from magistrate.errors import HistoryReplaced, InvalidParameter, MagistrateError, RevisionLost
 from magistrate.operations.consistency import require_stored
+from magistrate.operations.context import Context
 from magistrate.operations.keys.callers import Caller
 
 BEGUN = "magistrate.begun"
@@ -81,7 +82,8 @@ class BegunAnswer(msgspec.Struct, frozen=True):
 
 class FastHead(msgspec.Struct, frozen=True):
     """Holds what the fast path reads in the head of a request, which depends on nothing but its bytes. `tokens` has the
-    headers that contain consistency tokens; `echoed` is the id that the client gave the request, if it comes back."""
+    headers that contain consistency tokens; `echoed` is the id that the client gave the request, if it comes back;
+    `store` is the name or id of the store that the path names."""
 
     pipeline: Pipeline
     query: bytes
@@ -89,6 +91,7 @@ class FastHead(msgspec.Struct, frozen=True):
     length: int
     tokens: Mapping[str, str] = {}
     echoed: str | None = None
+    store: str | None = None
 
 
 class BegunRequest(msgspec.Struct):
@@ -98,6 +101,7 @@ class BegunRequest(msgspec.Struct):
     head: FastHead
     service: Service
     caller: Caller
+    context: Context
     started: float = 0.0
     request_id: str | None = None
     body: bytes | None = None

@@ -9,12 +9,28 @@ ROUTE, CALLER, BODY = "magistrate.route", "magistrate.caller", "magistrate.body"
 """Name the entries of the ASGI scope that say which route a request matched, who sent it, and its body, as far as that
 is known. A body is there once it has been decoded."""
 
+STORE = "magistrate.store"
+"""Names the entry of the ASGI scope that has the name or id of the store that the path of a request names."""
+
 LEDGER = "magistrate.ledger"
 STARTED = "magistrate.started"
 REQUEST_ID = "magistrate.request_id"
 SOURCE = "magistrate.source"
 """Name what `Application` adds to the scope of a request: SOURCE only if it is one of too many of this source that have
 no valid key."""
+
+STORES_PREFIX = b"/stores/"
+_OF_A_STORE = re.compile(rb"/stores/([^/?]++)(/(?:v1|v2|fga/v1|access/v1|\.well-known)/.*+)", re.DOTALL)
+
+
+def divide_path(path: bytes) -> tuple[str | None, bytes]:
+    """Returns the name or id of the store that a path begins with, and the rest of it; None and the path if it names
+    none, or continues with what no store has."""
+    matched = _OF_A_STORE.fullmatch(path)
+    if matched is None or matched[2].startswith((b"/v2/stores/", b"/v2/stores?")) or matched[2] == b"/v2/stores":
+        return None, path
+    return matched[1].decode("latin-1"), matched[2]
+
 
 SLASH_IN_ID = "\N{DIVISION SLASH}"
 """Stands for a slash that is part of an id, encoded as %2F, in the path of a request until the path has been divided
@@ -41,4 +57,11 @@ def is_utf8(raw_path: bytes) -> bool:
 
 def render_path(req: falcon.asgi.Request) -> str:
     """Returns the path for messages and logs."""
-    return req.path.replace(SLASH_IN_ID, "%2F") if HAS_SLASH in req.scope else req.path
+    path: str = req.path.replace(SLASH_IN_ID, "%2F") if HAS_SLASH in req.scope else req.path
+    return f"{render_store(req)}{path}"
+
+
+def render_store(req: falcon.asgi.Request) -> str:
+    """Returns what the path of a request began with, if it names a store."""
+    store = req.scope.get(STORE)
+    return "" if store is None else f"{STORES_PREFIX.decode()}{store}"

@@ -34,6 +34,7 @@ from magistrate.api.http.request_scope import (
     ROUTE,
     SLASH_IN_ID,
     SOURCE,
+    STORE,
     render_path,
 )
 from magistrate.api.http.request_values import LARGE_BODY_BYTES, read_parameters, require_json_type
@@ -97,6 +98,7 @@ class RouteResponder:
         for header in TOKEN_HEADERS:
             resp.set_header(header, token)
         resp.set_headers(answer.headers)
+        resp.status = route.status
         # A bytearray is sent as it is: copying many megabytes would take as long as rendering them.
         resp.data = cast(bytes, await render_body(answer, memory))
         account.resize(len(resp.data))
@@ -118,12 +120,13 @@ class RouteResponder:
         """Returns the call of a request. Raises what is wrong with it."""
         route, pipeline = self._route, self._pipeline
         caller, holder = await identify_sender(req, service, route.takes_bearer)
+        context = service.stores.resolve(caller, req.scope.get(STORE))
         caller.require_scope(route.scope)
         if HAS_SLASH in req.scope:
             path = {name: text.replace(SLASH_IN_ID, "/") for name, text in path.items()}
         parameters = read_parameters(req.scope[QUERY]) if req.scope[QUERY] else {}
         tokens = {header: text for header in TOKEN_HEADERS if (text := req.get_header(header)) is not None}
-        freshness = NO_DEMAND if route.writes else read_freshness(service.context.store.identity, tokens)
+        freshness = NO_DEMAND if route.writes else read_freshness(context.store.identity, tokens)
         if route.needs_json_type:
             require_json_type(req.content_type)
         raw, body = b"", None
@@ -133,7 +136,7 @@ class RouteResponder:
             body = decoding() if len(raw) <= LARGE_BODY_BYTES else await asyncio.to_thread(decoding)
             req.scope[BODY] = raw
         call: Call[Any] = Call(
-            context=service.context,
+            context=context,
             caller=caller,
             body=body,
             path=path,

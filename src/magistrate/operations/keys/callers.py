@@ -6,6 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from magistrate.errors import Forbidden
+from magistrate.store.contract.stores import DEFAULT_STORE
 
 
 class Scope(StrEnum):
@@ -19,30 +20,43 @@ class Scope(StrEnum):
     EVENTS = "events"
     METRICS = "metrics"
     KEYS = "keys"
+    STORES = "stores"
+    """Allows to make and delete stores, and to name any of them; keys of other stores than `default` cannot have it."""
     ADMIN = "admin"
     """Stands for all others."""
 
 
 ALL_SCOPES = frozenset(Scope)
+OPERATOR_SCOPES = frozenset({Scope.STORES, Scope.METRICS})
+"""Holds the scopes about the service as a whole, which only keys of the store `default` have."""
 
 
 class Caller(msgspec.Struct, frozen=True):
     """Represents who makes a request. `actor` is the name in the change log, which another caller may have later.
     `scopes` has all scopes if it has ADMIN. `object_types` is None for a caller that may use all, and `key_id` for one
     without a stored key. `origin` distinguishes that one from others with this actor: the digest of a key of the
-    operator, or who issued a token."""
+    operator, or who issued a token. `store` is the number of the store that the key or token belongs to."""
 
     actor: str
     scopes: frozenset[Scope]
     object_types: frozenset[str] | None = None
     key_id: str | None = None
     origin: str = ""
+    store: int = DEFAULT_STORE
 
     @property
     def identity(self) -> str:
         """Returns a text that no other caller ever has; that of a stored key stays when it is rotated. It may have the
         digest of a key, so only a digest of it is kept anywhere."""
-        return f"actor {self.actor} {self.origin}" if self.key_id is None else f"key {self.key_id}"
+        if self.key_id is not None:
+            return f"key {self.key_id}"
+        of_store = "" if self.store == DEFAULT_STORE else f" {self.store}"
+        return f"actor {self.actor} {self.origin}{of_store}"
+
+    def may_use_store(self, number: int) -> bool:
+        """Returns whether requests of the caller may be about a store: that of its key, or any if it operates
+        them."""
+        return number == self.store or Scope.STORES in self.scopes
 
     def require_scope(self, scope: Scope) -> None:
         """Raises Forbidden, naming the scope, if the caller does not have it."""
@@ -65,8 +79,10 @@ class Caller(msgspec.Struct, frozen=True):
         self.require_types((None,) if object_types is None else object_types)
 
 
-def expand_scopes(names: Iterable[str]) -> frozenset[Scope]:
-    """Returns the scopes that these names stand for; unknown ones, of a later version, count for nothing."""
+def expand_scopes(names: Iterable[str], store: int = DEFAULT_STORE) -> frozenset[Scope]:
+    """Returns the scopes that these names stand for, of a key of this store; unknown ones, of a later version, count
+    for nothing."""
     distinct = {*names}
     scopes = frozenset(scope for scope in Scope if scope in distinct)
-    return ALL_SCOPES if Scope.ADMIN in scopes else scopes
+    expanded = ALL_SCOPES if Scope.ADMIN in scopes else scopes
+    return expanded if store == DEFAULT_STORE else expanded - OPERATOR_SCOPES

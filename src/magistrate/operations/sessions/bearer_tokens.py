@@ -6,13 +6,15 @@ for that, never the token: its header only helps to find the key (RFC 8725)."""
 import time
 from base64 import urlsafe_b64decode
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jwt
 import msgspec
 from jwt.types import Options
 
 from magistrate.errors import InvalidToken, TokenExpired
+
+T = TypeVar("T")
 
 MAX_TOKEN_LENGTH = 16_384
 """Limits a token in characters. Ours have 7,000 at most; those of providers that list groups have more."""
@@ -25,7 +27,14 @@ class TokenHeader(msgspec.Struct, frozen=True):
     key_id: str | None = msgspec.field(name="kid", default=None)
 
 
+class _Issued(msgspec.Struct, frozen=True):
+    """Holds the claim of a token that says who issued it, which is not verified."""
+
+    issuer: str = msgspec.field(name="iss", default="")
+
+
 _HEADER = msgspec.json.Decoder(TokenHeader)
+_ISSUED = msgspec.json.Decoder(_Issued)
 
 
 class Expected(NamedTuple):
@@ -56,9 +65,18 @@ def read_header(token: str) -> TokenHeader:
     """Reads only the header, so that refusing an unsigned token costs next to nothing. Raises InvalidToken."""
     if len(token) > MAX_TOKEN_LENGTH:
         raise InvalidToken
-    header = token.partition(".")[0]
+    return _read_part(token, 0, _HEADER)
+
+
+def read_issuer(token: str) -> str:
+    """Returns who issued a token, as it says itself: what it is verified with depends on that. Raises InvalidToken."""
+    return _read_part(token, 1, _ISSUED).issuer
+
+
+def _read_part(token: str, place: int, decoder: msgspec.json.Decoder[T]) -> T:
+    part = token.split(".")[place]
     try:
-        return _HEADER.decode(urlsafe_b64decode(header + "=" * (-len(header) % 4)))
+        return decoder.decode(urlsafe_b64decode(part + "=" * (-len(part) % 4)))
     except (ValueError, msgspec.MsgspecError, RecursionError):
         raise InvalidToken from None
 

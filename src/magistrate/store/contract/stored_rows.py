@@ -15,9 +15,10 @@ integer)."""
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Holds the identity of a store, which is generated at random when the store is created and never changes.
+    """Holds the identity of a store, which is generated when the store is created and never changes.
 
-    `store_id` is 16 hex digits and is part of tokens; `cursor_key` is 32 hex digits, secret, and signs cursors."""
+    `store_id` is 16 hex digits and is part of tokens: the last 8 bytes, which are random, of the ULID by which callers
+    name the store. `cursor_key` is 32 hex digits, secret, and signs cursors."""
 
     store_id: str
     cursor_key: str

@@ -1,29 +1,30 @@
 """Implements the store on PostgreSQL through psycopg: a pool of autocommit connections, one statement per read, and
 short transactions for writes, each of which may hold several.
 
-A write first locks the row of `head`, so writes run one after another, revisions are in commit order, and each
-statement of a write sees everything that earlier writes committed. Nothing that is needed is kept in the session, so a
-PgBouncer in between may pool transactions."""
+A write first locks the row of its store in `head`, so writes to one store run one after another, its revisions are in
+commit order, and each statement of a write sees everything that earlier writes to it committed. Nothing that is needed
+is kept in the session, so a PgBouncer in between may pool transactions."""
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.errors import StoreUnavailable
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
-from magistrate.store.contract.stored_rows import Identity
-from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing
+from magistrate.store.contract.stores import DEFAULT_STORE, build_store
+from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
 from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
 from magistrate.store.postgres.pipeline import Connection
 from magistrate.store.postgres.writer import GroupWriter
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
-from magistrate.store.sql.dialect import Parameter
-from magistrate.store.sql.head import READ_IDENTITY
+from magistrate.store.sql.dialect import Parameter, bind_store
 from magistrate.store.sql.postgres import POSTGRES, READ_CLOCK, number_placeholders
 from magistrate.store.sql.schema import READ_VERSION
-from magistrate.store.sql_store import SqlStore
+from magistrate.store.sql.stores import FIND_STORE
+from magistrate.store.sql_stores import SqlStores
 
 
 class DatabaseClock:
@@ -67,21 +68,68 @@ async def open_postgres(
     timeout_ms: int,
     observer: Observer = observe_nothing,
     sealing: Sealing = UNSEALED,
-) -> SqlStore:
-    """Opens a store on a migrated database. Raises StoreUnavailable, or SchemaMismatch if the database is not
-    migrated."""
-    database = PostgresDatabase(conninfo, connections, timeout_ms, observer)
+) -> SqlStores:
+    """Opens the stores of a migrated database. Raises StoreUnavailable, or SchemaMismatch if the database is
+    not migrated."""
+    server = PostgresServer(conninfo, connections, timeout_ms, observer)
     try:
-        await database.open()
-        [row] = await database.read(READ_IDENTITY, ())
+        await server.open()
+        [row] = await server.read(FIND_STORE, (DEFAULT_STORE,))
     except BaseException:
-        await database.close()
+        await server.close()
         raise
-    return SqlStore(database, Identity(*row), sealing)
+    return SqlStores(build_store(row), partial(PostgresDatabase, server), sealing)
 
 
 class PostgresDatabase:
+    """Represents the part of a database that one store has."""
+
     dialect = POSTGRES
+
+    def __init__(self, server: "PostgresServer", store: int) -> None:
+        self.known = KnownRevisions()
+        self.now = server.now
+        self.synchronize_clock = server.synchronize_clock
+        self.schema_version = server.schema_version
+        self.close = server.close
+        self.server = server
+        self._store = store
+        self._writer = server.open_writer(store, self.known)
+
+    @property
+    def statements(self) -> int:
+        return self.server.statements
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        return (self._writer.recent.measure(),)
+
+    async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+        return require_head(sql, await self.server.read(sql, bind_store(sql, self._store, values)))
+
+    async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
+        return await self._writer.transact(script, makes_revision)
+
+    def mark(self) -> Mark:
+        self.server.require_open()
+        return time.monotonic(), self._writer.revisions
+
+    def staleness(self, mark: Mark) -> Staleness:
+        now, writes = self.mark()
+        marked_at, writes_then = mark
+        if writes != writes_then or now - marked_at > STALE_MS / 1_000:
+            return Staleness.STALE
+        return Staleness.AGING if now - marked_at > AGING_MS / 1_000 else Staleness.CURRENT
+
+    def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
+        return self._writer.recent.find(after, most, self._writer.revisions)
+
+    def is_newest(self, mark: Mark) -> bool:
+        """Returns false: other processes may have written."""
+        return False
+
+
+class PostgresServer:
+    """Represents a database with the connections of this process, which all stores in it share."""
 
     def __init__(self, conninfo: Conninfo, connections: int, timeout_ms: int, observer: Observer) -> None:
         self._timeout = timeout_ms / 1000
@@ -89,15 +137,22 @@ class PostgresDatabase:
         self._clock = DatabaseClock()
         self._abandoned: set[asyncio.Task[Any]] = set()
         self._pool = ConnectionPool(conninfo, connections, timeout_ms)
-        self.known = KnownRevisions()
-        self._writer = GroupWriter(self._pool, self._timeout, observer, self.known)
+        self._observer = observer
+        self._writers: dict[int, GroupWriter] = {}
 
     @property
     def statements(self) -> int:
-        return self._reads + self._writer.statements
+        return self._reads + sum(writer.statements for writer in self._writers.values())
 
-    def measure_caches(self) -> Sequence[CacheBytes]:
-        return (self._writer.recent.measure(),)
+    def open_writer(self, store: int, revisions: KnownRevisions) -> GroupWriter:
+        """Returns the writer of a store, of which there is one. `revisions` learns of what it writes."""
+        writer = self._writers[store] = GroupWriter(self._pool, store, revisions, self._timeout, self._observer)
+        return writer
+
+    def require_open(self) -> None:
+        """Raises StoreUnavailable once the database was closed."""
+        if self._pool.is_closed:
+            raise StoreUnavailable("the store is closed")
 
     async def open(self) -> None:
         await self._pool.open()
@@ -115,7 +170,8 @@ class PostgresDatabase:
         self._reads += 1
         await self._read_with(once)
 
-    async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+    async def read(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
+        """Implements Database.read; the number of the store is the first value if the statement has that parameter."""
         self._reads += 1
 
         async def once(connection: Connection) -> Rows:
@@ -131,35 +187,13 @@ class PostgresDatabase:
 
         return await self._read_with(once)
 
-    async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
-        return await self._writer.transact(script, makes_revision)
-
-    def mark(self) -> Mark:
-        if self._pool.is_closed:
-            raise StoreUnavailable("the store is closed")
-        return time.monotonic(), self._writer.revisions
-
-    def staleness(self, mark: Mark) -> Staleness:
-        now, writes = self.mark()
-        marked_at, writes_then = mark
-        if writes != writes_then or now - marked_at > STALE_MS / 1_000:
-            return Staleness.STALE
-        return Staleness.AGING if now - marked_at > AGING_MS / 1_000 else Staleness.CURRENT
-
-    def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
-        return self._writer.recent.find(after, most, self._writer.revisions)
-
-    def is_newest(self, mark: Mark) -> bool:
-        """Returns false: other processes may have written."""
-        return False
-
     async def schema_version(self) -> int:
         [(version,)] = await self.read(READ_VERSION, ())
         return int(version)
 
     async def close(self) -> None:
         await self._pool.close()
-        await self._writer.close()
+        await asyncio.gather(*(writer.close() for writer in self._writers.values()))
         if self._abandoned:
             await asyncio.wait(self._abandoned, timeout=CLOSE_WITHIN_SECONDS)
 

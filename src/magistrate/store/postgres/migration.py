@@ -9,8 +9,18 @@ from psycopg import errors
 from psycopg.rows import TupleRow
 
 from magistrate.errors import InvalidSetting, StoreUnavailable
-from magistrate.store.migration import Migration, StoreReport, describe_store, list_pending, migrations, new_identity
-from magistrate.store.sql.head import MAKE_HEAD, READ_HEAD
+from magistrate.store.contract.stores import DEFAULT_STORE
+from magistrate.store.migration import (
+    Migration,
+    StoreReport,
+    describe_store,
+    find_mismatch,
+    list_pending,
+    make_default_store,
+    migrations,
+)
+from magistrate.store.scripts.stores import store_row
+from magistrate.store.sql.head import MAKE_HEAD
 from magistrate.store.sql.postgres import (
     HAS_MIGRATIONS,
     LIMIT_LOCK_WAIT,
@@ -19,8 +29,9 @@ from magistrate.store.sql.postgres import (
     number_placeholders,
     translate_schema,
 )
-from magistrate.store.sql.revisions import NEWEST_REVISION
+from magistrate.store.sql.revisions import LAST_WRITE
 from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, LIST_MIGRATIONS
+from magistrate.store.sql.stores import HAS_STORES, MAKE_STORE
 
 ATTEMPTS = 4
 """Limits how often a migration is tried while others migrate the same database."""
@@ -117,20 +128,21 @@ def _migrate(connection: psycopg.Connection[TupleRow], available: Sequence[Migra
     for migration in _list_pending(connection, available):
         connection.execute(translate_schema(migration.sql))
         raw.execute(number_placeholders(INSERT_MIGRATION), (migration.number, migration.name))
-    if not _has_head(connection):
-        raw.execute(number_placeholders(MAKE_HEAD), new_identity())
+    if not _has_stores(connection):
+        raw.execute(number_placeholders(MAKE_STORE), store_row(make_default_store()))
+        raw.execute(number_placeholders(MAKE_HEAD), (DEFAULT_STORE, 0, None, 0))
 
 
 def _is_up_to_date(connection: psycopg.Connection[TupleRow], available: Sequence[Migration]) -> bool:
-    return not _list_pending(connection, available) and _has_head(connection)
+    return not _list_pending(connection, available) and _has_stores(connection)
 
 
 def _list_pending(connection: psycopg.Connection[TupleRow], available: Sequence[Migration]) -> Sequence[Migration]:
     return list_pending(available, connection.execute(LIST_MIGRATIONS).fetchall())
 
 
-def _has_head(connection: psycopg.Connection[TupleRow]) -> bool:
-    return connection.execute(READ_HEAD).fetchone() is not None
+def _has_stores(connection: psycopg.Connection[TupleRow]) -> bool:
+    return connection.execute(HAS_STORES).fetchone() is not None
 
 
 def whole_seconds(milliseconds: int) -> int:
@@ -150,7 +162,9 @@ def inspect_postgres(conninfo: str, timeout_ms: int) -> StoreReport:
             if not is_there:
                 return describe_store((), now=now)
             applied = connection.execute(LIST_MIGRATIONS).fetchall()
-            [written_at] = connection.execute(NEWEST_REVISION).fetchone() or (None,)
+            mismatch = find_mismatch(migrations(), applied)
+            row = None if mismatch else connection.execute(LAST_WRITE).fetchone()
     except psycopg.Error as error:
         raise StoreUnavailable(f"PostgreSQL cannot be read: {error}") from error
+    [written_at] = row or (None,)
     return describe_store(applied, written_at, now)

@@ -1,8 +1,8 @@
 """Makes the writes of this process on PostgreSQL, those that wait together in one transaction.
 
-Any number of processes may write to the same database: the lock is the row of `head`, which each transaction locks
-first. A group is taken once the lock is held, so that whatever came meanwhile is among it. See
-docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
+Any number of processes may write to the same store: the lock is its row of `head`, which each transaction locks first.
+Each store has a writer of its own. A group is taken once the lock is held, so that whatever came meanwhile is among it.
+See docs/decisions/0072-postgresql-commits-writes-in-groups.md."""
 
 import asyncio
 import time
@@ -15,7 +15,7 @@ import msgspec
 import psycopg
 
 from magistrate.engine.names import Revision
-from magistrate.errors import OutcomeUnknown
+from magistrate.errors import OutcomeUnknown, StoreDeleted
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions, Mark, RevisionId, note_writes
 from magistrate.store.database import (
     Compute,
@@ -44,7 +44,15 @@ from magistrate.store.scripts.script_runs import (
     ScriptRun,
     WriteResult,
 )
-from magistrate.store.sql.dialect import COMMIT, RELEASE, ROLL_BACK, ROLL_BACK_TO_SAVEPOINT, SAVEPOINT
+from magistrate.store.sql.dialect import (
+    COMMIT,
+    RELEASE,
+    ROLL_BACK,
+    ROLL_BACK_TO_SAVEPOINT,
+    SAVEPOINT,
+    Parameter,
+    bind_store,
+)
 from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, READ_HEAD
 from magistrate.store.sql.insertions import join_insertions
 from magistrate.store.sql.postgres import BEGIN_WRITE, CONTROL, find_each
@@ -64,8 +72,9 @@ class GroupTransaction:
     all in one round trip. A write that raises before its first statement is sent has therefore done nothing; only one
     that reads what it has changed itself needs a savepoint."""
 
-    def __init__(self, pipeline: StatementPipeline, observer: Observer) -> None:
+    def __init__(self, pipeline: StatementPipeline, store: int, observer: Observer) -> None:
         self._pipeline = pipeline
+        self._store = store
         self._observer = observer
         self._memo = LookupMemo()
         self._ahead: dict[QueuedWrite, ScriptRun[Any]] = {}
@@ -86,7 +95,10 @@ class GroupTransaction:
         """Begins the transaction, and looks up in the same round trip what these writes look up first. `expected` is
         likely to be the newest revision."""
         await self._run_ahead(writes, expected)
-        _, [(head, _, bits, model)] = await self._look_up(self._ahead.values(), [(BEGIN_WRITE, ()), (LOCK_HEAD, ())])
+        _, rows = await self._look_up(self._ahead.values(), [(BEGIN_WRITE, ()), self._bind(LOCK_HEAD)])
+        if not rows:
+            raise StoreDeleted
+        [(head, _, bits, model)] = rows
         self.head = self._sent_head = self.head_before = RevisionId(Revision(head), bits)
         self._model_revision = Revision(model)
 
@@ -140,7 +152,7 @@ class GroupTransaction:
         for run in runs:
             for statement, keys in run.list_missing().items():
                 missing.setdefault(statement, {}).update(dict.fromkeys(keys))
-        results = await self._send([*first, *(_find(statement, keys) for statement, keys in missing.items())])
+        results = await self._send([*first, *(self._find(statement, keys) for statement, keys in missing.items())])
         for (statement, keys), rows in zip(missing.items(), results[len(first) :], strict=True):
             self._memo.remember(statement, keys, rows)
         for run in runs:
@@ -161,7 +173,7 @@ class GroupTransaction:
 
     async def _keep(self, run: ScriptRun[Any]) -> None:
         """Makes what a run has changed a part of the transaction."""
-        self._unsent += _statements_of(run.take_executes())
+        self._unsent += self._statements_of(run.take_executes())
         if run.written is not None:
             self.head = run.written
             self.written.append(run.written)
@@ -171,7 +183,7 @@ class GroupTransaction:
             self._logged = [*self._logged, *run.logged] if is_all else None
         if run.may_change_all:
             self._memo.invalidate_all()
-            [[(head, _, bits)]] = await self._send([(READ_HEAD, ())])
+            [[(head, _, bits)]] = await self._send([self._bind(READ_HEAD)])
             self.head = self._sent_head = RevisionId(Revision(head), bits)
 
     async def _finish(self, run: ScriptRun[Any], needs_savepoint: bool) -> None:
@@ -185,7 +197,7 @@ class GroupTransaction:
                 self._queue_head()
                 self._unsent.append((SAVEPOINT, ()))
                 has_savepoint = True
-            self._unsent += _statements_of(run.take_executes())
+            self._unsent += self._statements_of(run.take_executes())
             run.answer(await self._perform(run.step))
         if has_savepoint:
             self._unsent += [(ROLL_BACK_TO_SAVEPOINT, ())] * (run.error is not None) + [(RELEASE, ())]
@@ -193,10 +205,10 @@ class GroupTransaction:
     async def _perform(self, step: Step) -> list[Rows]:
         """Runs what is unsent, and then a step that takes the database."""
         if isinstance(step, Select):
-            return await self._send([(step.sql, values) for values in step.values])
+            return await self._send([self._bind(step.sql, values, step.store) for values in step.values])
         if isinstance(step, FindTogether):
             finds = [find for find in step.finds if find.keys]
-            rows = iter(await self._send([_find(find.statement, find.keys) for find in finds]))
+            rows = iter(await self._send([self._find(find.statement, find.keys) for find in finds]))
             return [next(rows) if find.keys else [] for find in step.finds]
         await self._send([])
         if isinstance(step, Compute):
@@ -205,7 +217,7 @@ class GroupTransaction:
 
     def _queue_head(self) -> None:
         if self.head != self._sent_head:
-            self._unsent.append((MOVE_HEAD, tuple(self.head)))
+            self._unsent.append(self._bind(MOVE_HEAD, tuple(self.head)))
             self._sent_head = self.head
 
     async def _send(self, statements: Sequence[Statement]) -> list[Rows]:
@@ -218,16 +230,18 @@ class GroupTransaction:
         self._yielded_at = time.monotonic()
         return results[len(unsent) :]
 
+    def _bind(self, statement: str, values: tuple[Parameter, ...] = (), store: int | None = None) -> Statement:
+        """Returns a statement for a store, or the one that is written to."""
+        return statement, bind_store(statement, store or self._store, values)
 
-def _find(statement: str, keys: Collection[tuple[str, ...]]) -> Statement:
-    return find_each(statement), (msgspec.json.encode(list(keys)).decode(),)
+    def _find(self, statement: str, keys: Collection[tuple[str, ...]]) -> Statement:
+        return self._bind(find_each(statement), (msgspec.json.encode(list(keys)).decode(),))
 
-
-def _statements_of(executes: Iterable[Execute]) -> Iterator[Statement]:
-    """Yields the statements of these steps, in order."""
-    for step in executes:
-        for statement, rows in join_insertions(step.sql, step.values):
-            yield from ((statement, values) for values in rows)
+    def _statements_of(self, executes: Iterable[Execute]) -> Iterator[Statement]:
+        """Yields the statements of these steps, in order."""
+        for step in executes:
+            for statement, rows in join_insertions(step.sql, step.values):
+                yield from (self._bind(statement, values, step.store) for values in rows)
 
 
 T = TypeVar("T")
@@ -237,11 +251,11 @@ CLOSE_WITHIN_SECONDS = 1.0
 
 
 class GroupWriter:
-    """Runs the scripts of writes, one group at a time, on one connection of the pool. Each write is answered after the
-    commit that it shares."""
+    """Runs the scripts of writes to one store, one group at a time, on one connection of the pool. Each write is
+    answered after the commit that it shares."""
 
     def __init__(
-        self, pool: ConnectionPool, timeout_seconds: float, observer: Observer, revisions: KnownRevisions
+        self, pool: ConnectionPool, store: int, revisions: KnownRevisions, timeout_seconds: float, observer: Observer
     ) -> None:
         self.statements = 0
         self.revisions = 0
@@ -250,6 +264,7 @@ class GroupWriter:
         self._pool = pool
         self._timeout = timeout_seconds
         self._observer = observer
+        self._store = store
         self._known = revisions
         self._waiting: deque[QueuedWrite] = deque()
         self._group: list[QueuedWrite] = []
@@ -261,7 +276,7 @@ class GroupWriter:
     async def transact(self, begin: ScriptStart[T], makes_revision: bool) -> T:
         """Implements Database.transact."""
         loop = asyncio.get_running_loop()
-        write = QueuedWrite(begin, loop.create_future(), makes_revision=makes_revision)
+        write = QueuedWrite(begin, self._store, self._known, loop.create_future(), makes_revision=makes_revision)
         self._waiting.append(write)
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._write_on())
@@ -339,7 +354,7 @@ class GroupWriter:
         results: list[WriteResult] | None = None
         while results is None:
             self._is_committing = False
-            transaction = GroupTransaction(pipeline_of(connection), self._observer)
+            transaction = GroupTransaction(pipeline_of(connection), self._store, self._observer)
             try:
                 results = await self._run_group(transaction)
             except BaseException:

@@ -94,7 +94,7 @@ def _insert_objects(metas: Mapping[Key, str | None], stamp: Stamp, revision: Rev
     if not metas:
         return []
     yield Execute(INSERT_MISSING_OBJECT, [(*key, meta, stamp.at, revision) for key, meta in metas.items()])
-    [created] = yield Select(OBJECTS_CREATED, [(stamp.at, revision)])
+    [created] = yield Select(OBJECTS_CREATED, [(stamp.at, stamp.at, revision)])
     inserted = set(created)
     return [Effect("created", "object", key, after=meta) for key, meta in metas.items() if key in inserted]
 

@@ -40,7 +40,7 @@ async def build_keys(rows: Rows) -> StoredKeys:
     for start in range(0, len(rows), KEYS_AT_ONCE):
         if start:
             await asyncio.sleep(0)
-        keys += (_build_key(row[4:]) for row in rows[start : start + KEYS_AT_ONCE] if row[4] is not None)
+        keys += (build_key(row[4:]) for row in rows[start : start + KEYS_AT_ONCE] if row[4] is not None)
     return StoredKeys(Revision(revision), version, tuple(keys))
 
 
@@ -79,10 +79,10 @@ def _find(key_id: str) -> Script[StoredKey]:
     [rows] = yield Select(FIND_KEY, [(key_id,)])
     if not rows:
         raise NotFound("Key", key_id)
-    return _build_key(rows[0])
+    return build_key(rows[0])
 
 
-def _build_key(row: Row) -> StoredKey:
+def build_key(row: Row) -> StoredKey:
     *names, scopes, object_types = row[:6]
     columns: Row = (*names, _decode(scopes), None if object_types is None else _decode(object_types), *row[6:])
     return StoredKey(*columns)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from magistrate.engine.names import Revision
-from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.revisions import KnownRevisions, RevisionId
 from magistrate.store.database import (
     Execute,
     Find,
@@ -41,11 +41,13 @@ take some twenty milliseconds to send, in parts between which other requests run
 
 @dataclass(slots=True, eq=False)
 class QueuedWrite:
-    """Represents a write that waits for the writer: how its script is begun, and the future on which its caller waits,
-    which is cancelled when the caller leaves. It is refused after its `deadline`. One that `is_alone` shares its
-    transaction with no other."""
+    """Represents a write that waits for the writer: how its script is begun, the store that it writes to, by its number
+    and by what this process knows of its revisions, and the future on which its caller waits, which is cancelled when
+    the caller leaves. It is refused after its `deadline`. One that `is_alone` shares its transaction with no other."""
 
     begin: ScriptStart[Any]
+    store: int
+    known: KnownRevisions
     result: asyncio.Future[Any]
     deadline: float = math.inf
     makes_revision: bool = True

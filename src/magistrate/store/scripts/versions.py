@@ -92,7 +92,7 @@ def write(
     yield Execute(INSERT_REVISION, [(int(is_called), revision, bits, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
     for start in range(0, len(outcome.effects), EFFECTS_AT_ONCE):
         effects = outcome.effects[start : start + EFFECTS_AT_ONCE]
-        yield Execute(INSERT_CHANGE, _build_log_rows(revision, start, effects), NOTHING)
+        yield Execute(INSERT_CHANGE, build_log_rows(revision, start, effects), NOTHING)
     if stamp.once is not None:
         key = (stamp.once.owner, stamp.once.key)
         rows = msgspec.json.encode(outcome.rows).decode()
@@ -146,7 +146,7 @@ def find_called_revision(expected: Sequence[RevisionId], newest: Revision) -> Sc
 _ENCODER = msgspec.json.Encoder()
 
 
-def _build_log_rows(revision: Revision, start: int, effects: Sequence[Effect]) -> list[tuple[Parameter, ...]]:
+def build_log_rows(revision: Revision, start: int, effects: Sequence[Effect]) -> list[tuple[Parameter, ...]]:
     """Returns the rows of the change log from this position on."""
     # No line of JSON has a line break, so all keys are encoded together.
     keys = _ENCODER.encode_lines([effect.key for effect in effects]).decode().split("\n")

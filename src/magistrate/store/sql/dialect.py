@@ -1,9 +1,14 @@
-"""Defines what statements are made of. Parameters are `?`, in order.
+"""Defines what statements are made of. Parameters are `?`, in order, and `:store`, the number of the store that runs
+the statement, which whoever runs it adds (`bind_store`). `:moved` stands for the next value of the column `moved`,
+and `:first_moved` for the one from which on all changes have to be looked for that are not seen yet.
 
 One text serves SQLite and PostgreSQL: it uses only what both understand, and nothing that a wire-compatible database
 would lack (no advisory locks). Where they differ, the pieces of a Dialect are filled in."""
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import count
 
 Parameter = str | int | None
 
@@ -48,3 +53,26 @@ class Dialect:
     following: str
     between: str
     all_following: str
+
+
+STORE_PARAMETER, MOVED, FIRST_MOVED = ":store", ":moved", ":first_moved"
+
+
+def bind_store(statement: str, store: int, values: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
+    """Returns the values of a statement for a store, as `number_parameters` numbers them."""
+    return (store, *values) if STORE_PARAMETER in statement else values
+
+
+_PARAMETERS = re.compile(r":store\b|\?")
+
+
+@lru_cache(maxsize=2_048)
+def number_parameters(statement: str, sign: str, moved: str = "0", first_moved: str = "0") -> str:
+    """Returns a statement with numbered parameters, as databases read them: the first is the number of the store, if
+    the statement has `:store`, and those behind it are the `?`, in order. `sign` is what the database writes before a
+    number, `moved` and `first_moved` are its expressions for these. None of our statements has a question mark
+    elsewhere."""
+    of_store = f"{sign}1"
+    numbers = count(2 if STORE_PARAMETER in statement else 1)
+    numbered = _PARAMETERS.sub(lambda matched: of_store if matched[0] != "?" else f"{sign}{next(numbers)}", statement)
+    return numbered.replace(MOVED, moved).replace(FIRST_MOVED, first_moved)

@@ -18,14 +18,15 @@ from magistrate.store.contract.events import (
 )
 from magistrate.store.contract.lists import Slice
 from magistrate.store.sql.dialect import Clause, Dialect
-from magistrate.store.sql.head import NEWEST
+from magistrate.store.sql.head import HEAD, NEWEST
 
 _CHANGE = (
     "SELECT c.revision AS revision, 0 AS source, c.position AS number, r.reached_at AS happened_at, "
     "c.revision AS made_at, c.action AS action, c.kind AS kind, c.key AS key, "
     "CASE WHEN c.action IN ('deleted', 'expired') THEN c.before ELSE c.after END AS content, "
     "c.starts_at AS starts_at, c.expires_at AS expires_at, r.actor AS actor, r.request_id AS request_id, "
-    "r.bits AS bits FROM {joined} AND c.revision > (SELECT changes_deleted FROM head)"
+    "r.bits AS bits FROM {joined} "
+    "AND c.revision > (SELECT changes_deleted FROM head WHERE store = :store)"
 )
 _DECISION = (
     "SELECT r.stored_revision AS revision, 1 AS source, r.number AS number, r.decided_at AS happened_at, "
@@ -41,12 +42,15 @@ _ORDERS = {
 
 # Both grow with the time at which they are reached, so each bound is a single lookup.
 _REVISION_AT = (
-    "c.revision {0}= (SELECT revision FROM revision WHERE reached_at {0}= ? "
+    "c.revision {0}= (SELECT revision FROM revision WHERE store = :store AND reached_at {0}= ? "
     "ORDER BY reached_at {1}, revision {1} LIMIT 1)"
 )
-_NUMBER_SINCE = "r.number >= (SELECT number FROM decision WHERE reached_at >= ? ORDER BY reached_at, number LIMIT 1)"
+_NUMBER_SINCE = (
+    "r.number >= (SELECT number FROM decision WHERE store = :store AND reached_at >= ? "
+    "ORDER BY reached_at, number LIMIT 1)"
+)
 _NUMBER_BEHIND = (
-    "r.number {0}= (SELECT number FROM decision WHERE stored_revision {1} ? "
+    "r.number {0}= (SELECT number FROM decision WHERE store = :store AND stored_revision {1} ? "
     "ORDER BY stored_revision {2}, number {2} LIMIT 1)"
 )
 _NOT_WITH_ITS_OBJECT = "NOT (c.action = 'deleted' AND c.after IS NOT NULL)"
@@ -74,7 +78,7 @@ def events_statement(part: Slice, only: EventFilter, dialect: Dialect) -> Clause
     `list_statement`. The filter must have a kind."""
     ahead, beyond = _reaches(part)
     rows = _merge_events(ahead, only, dialect)
-    page = f"p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
+    page = f"p.* FROM {HEAD} LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, ahead)}"
     if beyond is None:
         return Clause(f"SELECT {NEWEST}, false, {page}", rows.values)
     others = _merge_events(beyond, only, dialect)
@@ -88,14 +92,14 @@ def follow_statement(after: EventPosition | None, limit: int, only: EventFilter,
     `limit + 1` rows, or twice as many, in the order of their places."""
     head = (
         f"SELECT {NEWEST}, h.changes_deleted, h.decisions_deleted, h.decisions_deleted_at, "
-        "coalesce((SELECT max(number) FROM decision), h.decisions_deleted)"
+        "coalesce((SELECT max(number) FROM decision WHERE store = :store), h.decisions_deleted)"
     )
     if not only.kinds:
-        return Clause(f"{head}, NULL FROM head h")
+        return Clause(f"{head}, NULL FROM {HEAD}")
     reach = _Reach(None if after is None else after.place, None, True, limit + 1)
     rows = _merge_events(reach, only, dialect)
     return Clause(
-        f"{head}, p.* FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, reach)}", rows.values
+        f"{head}, p.* FROM {HEAD} LEFT JOIN ({rows.sql}) p ON true ORDER BY {_order(None, reach)}", rows.values
     )
 
 

@@ -10,7 +10,7 @@ from magistrate.store.contract.lists import Slice
 from magistrate.store.contract.read_memory import LARGE_ROW_BYTES, SMALL_ROW_BYTES
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.dialect import Clause, Dialect, Parameter
-from magistrate.store.sql.head import NEWEST
+from magistrate.store.sql.head import HEAD, NEWEST
 from magistrate.store.sql.warrants import READ_ROWS, STORED_WARRANT, UNEXPIRED, WARRANT_NAMES
 
 
@@ -79,7 +79,7 @@ WARRANTS = TableListing(
     columns=(*WARRANT_NAMES, "text", "created_at", "number", "starts_at", "expires_at"),
     sorts={"createdAt": ("created_at", "number")},
     indexes={("created_at", "number"): "warrant_by_creation"},
-    joined=" LEFT JOIN policy ON digest = policy",
+    joined=" LEFT JOIN policy ON policy.store = :store AND digest = policy",
     narrowing={"object_id": "warrant_by_object", "subject_id": "warrant_by_subject"},
 )
 
@@ -130,7 +130,8 @@ def list_statement(listing: TableListing, part: Slice, only: ListFilter, at: int
     `behind` is true if a row lies on the other side of the boundary. If the slice has no row, the statement returns
     one row whose columns are NULL."""
     ascending = part.descending == part.backwards
-    filters = _filters(listing, only)
+    alias = "v" if part.sort in listing.members else listing.table
+    filters = [Clause(f"{alias}.store = :store"), *_filters(listing, only)]
     key, index = _order(listing, part.sort, only)
     ahead, behind = _sides(key, part.boundary, only.equal, ascending)
     ordered_by = tuple(column for column in key if column not in only.equal)
@@ -143,7 +144,7 @@ def list_statement(listing: TableListing, part: Slice, only: ListFilter, at: int
     selection = _Selection(listing.ended_by, columns, table, at)
     rows = selection.select([*filters, ahead], forward, part.limit + 1)
     listed = ", ".join(f"p.{column}" for column in listing.columns)
-    page = f"{listed} FROM head h LEFT JOIN ({rows.sql}) p ON true ORDER BY {forward}"
+    page = f"{listed} FROM {HEAD} LEFT JOIN ({rows.sql}) p ON true ORDER BY {forward}"
     if part.boundary is None:
         return Clause(f"SELECT {NEWEST}, false, {page}", rows.values)
     # EXISTS is avoided: PostgreSQL ignores its order, and reads the whole table if it expects to find a row soon.
@@ -283,10 +284,10 @@ def match_statement(
     conditions[UNEXPIRED] = at
     if up_to is not None:
         conditions["created_revision <= ?"] = up_to
-    condition = " AND ".join([*conditions, f"deleted_revision = {ALIVE}"])
+    condition = " AND ".join(["w.store = :store", *conditions, f"deleted_revision = {ALIVE}"])
     warrants = f"warrant w{dialect.index_hint.format(index)} WHERE {condition}{order} LIMIT ?"
     rows = f"(SELECT 0 AS read_number, {STORED_WARRANT} FROM {warrants}) u ON true"
-    statement = f"{READ_ROWS} {rows} LEFT JOIN policy p ON p.digest = u.policy"
+    statement = f"{READ_ROWS} {rows} LEFT JOIN policy p ON p.store = :store AND p.digest = u.policy"
     return Clause(statement, (*conditions.values(), most))
 
 

@@ -5,7 +5,14 @@ import re
 from functools import lru_cache
 from itertools import count
 
-from magistrate.store.sql.dialect import COMMIT, RELEASE, ROLL_BACK_TO_SAVEPOINT, SAVEPOINT, Dialect
+from magistrate.store.sql.dialect import (
+    COMMIT,
+    RELEASE,
+    ROLL_BACK_TO_SAVEPOINT,
+    SAVEPOINT,
+    Dialect,
+    number_parameters,
+)
 from magistrate.store.sql.head import LOCK_HEAD
 
 # OFFSET 0 keeps a subquery from being merged: it is looked up once for each id or revision, in their order.
@@ -21,8 +28,10 @@ POSTGRES = Dialect(
     indexed="warrant w WHERE {condition}",
     texts="SELECT json_array_elements_text(?::json)",
     changes="change c CROSS JOIN LATERAL "
-    "(SELECT * FROM revision r WHERE r.revision = c.revision AND ({condition}) OFFSET 0) r WHERE true",
-    decisions="decision r CROSS JOIN LATERAL (SELECT 1 AS is_wanted WHERE {condition} OFFSET 0) w WHERE true",
+    "(SELECT * FROM revision r WHERE r.store = :store AND r.revision = c.revision AND ({condition}) OFFSET 0) r "
+    "WHERE c.store = :store",
+    decisions="decision r CROSS JOIN LATERAL (SELECT 1 AS is_wanted WHERE {condition} OFFSET 0) w "
+    "WHERE r.store = :store",
     name="({row}.key::json ->> {place})",
     following="SELECT {columns} FROM warrant w WHERE {condition}",
     between=" UNION ALL ",
@@ -34,6 +43,10 @@ BEGIN_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 CONTROL = frozenset((BEGIN_WRITE, LOCK_HEAD, SAVEPOINT, ROLL_BACK_TO_SAVEPOINT, RELEASE, COMMIT))
 """Holds the statements of a write's transaction that are none of its script."""
 
+NEXT_MOVED = "pg_current_xact_id()::text::bigint"
+"""Is the number of the transaction. Numbers are not committed in order, but whoever looks next for those from the
+oldest one that was still running (FIRST_MOVED) misses none."""
+FIRST_MOVED = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
 READ_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 HAS_MIGRATIONS = "SELECT to_regclass(quote_ident(current_schema()) || '.migration') IS NOT NULL"
 """Looks where the table would be created: IF NOT EXISTS alone demands the privilege to create it even if it exists.
@@ -68,9 +81,6 @@ def find_each(statement: str) -> str:
     return f"SELECT f.* FROM ({keys}) k CROSS JOIN LATERAL ({lookup} OFFSET 0) f"
 
 
-@lru_cache(maxsize=1024)
 def number_placeholders(statement: str) -> str:
-    """Returns a statement with PostgreSQL's placeholders, `$1` for the first `?`; none of our statements has a
-    question mark elsewhere."""
-    places = count(1)
-    return re.sub(r"\?", lambda _: f"${next(places)}", statement)
+    """Returns a statement with PostgreSQL's parameters; see `number_parameters`."""
+    return number_parameters(statement, "$", NEXT_MOVED, FIRST_MOVED)

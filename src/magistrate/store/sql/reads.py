@@ -19,7 +19,7 @@ from magistrate.engine.warrants.read_ahead import NOBODY, PlacedRead, ReadOutlin
 from magistrate.engine.warrants.reader import AnyRead, WarrantRead, WarrantsByObject, WarrantsBySubject
 from magistrate.store.contract.stored_rows import ALIVE
 from magistrate.store.sql.dialect import Clause, Dialect, Parameter
-from magistrate.store.sql.head import NEWEST
+from magistrate.store.sql.head import HEAD, NEWEST
 from magistrate.store.sql.warrants import READ_ROWS, STORED_WARRANT, WARRANT_NAMES
 
 MAX_SINGLE_IDS = 2
@@ -37,7 +37,7 @@ MAX_IDS = 10_000
 requests run between two statements."""
 
 _REACHED = "read_number, " + STORED_WARRANT.replace("w.", "")
-_NO_ROW = f"SELECT 0 AS read_number, {STORED_WARRANT} FROM warrant w WHERE w.number = -1"
+_NO_ROW = f"SELECT 0 AS read_number, {STORED_WARRANT} FROM warrant w WHERE w.store = :store AND w.number = -1"
 """Selects no row, because numbers are positive. With WHERE false, SQLite would read the whole table and return none
 of it."""
 SOME_OBJECT = ObjectId("  ")
@@ -50,7 +50,8 @@ _ANY_GROUP = "w.subject_relation > ''"
 _SAME = " AND ".join(f"later.{column} = w.{column}" for column in (*WARRANT_NAMES, "policy"))
 _EXPIRED = (
     "(w.expired_revision IS NOT NULL AND NOT EXISTS "
-    f"(SELECT 1 FROM warrant later WHERE {_SAME} AND later.deleted_revision > w.deleted_revision{{written}}))"
+    f"(SELECT 1 FROM warrant later WHERE later.store = :store AND {_SAME} "
+    "AND later.deleted_revision > w.deleted_revision{written}))"
 )
 """Selects a warrant that has expired, unless the same one was written again since."""
 _EXISTING = {
@@ -164,12 +165,12 @@ def split_objects(refs: Iterable[ObjectRef]) -> Iterator[Mapping[str, Sequence[s
 def objects_statement(ids: Mapping[str, Sequence[str]], at: Revision, dialect: Dialect) -> Clause:
     """Returns a statement that selects (*NEWEST, *columns of StoredObject) for those of the objects that
     exist, given their ids by type, or one row whose columns are NULL if none does."""
-    alive = "o.object_type = ? AND o.created_revision <= ? AND o.deleted_revision > ?"
+    alive = "o.store = :store AND o.object_type = ? AND o.created_revision <= ? AND o.deleted_revision > ?"
     columns = "o.object_type, o.object_id, o.meta, o.created_at"
     arm = f"SELECT {columns} FROM {dialect.many_objects.format(condition=alive)}"
     union = " UNION ALL ".join([arm] * len(ids))
     values = [(msgspec.json.encode(of_type).decode(), name, at, at) for name, of_type in ids.items()]
-    statement = f"SELECT {NEWEST}, found.* FROM head h LEFT JOIN ({union}) found ON true"
+    statement = f"SELECT {NEWEST}, found.* FROM {HEAD} LEFT JOIN ({union}) found ON true"
     return Clause(statement, tuple(chain.from_iterable(values)))
 
 
@@ -233,7 +234,10 @@ def _subjects(request: WarrantsByObject) -> Sequence[tuple[str, tuple[Parameter,
 def _text(arms: tuple[_Arm, ...], existing: str, dialect: Dialect) -> str:
     union = " UNION ALL ".join(_arm_text(arm, existing, dialect) for arm in arms) or _NO_ROW
     # Limited twice: SQLite may materialize the inner rows, all of them, before it reads the outer limit.
-    return f"{READ_ROWS} ({union} LIMIT ?) u ON true LEFT JOIN policy p ON p.digest = u.policy LIMIT ?"
+    return (
+        f"{READ_ROWS} ({union} LIMIT ?) u ON true "
+        "LEFT JOIN policy p ON p.store = :store AND p.digest = u.policy LIMIT ?"
+    )
 
 
 @lru_cache(maxsize=256)
@@ -265,13 +269,14 @@ def _ahead_text(arms: tuple[_Arm, ...], following: str, existing: str, dialect: 
     recursion = f" UNION {following}" if following else ""
     return (
         f"WITH RECURSIVE reached ({_REACHED}) AS (SELECT * FROM ({union}) b{recursion}) "
-        f"{READ_ROWS} (SELECT * FROM reached LIMIT ?) u ON true LEFT JOIN policy p ON p.digest = u.policy"
+        f"{READ_ROWS} (SELECT * FROM reached LIMIT ?) u ON true "
+        "LEFT JOIN policy p ON p.store = :store AND p.digest = u.policy"
     )
 
 
 def _of_object(places: int | None, subjects: str, existing: str, dialect: Dialect) -> str:
     relations = "= ?" if places == 1 else f"IN ({', '.join('?' * places) if places else dialect.texts})"
-    return f"w.object_type = ? AND w.relation {relations} AND {subjects} AND {existing}"
+    return f"w.store = :store AND w.object_type = ? AND w.relation {relations} AND {subjects} AND {existing}"
 
 
 def _arm_text(arm: _Arm, existing: str, dialect: Dialect) -> str:
@@ -286,7 +291,7 @@ def _arm_text(arm: _Arm, existing: str, dialect: Dialect) -> str:
     elif subjects == _EXACTLY:
         warrants = dialect.indexed.format(index="warrant_by_subject", condition=of_object)
     else:
-        of_type = f"w.object_type || '#' || w.relation {relations} AND {subjects} AND {existing}"
+        of_type = f"w.store = :store AND w.object_type || '#' || w.relation {relations} AND {subjects} AND {existing}"
         warrants = dialect.indexed.format(index="warrant_by_type", condition=of_type)
     text = f"SELECT {read} AS read_number, {STORED_WARRANT} FROM {warrants}"
     return f"SELECT * FROM ({text} LIMIT 1 OFFSET ?) b" if is_beyond else text

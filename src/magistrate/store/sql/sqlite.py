@@ -7,8 +7,7 @@ from functools import lru_cache
 from itertools import chain, compress
 from operator import itemgetter
 
-from magistrate.store.sql.dialect import Dialect, Parameter
-from magistrate.store.sql.head import READ_HEAD
+from magistrate.store.sql.dialect import Dialect, Parameter, number_parameters
 
 SQLITE = Dialect(
     # The planner ignores LIMIT: given statistics, it may sort a table instead of reading an index in order.
@@ -19,8 +18,9 @@ SQLITE = Dialect(
     many_objects="json_each(?) ids CROSS JOIN object o ON o.object_id = ids.value AND {condition}",
     indexed="warrant w INDEXED BY {index} WHERE {condition}",
     texts="SELECT value FROM json_each(?)",
-    changes="change c CROSS JOIN revision r ON r.revision = c.revision WHERE ({condition})",
-    decisions="decision r NOT INDEXED WHERE ({condition})",
+    changes="change c CROSS JOIN revision r ON r.store = :store AND r.revision = c.revision "
+    "WHERE c.store = :store AND ({condition})",
+    decisions="decision r NOT INDEXED WHERE r.store = :store AND ({condition})",
     name="json_extract({row}.key, '$[{place}]')",
     following="SELECT {columns} FROM reached u CROSS JOIN warrant w INDEXED BY warrant_by_object ON {condition}",
     between=" UNION ",
@@ -28,7 +28,6 @@ SQLITE = Dialect(
 )
 
 BEGIN_WRITE = "BEGIN IMMEDIATE"
-BEGIN_GROUP = f"{BEGIN_WRITE}; {READ_HEAD}"
 
 USE_WRITE_AHEAD_LOG = "PRAGMA journal_mode = WAL"
 OF_EACH_CONNECTION = (
@@ -44,18 +43,25 @@ READ_ENCODING = "PRAGMA encoding"
 READ_DATA_VERSION = "PRAGMA data_version"
 HAS_MIGRATIONS = "SELECT 1 FROM sqlite_schema WHERE name = 'migration'"
 
+NEXT_MOVED = FIRST_MOVED = "(SELECT coalesce(max(moved), 0) + 1 FROM head)"
+"""Is the next number: writers are alone, so numbers are committed in order."""
+
 PROBE_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 PROBE_INDEXES = "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND rootpage > 0"
-PROBE_NEWEST_WARRANT = "SELECT coalesce(max(number), 0) FROM warrant"
+PROBE_NEWEST_STORE = "SELECT max(store) FROM head"
+PROBE_STORE = """
+SELECT h.store, coalesce((SELECT max(w.number) FROM warrant w WHERE w.store = h.store), 0)
+FROM head h WHERE h.store >= ? ORDER BY h.store LIMIT 1"""
 PROBE_WARRANT = """
-SELECT object_id, object_type, subject_id, subject_type FROM warrant WHERE number >= ? ORDER BY number LIMIT 1"""
-PROBE_BY_OBJECT = (
-    "SELECT policy FROM warrant INDEXED BY warrant_by_object WHERE object_id = ? AND object_type = ? LIMIT 1"
-)
-PROBE_BY_SUBJECT = (
-    "SELECT policy FROM warrant INDEXED BY warrant_by_subject WHERE subject_id = ? AND subject_type = ? LIMIT 1"
-)
-PROBE_OBJECT = "SELECT meta FROM object WHERE object_id = ? AND object_type = ? LIMIT 1"
+SELECT object_id, object_type, subject_id, subject_type FROM warrant
+WHERE store = :store AND number >= ? ORDER BY number LIMIT 1"""
+PROBE_BY_OBJECT = """
+SELECT policy FROM warrant INDEXED BY warrant_by_object
+WHERE store = :store AND object_id = ? AND object_type = ? LIMIT 1"""
+PROBE_BY_SUBJECT = """
+SELECT policy FROM warrant INDEXED BY warrant_by_subject
+WHERE store = :store AND subject_id = ? AND subject_type = ? LIMIT 1"""
+PROBE_OBJECT = "SELECT meta FROM object WHERE store = :store AND object_id = ? AND object_type = ? LIMIT 1"
 PROBE_TABLE = "SELECT * FROM {table} LIMIT 1"
 PROBE_COLUMNS = "PRAGMA index_info({index})"
 PROBE_INDEX = "SELECT {column} FROM {table} INDEXED BY {index} WHERE {condition} LIMIT 1"
@@ -128,3 +134,8 @@ def _pad_keys(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     """Returns the keys, the last of them repeated until their number is a power of two, so that there are few
     different statements."""
     return [*keys, *[keys[-1]] * ((1 << (len(keys) - 1).bit_length()) - len(keys))]
+
+
+def number_placeholders(statement: str) -> str:
+    """Returns a statement with SQLite's numbered parameters; see `number_parameters`."""
+    return number_parameters(statement, "?", NEXT_MOVED, FIRST_MOVED)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from magistrate.store.contract.stored_rows import ALIVE
-from magistrate.store.sql.head import NEWEST
+from magistrate.store.sql.head import HEAD, NEWEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +33,22 @@ def build_statements(table: str, key: tuple[str, ...], content: str) -> Versione
     columns = f"{keys}, {content}, created_at"
     equal = " AND ".join(f"{column} = ?" for column in key)
     joined = ", ".join(f"r.{column}" for column in (*key, content, "created_at"))
-    get = f"SELECT {NEWEST}, {joined} FROM head h LEFT JOIN {table} r ON {equal}"
+    get = f"SELECT {NEWEST}, {joined} FROM {HEAD} LEFT JOIN {table} r ON r.store = :store AND {equal}"
     return VersionedStatements(
-        find=f"SELECT {columns} FROM {table} WHERE deleted_revision = {ALIVE} AND ({keys}) = ({places})",
-        end=f"UPDATE {table} SET deleted_revision = ? WHERE {equal} AND deleted_revision = {ALIVE}",
+        find=(
+            f"SELECT {columns} FROM {table} "
+            f"WHERE store = :store AND deleted_revision = {ALIVE} AND ({keys}) = ({places})"
+        ),
+        end=f"UPDATE {table} SET deleted_revision = ? WHERE store = :store AND {equal} AND deleted_revision = {ALIVE}",
         insert=(
-            f"INSERT INTO {table} ({columns}, created_revision, deleted_revision) "
-            f"VALUES ({'?, ' * (len(key) + 3)}{ALIVE})"
+            f"INSERT INTO {table} (store, {columns}, created_revision, deleted_revision) "
+            f"VALUES (:store, {'?, ' * (len(key) + 3)}{ALIVE})"
         ),
         get=f"{get} AND r.deleted_revision = {ALIVE}",
         get_at=f"{get} AND r.created_revision <= ? AND r.deleted_revision > ?",
         list_ended=(
             f"SELECT {keys}, deleted_revision FROM {table} "
-            "WHERE deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"
+            "WHERE store = :store AND deleted_revision <= ? ORDER BY deleted_revision LIMIT ?"
         ),
-        delete_ended=f"DELETE FROM {table} WHERE {equal} AND deleted_revision = ?",
+        delete_ended=f"DELETE FROM {table} WHERE store = :store AND {equal} AND deleted_revision = ?",
     )

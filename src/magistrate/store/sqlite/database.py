@@ -22,12 +22,12 @@ import apsw
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.errors import MagistrateError, StoreUnavailable
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
-from magistrate.store.contract.stored_rows import Identity
-from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing
+from magistrate.store.contract.stores import DEFAULT_STORE, build_store
+from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.changes import LIST_WARRANT_CHANGES
-from magistrate.store.sql.dialect import Parameter
-from magistrate.store.sql.head import READ_HEAD, READ_IDENTITY
+from magistrate.store.sql.dialect import Parameter, bind_store
+from magistrate.store.sql.head import READ_HEAD
 from magistrate.store.sql.schema import READ_VERSION
 from magistrate.store.sql.sqlite import (
     OVERWRITE_DELETED,
@@ -36,16 +36,19 @@ from magistrate.store.sql.sqlite import (
     PROBE_COLUMNS,
     PROBE_INDEX,
     PROBE_INDEXES,
-    PROBE_NEWEST_WARRANT,
+    PROBE_NEWEST_STORE,
     PROBE_OBJECT,
+    PROBE_STORE,
     PROBE_TABLE,
     PROBE_TABLES,
     PROBE_WARRANT,
     READ_DATA_VERSION,
     READ_ONLY,
     SQLITE,
+    number_placeholders,
 )
-from magistrate.store.sql_store import SqlStore
+from magistrate.store.sql.stores import FIND_STORE
+from magistrate.store.sql_stores import SqlStores
 from magistrate.store.sqlite.files import DAMAGED, DAMAGED_FILE, open_connection, raise_translated
 from magistrate.store.sqlite.writer import FileWriter
 
@@ -56,17 +59,18 @@ def probe_file(path: str) -> None:
     with closing(open_connection(path, LOOKUP_TIMEOUT_MS, READ_ONLY)) as connection:
         for statement in _first_rows(connection):
             connection.execute(statement).fetchall()
-        [(newest,)] = connection.execute(PROBE_NEWEST_WARRANT).fetchall()
-        number = random.randint(0, int(str(newest)))
-        for *obj, subject_id, subject_type in connection.execute(PROBE_WARRANT, (number,)).fetchall():
-            subject = (subject_id, subject_type)
-            for statement, names in (
-                (PROBE_BY_OBJECT, obj),
-                (PROBE_OBJECT, obj),
-                (PROBE_BY_SUBJECT, subject),
-                (PROBE_OBJECT, subject),
-            ):
-                connection.execute(statement, names).fetchall()
+        [(last_store,)] = connection.execute(PROBE_NEWEST_STORE).fetchall()
+        first = random.randint(0, int(str(last_store)))
+        [(store, newest)] = connection.execute(PROBE_STORE, (first,)).fetchall()
+
+        def probe(statement: str, *values: Parameter) -> Rows:
+            return connection.execute(number_placeholders(statement), (cast(int, store), *values)).fetchall()
+
+        for *obj, subject_id, subject_type in probe(PROBE_WARRANT, random.randint(0, int(str(newest)))):
+            probe(PROBE_BY_OBJECT, *obj)
+            probe(PROBE_OBJECT, *obj)
+            probe(PROBE_BY_SUBJECT, subject_id, subject_type)
+            probe(PROBE_OBJECT, subject_id, subject_type)
 
 
 def _first_rows(connection: apsw.Connection) -> Iterator[str]:
@@ -98,68 +102,47 @@ object, of which there may be 60,000."""
 
 async def open_sqlite(
     path: str, timeout_ms: int, observer: Observer = observe_nothing, sealing: Sealing = UNSEALED
-) -> SqlStore:
-    """Opens a store on a migrated file. Raises StoreUnavailable, or SchemaMismatch if the file is not migrated."""
+) -> SqlStores:
+    """Opens the stores of a migrated file. Raises StoreUnavailable, or SchemaMismatch if the file is not
+    migrated."""
     if not os.path.exists(path):
         raise StoreUnavailable(f"there is no SQLite database {path}")
-    database = SqliteDatabase(path, timeout_ms, observer)
+    file = SqliteFile(path, timeout_ms, observer)
     try:
-        [row] = await database.read(READ_IDENTITY, ())
+        [row] = await file.read(number_placeholders(FIND_STORE), (DEFAULT_STORE,))
     except MagistrateError:
-        await database.close()
+        await file.close()
         raise
-    return SqlStore(database, Identity(*row), sealing)
+    return SqlStores(build_store(row), partial(SqliteDatabase, file), sealing)
 
 
 class SqliteDatabase:
+    """Represents the part of a file that one store has."""
+
     dialect = SQLITE
 
-    def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:
-        self._reads = 0
-        self._timeout_ms = timeout_ms
-        self._path = path
-        self._closed = False
-        self._damage: apsw.Error | None = None
-        self._probing: asyncio.Task[None] | None = None
-        self._seen_version, self._seen_newest = -1, -1
+    def __init__(self, file: "SqliteFile", store: int) -> None:
         self.known = KnownRevisions()
-        self._lookup_looks_left = 0
-        """Counts down the looks that the present lookup has left; 0 outside of lookups, which are not interrupted."""
-        self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
-        self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
-        with self._translate_errors():
-            writing = open_connection(path, timeout_ms, OVERWRITE_DELETED)
-            self._writer = FileWriter(
-                writing, observer, check_file=self._check_file, translate=self._raise_translated, revisions=self.known
-            )
-            self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), READ_ONLY)
-            self._reader.set_progress_handler(self._is_too_long, STEPS_BETWEEN_LOOKS)
-            for _ in range(LONG_READERS):
-                self._long_readers.put(open_connection(path, timeout_ms, READ_ONLY))
-            self._file = os.stat(path)
-        self._writer.start()
+        self.now = file.now
+        self.schema_version = file.schema_version
+        self.close = file.close
+        self.file = file
+        self._store = store
+        self._seen_version, self._seen_newest = -1, -1
 
     @property
     def statements(self) -> int:
-        return self._reads + self._writer.statements
+        return self.file.statements
 
     def measure_caches(self) -> Sequence[CacheBytes]:
         return ()
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
-        self._reads += 1
-        rows = None if long else self._look_up(sql, values)
-        if rows is not None:
-            return rows
-        if self._closed:
-            raise StoreUnavailable("the store is closed")
-        read = partial(self._read_long, sql, values, self._deadline())
-        return await asyncio.get_running_loop().run_in_executor(self._read_threads, read)
+        rows = await self.file.read(number_placeholders(sql), bind_store(sql, self._store, values), long)
+        return require_head(sql, rows)
 
     async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
-        if self._closed:
-            raise StoreUnavailable("the store is closed")
-        return await self._writer.transact(script, self._deadline())
+        return await self.file.transact(script, self._store, self.known)
 
     def mark(self) -> Mark:
         return 0.0, self._read_newest()
@@ -172,28 +155,99 @@ class SqliteDatabase:
 
     def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
         mark = self.mark()
-        self._reads += 1
-        rows = self._look_up(LIST_WARRANT_CHANGES, (after.revision, after.revision, most))
-        return None if rows is None else (mark, rows)
-
-    def _read_newest(self) -> int:
-        """Returns a number that stands for the newest revision and its bits, which are read only if anything was
-        committed since the last call. That is detected by `data_version`, which is cheaper to read and changes after
-        each commit of another connection, in any process."""
-        try:
-            version: int = self._reader.execute(READ_DATA_VERSION).get
-            if self._seen_version != version:
-                [(revision, _, bits)] = self._reader.execute(READ_HEAD).fetchall()
-                self._seen_version, self._seen_newest = version, cast(int, revision) << 32 | cast(int, bits or 0)
-        except apsw.Error as error:
-            self._raise_translated(error)
-        return self._seen_newest
-
-    def now(self) -> int:
-        return time.time_ns() // 1_000
+        rows = self.file.look_up(_LIST_WARRANT_CHANGES, (self._store, after.revision, after.revision, most))
+        return None if rows is None else (mark, require_head(LIST_WARRANT_CHANGES, rows))
 
     async def synchronize_clock(self) -> None:
         """Does nothing: the database has the clock of this process."""
+
+    def _read_newest(self) -> int:
+        """Returns a number that stands for the newest revision and its bits, which are read only if anything was
+        committed since the last call."""
+        version = self.file.read_data_version()
+        if self._seen_version != version:
+            [(revision, _, bits)] = require_head(READ_HEAD, self.file.read_at_once(_READ_HEAD, (self._store,)))
+            self._seen_version, self._seen_newest = version, cast(int, revision) << 32 | cast(int, bits or 0)
+        return self._seen_newest
+
+
+_READ_HEAD, _LIST_WARRANT_CHANGES = map(number_placeholders, (READ_HEAD, LIST_WARRANT_CHANGES))
+
+
+class SqliteFile:
+    """Represents a file with the connections of this process, which all stores in it share."""
+
+    def __init__(self, path: str, timeout_ms: int, observer: Observer) -> None:
+        self._reads = 0
+        self._timeout_ms = timeout_ms
+        self._path = path
+        self._closed = False
+        self._damage: apsw.Error | None = None
+        self._probing: asyncio.Task[None] | None = None
+        self._lookup_looks_left = 0
+        """Counts down the looks that the present lookup has left; 0 outside of lookups, which are not interrupted."""
+        self._read_threads = ThreadPoolExecutor(LONG_READERS, thread_name_prefix="sqlite-reader")
+        self._long_readers: queue.SimpleQueue[apsw.Connection] = queue.SimpleQueue()
+        with self._translate_errors():
+            writing = open_connection(path, timeout_ms, OVERWRITE_DELETED)
+            self._writer = FileWriter(writing, observer, check_file=self._check_file, translate=self._raise_translated)
+            self._reader = open_connection(path, min(timeout_ms, LOOKUP_TIMEOUT_MS), READ_ONLY)
+            self._reader.set_progress_handler(self._is_too_long, STEPS_BETWEEN_LOOKS)
+            for _ in range(LONG_READERS):
+                self._long_readers.put(open_connection(path, timeout_ms, READ_ONLY))
+            self._file = os.stat(path)
+        self._writer.start()
+
+    @property
+    def statements(self) -> int:
+        return self._reads + self._writer.statements
+
+    async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
+        """Implements Database.read, for a statement with numbered parameters."""
+        rows = None if long else self.look_up(sql, values)
+        if rows is not None:
+            return rows
+        self._reads += long
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        read = partial(self._read_long, sql, values, self._deadline())
+        return await asyncio.get_running_loop().run_in_executor(self._read_threads, read)
+
+    async def transact(self, script: ScriptStart[T], store: int, revisions: KnownRevisions) -> T:
+        if self._closed:
+            raise StoreUnavailable("the store is closed")
+        return await self._writer.transact(script, store, revisions, self._deadline())
+
+    def read_data_version(self) -> int:
+        """Returns a number that changes after each commit of another connection, in any process. It is cheaper to read
+        than a row."""
+        try:
+            version: int = self._reader.execute(READ_DATA_VERSION).get
+        except apsw.Error as error:
+            self._raise_translated(error)
+        return version
+
+    def read_at_once(self, sql: str, values: tuple[Parameter, ...]) -> Rows:
+        """Returns the rows of a statement that is never interrupted, because it looks at a row or two, and not
+        counted."""
+        with self._translate_errors():
+            return self._reader.execute(sql, values).fetchall()
+
+    def look_up(self, sql: str, values: tuple[Parameter, ...]) -> Rows | None:
+        """Returns the rows of a lookup, or None if it was interrupted because it looks at too much."""
+        self._reads += 1
+        self._lookup_looks_left = MAX_LOOKUP_STEPS // STEPS_BETWEEN_LOOKS
+        try:
+            return self._reader.execute(sql, values).fetchall()
+        except apsw.InterruptError:
+            return None
+        except apsw.Error as error:
+            self._raise_translated(error)
+        finally:
+            self._lookup_looks_left = 0
+
+    def now(self) -> int:
+        return time.time_ns() // 1_000
 
     async def schema_version(self) -> int:
         self._check_file()
@@ -251,18 +305,6 @@ class SqliteDatabase:
             raise StoreUnavailable("the database file is gone") from error
         if moved:
             raise StoreUnavailable("the database file was replaced by another")
-
-    def _look_up(self, sql: str, values: tuple[Parameter, ...]) -> Rows | None:
-        """Returns the rows of a lookup, or None if it was interrupted because it looks at too much."""
-        self._lookup_looks_left = MAX_LOOKUP_STEPS // STEPS_BETWEEN_LOOKS
-        try:
-            return self._reader.execute(sql, values).fetchall()
-        except apsw.InterruptError:
-            return None
-        except apsw.Error as error:
-            self._raise_translated(error)
-        finally:
-            self._lookup_looks_left = 0
 
     def _is_too_long(self) -> bool:
         """Returns whether SQLite is to interrupt the reader. It counts the steps of a prepared statement over all its

@@ -14,10 +14,20 @@ import apsw
 import structlog
 
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
-from magistrate.store.migration import Applied, StoreReport, describe_store, list_pending, migrations, new_identity
+from magistrate.store.contract.stores import DEFAULT_STORE
+from magistrate.store.migration import (
+    Applied,
+    StoreReport,
+    describe_store,
+    find_mismatch,
+    list_pending,
+    make_default_store,
+    migrations,
+)
+from magistrate.store.scripts.stores import store_row
 from magistrate.store.sql.dialect import COMMIT
-from magistrate.store.sql.head import MAKE_HEAD, READ_HEAD
-from magistrate.store.sql.revisions import NEWEST_REVISION
+from magistrate.store.sql.head import MAKE_HEAD
+from magistrate.store.sql.revisions import LAST_WRITE
 from magistrate.store.sql.schema import CREATE_TABLE, INSERT_MIGRATION, LIST_MIGRATIONS
 from magistrate.store.sql.sqlite import (
     BEGIN_WRITE,
@@ -25,7 +35,9 @@ from magistrate.store.sql.sqlite import (
     OF_EACH_CONNECTION,
     READ_ENCODING,
     USE_WRITE_AHEAD_LOG,
+    number_placeholders,
 )
+from magistrate.store.sql.stores import HAS_STORES, MAKE_STORE
 
 STATEMENTS_KEPT = 512
 """Sets the number of prepared statements that each connection keeps: the most that APSW allows. Those of a check are
@@ -112,10 +124,11 @@ def inspect_sqlite(path: str, timeout_ms: int) -> StoreReport:
             if not connection.execute(HAS_MIGRATIONS).fetchall():
                 return describe_store(())
             applied = cast("Applied", connection.execute(LIST_MIGRATIONS).fetchall())
-            newest = connection.execute(NEWEST_REVISION).fetchall()
+            mismatch = find_mismatch(migrations(), applied)
+            rows = [] if mismatch else connection.execute(LAST_WRITE).fetchall()
     except apsw.Error as error:
         raise StoreUnavailable(f"the SQLite database {path} cannot be read: {error}") from error
-    return describe_store(applied, cast(int, newest[0][0]) if newest else None)
+    return describe_store(applied, cast("int | None", rows[0][0]) if rows else None)
 
 
 def find_exposed_files(path: str) -> list[ExposedFile]:
@@ -174,6 +187,7 @@ def _migrate(connection: apsw.Connection) -> None:
     for migration in list_pending(migrations(), applied):
         connection.execute(migration.sql)
         connection.execute(INSERT_MIGRATION, (migration.number, migration.name))
-    if not connection.execute(READ_HEAD).fetchall():
-        connection.execute(MAKE_HEAD, new_identity())
+    if not connection.execute(HAS_STORES).fetchall():
+        connection.execute(number_placeholders(MAKE_STORE), store_row(make_default_store()))
+        connection.execute(number_placeholders(MAKE_HEAD), (DEFAULT_STORE, 0, None, 0))
     connection.execute(COMMIT)

@@ -11,20 +11,40 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
-from typing import NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import apsw
 
 from magistrate.engine.names import Revision
-from magistrate.errors import StoreUnavailable
-from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions, RevisionId, note_writes
-from magistrate.store.database import Execute, Find, FindTogether, Observer, Rows, Script, ScriptStart, Select, Step
+from magistrate.errors import StoreDeleted, StoreUnavailable
+from magistrate.store.contract.revisions import KnownRevisions, RevisionId, note_writes
+from magistrate.store.database import (
+    Execute,
+    Find,
+    FindTogether,
+    Observer,
+    Rows,
+    Script,
+    ScriptStart,
+    Select,
+    Step,
+    require_head,
+)
 from magistrate.store.scripts.script_runs import WRITES_AT_ONCE, QueuedWrite, WriteResult, read_moved_head
-from magistrate.store.sql.dialect import COMMIT, RELEASE, ROLL_BACK, ROLL_BACK_TO_SAVEPOINT, SAVEPOINT
-from magistrate.store.sql.head import MOVE_HEAD
+from magistrate.store.sql.dialect import (
+    COMMIT,
+    RELEASE,
+    ROLL_BACK,
+    ROLL_BACK_TO_SAVEPOINT,
+    SAVEPOINT,
+    Parameter,
+    bind_store,
+)
+from magistrate.store.sql.head import MOVE_HEAD, READ_HEAD
 from magistrate.store.sql.insertions import join_insertions
-from magistrate.store.sql.sqlite import BEGIN_GROUP, build_lookups
+from magistrate.store.sql.sqlite import BEGIN_WRITE, build_lookups, number_placeholders
 
 PAGES_BETWEEN_CHECKPOINTS = 1_000
 """Sets how long the log becomes before it is copied, in pages: SQLite's own default."""
@@ -54,6 +74,18 @@ class WalCheckpoints:
 T = TypeVar("T")
 
 
+@dataclass(slots=True)
+class _WrittenHead:
+    """Holds the newest revision of a store before the transaction, as it is stored by now, and as the transaction sees
+    it, and the revisions that it makes. `known` learns of these."""
+
+    known: KnownRevisions
+    before: RevisionId
+    stored: RevisionId
+    newest: RevisionId
+    written: list[RevisionId] = field(default_factory=list)
+
+
 class FileWriter:
     """Runs the scripts of writes, one group at a time, on one connection. `check_file` raises StoreUnavailable if the
     file must not be written to, `translate` raises what the store raises for an error of SQLite."""
@@ -64,7 +96,6 @@ class FileWriter:
         observer: Observer,
         check_file: Callable[[], None],
         translate: Callable[[apsw.Error], NoReturn],
-        revisions: KnownRevisions,
     ) -> None:
         self.connection = connection
         self.statements = 0
@@ -72,12 +103,11 @@ class FileWriter:
         self._checkpoints = WalCheckpoints(connection)
         self._check_file = check_file
         self._translate = translate
-        self._known = revisions
         self._waiting: queue.SimpleQueue[QueuedWrite | None] = queue.SimpleQueue()
-        self._head = self._stored_head = NOTHING_WRITTEN
-        """Are the newest revision, as the transaction sees it, and what it has stored of it."""
-        self._head_before, self._written = NOTHING_WRITTEN, list[RevisionId]()
-        """Are the newest revision before the transaction, and those that it makes."""
+        self._heads: dict[int, _WrittenHead] = {}
+        """Has the newest revision of each store that the transaction writes to."""
+        self._store = 0
+        """Is the number of the store that the script that runs writes to."""
         self._has_changed = False
         """Says whether the script that runs has changed anything."""
         self._thread = threading.Thread(target=self._write_on, name="sqlite-writer", daemon=True)
@@ -85,10 +115,10 @@ class FileWriter:
     def start(self) -> None:
         self._thread.start()
 
-    async def transact(self, begin: ScriptStart[T], deadline: float) -> T:
-        """Implements Database.transact. A write whose caller leaves is not made, unless it has begun; others in its
-        group are."""
-        write = QueuedWrite(begin, asyncio.get_running_loop().create_future(), deadline)
+    async def transact(self, begin: ScriptStart[T], store: int, revisions: KnownRevisions, deadline: float) -> T:
+        """Implements Database.transact for a store. A write whose caller leaves is not made, unless it has begun;
+        others in its group are."""
+        write = QueuedWrite(begin, store, revisions, asyncio.get_running_loop().create_future(), deadline)
         self._waiting.put(write)
         return cast(T, await write.result)
 
@@ -114,7 +144,7 @@ class FileWriter:
     def _write_group(self, group: Sequence[QueuedWrite]) -> None:
         try:
             results = self._commit_group(group)
-            _answer(results, partial(note_writes, self._known, self._head_before, tuple(self._written)))
+            _answer(results, partial(_note_writes, tuple(self._heads.values())))
         except BaseException as error:  # for any error, the thread must continue and no caller may wait forever
             failure = error if isinstance(error, Exception) else StoreUnavailable("the write was broken off")
             _answer([WriteResult(write, error=failure) for write in group])
@@ -129,7 +159,8 @@ class FileWriter:
                 self._roll_back()
                 results = [self._run_apart(write) for write in self._begin_group(group)]
             if results:
-                self._store_head()
+                for store, head in self._heads.items():
+                    self._store_head(store, head)
                 self._observer(COMMIT)
                 self.connection.execute(COMMIT)
         except apsw.Error as error:
@@ -153,9 +184,8 @@ class FileWriter:
             earliest = min(write.deadline for write in group)
             self.connection.set_busy_timeout(max(1, int((earliest - time.monotonic()) * 1000)))
             try:
-                [(head, _, bits)] = self.connection.execute(BEGIN_GROUP).fetchall()
-                self._head = self._stored_head = RevisionId(Revision(cast(int, head)), cast("int | None", bits))
-                self._head_before, self._written = self._head, []
+                self.connection.execute(BEGIN_WRITE)
+                self._heads = {}
                 break
             except apsw.BusyError:
                 continue
@@ -171,7 +201,7 @@ class FileWriter:
         for write in group:
             self._has_changed = False
             try:
-                results.append(WriteResult(write, self._drive(write.begin(self._head.revision))))
+                results.append(WriteResult(write, self._run(write)))
             except Exception as error:
                 if len(group) == 1:
                     raise
@@ -183,24 +213,43 @@ class FileWriter:
     def _run_apart(self, write: QueuedWrite) -> WriteResult:
         """Runs a write in a savepoint, which has a cost but lets an exception undo this write alone and spare the
         rest of the group."""
-        self._store_head()
-        head, written = self._head, len(self._written)
+        try:
+            head = self._find_head(write)
+        except StoreDeleted as error:
+            return WriteResult(write, error=error)
+        self._store_head(write.store, head)
+        newest, written = head.newest, len(head.written)
         self.connection.execute(SAVEPOINT)
         try:
             try:
-                return WriteResult(write, self._drive(write.begin(head.revision)))
+                return WriteResult(write, self._run(write))
             except apsw.Error as error:
                 self._translate(error)
         except Exception as error:
             if not self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
                 raise
             self.connection.execute(ROLL_BACK_TO_SAVEPOINT)
-            self._head = self._stored_head = head
-            del self._written[written:]
+            head.newest = head.stored = newest
+            del head.written[written:]
             return WriteResult(write, error=error)
         finally:
             if self.connection.in_transaction:
                 self.connection.execute(RELEASE)
+
+    def _find_head(self, write: QueuedWrite) -> "_WrittenHead":
+        """Returns the head of the store that a write is for, which is the one that runs from now on."""
+        self._store = write.store
+        head = self._heads.get(write.store)
+        if head is None:
+            statement = number_placeholders(READ_HEAD)
+            rows = self.connection.execute(statement, (write.store,)).fetchall()
+            [(newest, _, bits)] = require_head(READ_HEAD, rows)
+            before = RevisionId(Revision(cast(int, newest)), cast("int | None", bits))
+            head = self._heads[write.store] = _WrittenHead(write.known, before, before, before)
+        return head
+
+    def _run(self, write: QueuedWrite) -> Any:
+        return self._drive(write.begin(self._find_head(write).newest.revision))
 
     def _drive(self, script: Script[T]) -> T:
         try:
@@ -225,33 +274,42 @@ class FileWriter:
 
     def _execute(self, step: Execute) -> None:
         self._has_changed = True
+        head = self._heads[self._store]
         if step.sql == MOVE_HEAD:  # once for the group, before anything may read it
-            self._head = read_moved_head(step)
-            self._written.append(self._head)
+            head.newest = read_moved_head(step)
+            head.written.append(head.newest)
             return
         if step.changes is None:
-            self._store_head()
+            self._store_head(self._store, head)
         self._observer(step.sql)
         self.statements += len(step.values)
         if len(step.values) == 1:
-            self.connection.execute(step.sql, step.values[0])
+            self.connection.execute(*self._bind(step.sql, step.values[0], step.store))
         else:
             for statement, rows in join_insertions(step.sql, step.values):
-                self.connection.executemany(statement, rows)
+                store = step.store or self._store
+                bound = (bind_store(statement, store, row) for row in rows)
+                self.connection.executemany(number_placeholders(statement), bound)
 
     def _select(self, step: Select) -> list[Rows]:
         if step.values:
-            self._store_head()
+            self._store_head(self._store, self._heads[self._store])
             self._observer(step.sql)
             self.statements += len(step.values)
-        return [self.connection.execute(step.sql, values).fetchall() for values in step.values]
+        return [self.connection.execute(*self._bind(step.sql, values, step.store)).fetchall() for values in step.values]
 
-    def _store_head(self) -> None:
-        if self._head != self._stored_head:
+    def _store_head(self, store: int, head: _WrittenHead) -> None:
+        if head.newest != head.stored:
             self._observer(MOVE_HEAD)
             self.statements += 1
-            self.connection.execute(MOVE_HEAD, self._head)
-            self._stored_head = self._head
+            self.connection.execute(number_placeholders(MOVE_HEAD), (store, *head.newest))
+            head.stored = head.newest
+
+    def _bind(
+        self, statement: str, values: Sequence[Parameter], store: int | None = None
+    ) -> tuple[str, tuple[Parameter, ...]]:
+        """Returns a statement for a store, or the one that is written to, and its values."""
+        return number_placeholders(statement), bind_store(statement, store or self._store, tuple(values))
 
     def _find_rows(self, step: Find) -> Rows:
         if not step.keys:
@@ -260,7 +318,7 @@ class FileWriter:
         self.statements += 1
         rows: Rows = []
         for statement, values in build_lookups(step.statement, step.keys):
-            rows += self.connection.execute(statement, values)
+            rows += self.connection.execute(*self._bind(statement, values))
         return rows
 
 
@@ -272,6 +330,11 @@ def _refuse_late(group: Sequence[QueuedWrite]) -> Sequence[QueuedWrite]:
         late = "the database had no time for this write; it was not made"
         _answer([WriteResult(write, error=StoreUnavailable(late)) for write in group if write not in in_time])
     return in_time
+
+
+def _note_writes(heads: Sequence[_WrittenHead]) -> None:
+    for head in heads:
+        note_writes(head.known, head.before, tuple(head.written))
 
 
 def _answer(results: Sequence[WriteResult], note: Callable[[], None] = lambda: None) -> None:

@@ -3,15 +3,28 @@
 -- A table WITHOUT ROWID declares the columns of its primary key first, because it stores them first: the integrity check
 -- of SQLite 3.40 (Debian 12) otherwise reads the wrong columns and reports healthy rows as NULL.
 
--- The newest revision, and what all processes have to agree on. Reads select from it in the same statement.
+-- The stores that share these tables. number: is in every row of the other tables, and is never given to another store.
+-- id: a ULID, 26 characters. name: NULL once all rows of a deleted store are removed. cursor_key: signs the cursors of
+-- the store. limits: a JSON object.
+CREATE TABLE store (
+    number      INTEGER NOT NULL PRIMARY KEY,
+    id          TEXT    NOT NULL UNIQUE,
+    name        TEXT    UNIQUE,
+    description TEXT    NOT NULL,
+    limits      TEXT    NOT NULL,
+    cursor_key  TEXT    NOT NULL,
+    created_at  INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- The newest revision of each store, and what all processes have to agree on. Reads select from it in the same statement.
 -- horizon: the oldest revision that can be read. bits: those of the newest revision, see below. model_revision: the one
 -- that last wrote an object type, a named policy or a warrant pattern. changes_deleted: the last revision of which
 -- changes may be deleted. decisions_deleted, decisions_deleted_at: the last decision that is deleted, and its place;
--- numbers continue behind it, so that none is given twice. keys_version: grows with each change of a key.
+-- numbers continue behind it, so that none is given twice. keys_version: grows with each change of a key. deleted_at:
+-- when the store was deleted, NULL before; nothing is read or written from then on, and its rows are removed little by
+-- little. moved: grows with each change of the row, so that one range of its index has all rows that changed since.
 CREATE TABLE head (
-    only_row             INTEGER PRIMARY KEY CHECK (only_row = 1),
-    store_id             TEXT    NOT NULL,
-    cursor_key           TEXT    NOT NULL,
+    store                INTEGER NOT NULL PRIMARY KEY,
     revision             INTEGER NOT NULL,
     horizon              INTEGER NOT NULL,
     bits                 INTEGER,
@@ -19,26 +32,32 @@ CREATE TABLE head (
     changes_deleted      INTEGER NOT NULL,
     decisions_deleted    INTEGER NOT NULL,
     decisions_deleted_at INTEGER NOT NULL,
-    keys_version         INTEGER NOT NULL
-) STRICT;
+    keys_version         INTEGER NOT NULL,
+    deleted_at           INTEGER,
+    moved                INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX head_by_moved ON head (moved);
 
 -- bits: 32 bits drawn at random when the revision was written, which tell it from another that gets the same number after
 -- the store was restored. written_at goes back where the clock of a writer is behind; reached_at, the latest written_at
 -- of the revision or one before it, never does. called_revision: the newest revision up to this one that a caller has
 -- written; the others end what has expired. request_id: that of the request, if it is known.
 CREATE TABLE revision (
-    revision         INTEGER PRIMARY KEY,
+    store            INTEGER NOT NULL,
+    revision         INTEGER NOT NULL,
     bits             INTEGER NOT NULL,
     written_at       INTEGER NOT NULL,
     reached_at       INTEGER NOT NULL,
     called_revision  INTEGER NOT NULL,
     actor            TEXT    NOT NULL,
-    request_id       TEXT
-) STRICT;
-CREATE INDEX revision_by_reached ON revision (reached_at, revision);
+    request_id       TEXT,
+    PRIMARY KEY (store, revision)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX revision_by_reached ON revision (store, reached_at, revision);
 
 -- What each revision changed. starts_at, expires_at: the time limits of the warrant that was changed.
 CREATE TABLE change (
+    store            INTEGER NOT NULL,
     revision         INTEGER NOT NULL,
     position         INTEGER NOT NULL,
     action           TEXT    NOT NULL,
@@ -48,7 +67,7 @@ CREATE TABLE change (
     after            TEXT,
     starts_at        INTEGER,
     expires_at       INTEGER,
-    PRIMARY KEY (revision, position)
+    PRIMARY KEY (store, revision, position)
 ) STRICT, WITHOUT ROWID;
 
 -- The newest decisions of checks, if any are kept. number: in the order in which they were written. stored_revision: the
@@ -56,7 +75,8 @@ CREATE TABLE change (
 -- it was made. key: the names in the warrant that was checked, as in change. contextual_warrants: a JSON array, NULL
 -- without any. is_partial: 1 if the context or the contextual warrants were too long to be kept.
 CREATE TABLE decision (
-    number              INTEGER PRIMARY KEY,
+    store               INTEGER NOT NULL,
+    number              INTEGER NOT NULL,
     stored_revision     INTEGER NOT NULL,
     reached_at          INTEGER NOT NULL,
     decided_at          INTEGER NOT NULL,
@@ -68,63 +88,70 @@ CREATE TABLE decision (
     contextual_warrants TEXT,
     is_partial          INTEGER NOT NULL,
     actor               TEXT,
-    request_id          TEXT
-) STRICT;
-CREATE INDEX decision_by_time     ON decision (reached_at, number);
-CREATE INDEX decision_by_revision ON decision (stored_revision, number);
+    request_id          TEXT,
+    PRIMARY KEY (store, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX decision_by_time     ON decision (store, reached_at, number);
+CREATE INDEX decision_by_revision ON decision (store, stored_revision, number);
 
 CREATE TABLE object_type (
+    store            INTEGER NOT NULL,
     type             TEXT    NOT NULL,
     deleted_revision INTEGER NOT NULL,
     definition       TEXT    NOT NULL,
     created_at       INTEGER NOT NULL,
     created_revision INTEGER NOT NULL,
-    PRIMARY KEY (type, deleted_revision)
+    PRIMARY KEY (store, type, deleted_revision)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX object_type_by_name     ON object_type (deleted_revision, type);
-CREATE INDEX object_type_by_creation ON object_type (deleted_revision, created_at, type);
+CREATE INDEX object_type_by_name     ON object_type (store, deleted_revision, type);
+CREATE INDEX object_type_by_creation ON object_type (store, deleted_revision, created_at, type);
 
 -- definition: JSON without the name.
 CREATE TABLE named_policy (
+    store            INTEGER NOT NULL,
     name             TEXT    NOT NULL,
     deleted_revision INTEGER NOT NULL,
     definition       TEXT    NOT NULL,
     created_at       INTEGER NOT NULL,
     created_revision INTEGER NOT NULL,
-    PRIMARY KEY (name, deleted_revision)
+    PRIMARY KEY (store, name, deleted_revision)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX named_policy_by_name ON named_policy (deleted_revision, name);
+CREATE INDEX named_policy_by_name ON named_policy (store, deleted_revision, name);
 
 CREATE TABLE object (
+    store            INTEGER NOT NULL,
     object_type      TEXT    NOT NULL,
     object_id        TEXT    NOT NULL,
     deleted_revision INTEGER NOT NULL,
     meta             TEXT,
     created_at       INTEGER NOT NULL,
     created_revision INTEGER NOT NULL,
-    PRIMARY KEY (object_type, object_id, deleted_revision)
+    PRIMARY KEY (store, object_type, object_id, deleted_revision)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX object_by_id                ON object (deleted_revision, object_id, object_type);
-CREATE INDEX object_by_creation          ON object (deleted_revision, created_at, object_id, object_type);
-CREATE INDEX object_by_type_and_creation ON object (deleted_revision, object_type, created_at, object_id);
+CREATE INDEX object_by_id                ON object (store, deleted_revision, object_id, object_type);
+CREATE INDEX object_by_creation          ON object (store, deleted_revision, created_at, object_id, object_type);
+CREATE INDEX object_by_type_and_creation ON object (store, deleted_revision, object_type, created_at, object_id);
 -- Last, because on an empty table PostgreSQL takes the last of equally cheap indexes, and keeps to it until it has
 -- statistics.
-CREATE INDEX object_by_type              ON object (deleted_revision, object_type, object_id);
+CREATE INDEX object_by_type              ON object (store, deleted_revision, object_type, object_id);
 
 -- The texts of the policies of warrants, each once: an index over warrants tells them apart by their digests.
 -- reads_clock: 1 if the policy may read the clock, so that its warrants may begin or cease to count without a write.
 CREATE TABLE policy (
-    digest           TEXT    PRIMARY KEY,
+    store            INTEGER NOT NULL,
+    digest           TEXT    NOT NULL,
     text             TEXT    NOT NULL,
-    reads_clock      INTEGER NOT NULL
+    reads_clock      INTEGER NOT NULL,
+    PRIMARY KEY (store, digest)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX policy_by_clock ON policy (reads_clock, digest);
+CREATE INDEX policy_by_clock ON policy (store, reads_clock, digest);
 
 -- An absent subject_relation or policy is the empty text; policy is a digest. number: see store/contract/new_rows.py.
 -- A warrant counts from starts_at until expires_at; NULL means no limit. The revision that ends a warrant because it has
 -- expired is its expired_revision as well.
 CREATE TABLE warrant (
-    number           INTEGER PRIMARY KEY,
+    store            INTEGER NOT NULL,
+    number           INTEGER NOT NULL,
     object_type      TEXT    NOT NULL,
     object_id        TEXT    NOT NULL,
     relation         TEXT    NOT NULL,
@@ -137,66 +164,74 @@ CREATE TABLE warrant (
     deleted_revision INTEGER NOT NULL,
     starts_at        INTEGER,
     expires_at       INTEGER,
-    expired_revision INTEGER
-) STRICT;
-CREATE INDEX warrant_by_creation ON warrant (deleted_revision, created_at, number);
+    expired_revision INTEGER,
+    PRIMARY KEY (store, number)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX warrant_by_creation ON warrant (store, deleted_revision, created_at, number);
 -- On an expression, so that only reads of all objects of a type can use it: to a planner without statistics, columns would
 -- look as selective as the id of an object.
 CREATE INDEX warrant_by_type     ON warrant
-    ((object_type || '#' || relation), subject_relation, subject_type, deleted_revision);
+    (store, (object_type || '#' || relation), subject_relation, subject_type, deleted_revision);
 CREATE INDEX warrant_by_subject  ON warrant
-    (subject_id, subject_type, subject_relation, object_type, relation, object_id, deleted_revision);
+    (store, subject_id, subject_type, subject_relation, object_type, relation, object_id, deleted_revision);
 CREATE UNIQUE INDEX warrant_by_object ON warrant
-    (object_id, object_type, relation, subject_relation, subject_type, subject_id, policy, deleted_revision);
+    (store, object_id, object_type, relation, subject_relation, subject_type, subject_id, policy, deleted_revision);
 -- Partial, so that warrants without a policy or a limit cost nothing.
-CREATE INDEX warrant_by_expiry  ON warrant (deleted_revision, expires_at) WHERE expires_at IS NOT NULL;
-CREATE INDEX warrant_by_expired ON warrant (created_at, number) WHERE expired_revision IS NOT NULL;
-CREATE INDEX warrant_by_policy  ON warrant (policy, deleted_revision) WHERE policy <> '';
-CREATE INDEX warrant_by_start   ON warrant (deleted_revision, starts_at) WHERE starts_at IS NOT NULL;
+CREATE INDEX warrant_by_expiry  ON warrant (store, deleted_revision, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX warrant_by_expired ON warrant (store, created_at, number) WHERE expired_revision IS NOT NULL;
+CREATE INDEX warrant_by_policy  ON warrant (store, policy, deleted_revision) WHERE policy <> '';
+CREATE INDEX warrant_by_start   ON warrant (store, deleted_revision, starts_at) WHERE starts_at IS NOT NULL;
 
 -- The patterns of all warrants that were ever written: without ids, but for the `*` in place of one (otherwise the empty
 -- text).
 CREATE TABLE warrant_pattern (
+    store            INTEGER NOT NULL,
     object_type      TEXT NOT NULL,
     object_id        TEXT NOT NULL,
     relation         TEXT NOT NULL,
     subject_type     TEXT NOT NULL,
     subject_id       TEXT NOT NULL,
     subject_relation TEXT NOT NULL,
-    PRIMARY KEY (object_type, object_id, relation, subject_type, subject_id, subject_relation)
+    PRIMARY KEY (store, object_type, object_id, relation, subject_type, subject_id, subject_relation)
 ) STRICT, WITHOUT ROWID;
 
 -- The results of writes with an idempotency key, so that one that is repeated is answered as it was the first time.
 CREATE TABLE idempotency (
+    store            INTEGER NOT NULL,
     owner            TEXT    NOT NULL,
     key              TEXT    NOT NULL,
     fingerprint      TEXT    NOT NULL,
     revision         INTEGER NOT NULL,
     answer           TEXT    NOT NULL,
     written_at       INTEGER NOT NULL,
-    PRIMARY KEY (owner, key)
+    PRIMARY KEY (store, owner, key)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX idempotency_by_time ON idempotency (written_at);
+CREATE INDEX idempotency_by_time ON idempotency (store, written_at);
 
 -- The progress of unfinished imports: so much from the beginning of the source is stored. See store/scripts/batches.py.
 CREATE TABLE import (
-    source           TEXT    PRIMARY KEY,
+    store            INTEGER NOT NULL,
+    source           TEXT    NOT NULL,
     lines            INTEGER NOT NULL,
     size_bytes       INTEGER NOT NULL,
-    mark             TEXT    NOT NULL
+    mark             TEXT    NOT NULL,
+    PRIMARY KEY (store, source)
 ) STRICT, WITHOUT ROWID;
 
 -- The digests of the keys that `magistrate keys` generates.
 CREATE TABLE api_key (
-    digest           TEXT    PRIMARY KEY,
-    created_at       INTEGER NOT NULL
+    store            INTEGER NOT NULL,
+    digest           TEXT    NOT NULL,
+    created_at       INTEGER NOT NULL,
+    PRIMARY KEY (store, digest)
 ) STRICT, WITHOUT ROWID;
 
 -- Keys with which callers use a part of the API. Only the digests of keys are stored, SHA-256 in hex; scopes and
 -- object_types are JSON arrays. The key before the last rotation has previous_digest, and is valid until previous_until.
 CREATE TABLE caller_key (
-    id               TEXT    PRIMARY KEY,
-    name             TEXT    NOT NULL UNIQUE,
+    store            INTEGER NOT NULL,
+    id               TEXT    NOT NULL,
+    name             TEXT    NOT NULL,
     prefix           TEXT    NOT NULL,
     digest           TEXT    NOT NULL,
     scopes           TEXT    NOT NULL,
@@ -206,12 +241,16 @@ CREATE TABLE caller_key (
     last_used_at     INTEGER,
     expires_at       INTEGER,
     previous_digest  TEXT,
-    previous_until   INTEGER
+    previous_until   INTEGER,
+    PRIMARY KEY (store, id),
+    UNIQUE (store, name)
 ) STRICT, WITHOUT ROWID;
 
 -- What session tokens are signed with. See store/contract/keys.py.
 CREATE TABLE session_key (
-    id               TEXT    PRIMARY KEY,
+    store            INTEGER NOT NULL,
+    id               TEXT    NOT NULL,
     secret           TEXT    NOT NULL,
-    created_at       INTEGER NOT NULL
+    created_at       INTEGER NOT NULL,
+    PRIMARY KEY (store, id)
 ) STRICT, WITHOUT ROWID;

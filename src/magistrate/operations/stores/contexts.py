@@ -1,0 +1,88 @@
+"""Knows the stores of the database in memory, and opens a context for each that is used."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from magistrate.errors import NotFound, StoreDeleted
+from magistrate.operations.context import Context
+from magistrate.operations.keys.callers import Caller
+from magistrate.store.contract.store import Store
+from magistrate.store.contract.stores import DEFAULT_STORE, MovedStore, StoredStore, Stores
+
+BuildContext = Callable[[Store], Context]
+
+
+class StoreContexts:
+    """Holds the context of each store that was used in this process, by its number. `build` builds one on an open
+    store."""
+
+    def __init__(self, stores: Stores, build: BuildContext) -> None:
+        self.stores = stores
+        self.default = build(stores.default)
+        self.default.stores = stores
+        self._build = build
+        self._contexts = {DEFAULT_STORE: self.default}
+        self._known: dict[int, StoredStore] = {}
+        self._numbers: dict[str, int] = {}
+        """Has the number of each store by its name and by its id."""
+        self._identities: dict[str, int] = {}
+        """Has the number of each store by the id in its tokens."""
+        self._followed_to = 0
+
+    def __iter__(self) -> Iterator[Context]:
+        return iter(tuple(self._contexts.values()))
+
+    async def follow(self) -> Sequence[MovedStore]:
+        """Takes over all changes of stores since the last call, and returns these. It has to be called before anything
+        else, and several times a second."""
+        self._followed_to, moved = await self.stores.list_moved(self._followed_to)
+        for each in moved:
+            self._discard(each.stored.number)
+            if each.stored.deleted_at is None:
+                self._add(each.stored)
+            else:
+                self._contexts.pop(each.stored.number, None)
+        return moved
+
+    def find(self, named: str) -> StoredStore | None:
+        """Returns the store with this name or id, or None."""
+        number = self._numbers.get(named)
+        return None if number is None else self._known[number]
+
+    def find_issuer(self, store_id: str) -> StoredStore | None:
+        """Returns the store whose tokens have this id, or None."""
+        number = self._identities.get(store_id)
+        return None if number is None else self._known[number]
+
+    def open_context(self, number: int) -> Context:
+        """Returns the context of a store. Raises StoreDeleted."""
+        context = self._contexts.get(number)
+        if context is None:
+            stored = self._known.get(number)
+            if stored is None:
+                raise StoreDeleted
+            context = self._contexts[number] = self._build(self.stores.open_store(stored))
+            context.stores, context.take_over_keys = self.stores, self.default.take_over_keys
+        return context
+
+    def resolve(self, caller: Caller, named: str | None) -> Context:
+        """Returns the context of the store that a request is about: the one that its path names, or that of the
+        caller's key. Raises NotFound unless there is such a store, and the caller may use it."""
+        if named is None:
+            return self.open_context(caller.store)
+        stored = self.find(named)
+        if stored is None or not caller.may_use_store(stored.number):
+            raise NotFound("Store", named)
+        return self.open_context(stored.number)
+
+    def _add(self, stored: StoredStore) -> None:
+        self._known[stored.number] = stored
+        self._numbers[stored.name] = self._numbers[stored.id] = stored.number
+        self._identities[stored.identity.store_id] = stored.number
+
+    def _discard(self, number: int) -> None:
+        stored = self._known.pop(number, None)
+        if stored is None:
+            return
+        del self._numbers[stored.id], self._identities[stored.identity.store_id]
+        if self._numbers.get(stored.name) == number:  # another store may have the name by now
+            del self._numbers[stored.name]

@@ -1,0 +1,162 @@
+"""Defines what a database promises about the stores in it. Every sentence has a test in tests/store/test_stores.py.
+
+A database has any number of stores, which share its tables but nothing else: each has its own revisions, model,
+objects, warrants, keys and history, and no read or write of one sees a row of another. The store `default` is there
+from the beginning and cannot be deleted. What changes the list of stores waits for its writes, and for no others."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import msgspec
+
+from magistrate.engine.names import Revision
+from magistrate.store.contract.keys import StoredKey
+from magistrate.store.contract.lists import PageSlice, Slice
+from magistrate.store.contract.new_rows import NewObjectType
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.store import Store
+from magistrate.store.contract.stored_rows import Identity
+
+DEFAULT_STORE = 1
+"""Is the number of the store `default`."""
+DEFAULT_NAME = "default"
+
+_DIGITS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_ULID_CHARACTERS = 26
+_RANDOM_BITS = 80
+_ID_BYTES = 8
+
+
+def generate_ulid(now: int) -> str:
+    """Returns a ULID: 48 bits of the time in milliseconds and 80 random ones, as 26 characters. `now` is in
+    microseconds since 1970 UTC."""
+    number = (now // 1_000) << _RANDOM_BITS | secrets.randbits(_RANDOM_BITS)
+    return "".join(_DIGITS[number >> 5 * place & 31] for place in reversed(range(_ULID_CHARACTERS)))
+
+
+def read_ulid(text: str) -> bytes:
+    """Returns the 16 bytes of a ULID, which must be well-formed."""
+    number = 0
+    for character in text:
+        number = number << 5 | _DIGITS.index(character)
+    return number.to_bytes(16, "big")
+
+
+class StoreLimits(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Limits what a store holds, and the requests that it gets; None is no limit."""
+
+    warrants: int | None = None
+    objects: int | None = None
+    requests_per_second: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredStore:
+    """Holds a store: (2, '01JDKZ...', 'billing', 'Invoices of all customers', StoreLimits(warrants=100000), 'f3a9...',
+    1763683200000000).
+
+    `number` is never given to another store, and `id` is a ULID. Times are in microseconds since 1970 UTC; `deleted_at`
+    is set once the store was deleted."""
+
+    number: int
+    id: str
+    name: str
+    description: str
+    limits: StoreLimits
+    cursor_key: str
+    created_at: int
+    deleted_at: int | None = None
+
+    @property
+    def identity(self) -> Identity:
+        return Identity(read_ulid(self.id)[-_ID_BYTES:].hex(), self.cursor_key)
+
+
+def build_store(row: tuple[Any, ...]) -> StoredStore:
+    """Builds a store from its columns, in the order of StoredStore."""
+    number, store_id, name, description, limits, *others = row
+    columns: tuple[Any, ...] = (number, store_id, name or "", description, _LIMITS.decode(limits), *others)
+    return StoredStore(*columns)
+
+
+_LIMITS = msgspec.json.Decoder(StoreLimits)
+
+
+@dataclass(frozen=True, slots=True)
+class NewStore:
+    """Describes a store to be made. Its model is that of the store with the number `model_of`, if it is given,
+    otherwise it has these object types. `actor` and `at` are those of its first revision."""
+
+    name: str
+    description: str
+    limits: StoreLimits
+    actor: str
+    at: int
+    types: Sequence[NewObjectType] = ()
+    model_of: int | None = None
+
+
+class MovedStore(msgspec.Struct, frozen=True):
+    """Holds what is newest of a store that has changed: its row, its revision, the one that last changed the model, and
+    the version of its keys."""
+
+    stored: StoredStore
+    newest: RevisionId
+    model_revision: Revision
+    keys_version: int
+
+
+class Stores(Protocol):
+    """Represents one database. Use it from one event loop and `close` it once; every call after that raises
+    StoreUnavailable, here and of each store."""
+
+    @property
+    def default(self) -> Store:
+        """Returns the store `default`."""
+        ...
+
+    def open_store(self, stored: StoredStore) -> Store:
+        """Returns a store, without a statement. Of a store that was deleted, every read and write raises
+        StoreDeleted."""
+        ...
+
+    async def create(self, new: NewStore) -> StoredStore:
+        """Makes a store, with its model as revision 1. Raises Conflict if the name is taken, and NotFound if the store
+        does not exist whose model it gets."""
+        ...
+
+    async def list_stores(self, part: Slice, prefix: str) -> PageSlice[StoredStore]:
+        """Lists a slice of the stores whose names begin with a prefix. Sorts: name."""
+        ...
+
+    async def find_store(self, named: str) -> StoredStore | None:
+        """Returns the store with this name or id, or None."""
+        ...
+
+    async def update(self, number: int, name: str, description: str, limits: StoreLimits) -> StoredStore:
+        """Replaces these. Raises Conflict if another store has the name, and NotFound."""
+        ...
+
+    async def delete(self, number: int, at: int) -> None:
+        """Deletes a store, from which nothing is read and to which nothing is written from then on. Its name stays
+        taken until `delete_rows` has removed all rows. Raises NotFound."""
+        ...
+
+    async def delete_rows(self, before: int, most: int) -> int:
+        """Removes at most `most` rows of the stores that were deleted before a time, and returns how many; 0 if there
+        are none left."""
+        ...
+
+    async def list_moved(self, since: int) -> tuple[int, Sequence[MovedStore]]:
+        """Returns the stores that have changed since an earlier call returned `since`, all for 0 or if the database
+        was restored since, and what to pass to the next call. A change may be returned twice, and none is missed.
+        Stores that have not changed cost nothing."""
+        ...
+
+    async def list_keys(self, number: int | None = None) -> Mapping[int, Sequence[StoredKey]]:
+        """Returns the stored keys of a store, or of all, by the number of their store."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,139 @@
+"""Writes the list of stores, as scripts of the store `default`."""
+
+import secrets
+from collections.abc import Sequence
+
+import msgspec
+
+from magistrate.engine.names import Revision
+from magistrate.errors import Conflict, NotFound
+from magistrate.store.contract.stores import (
+    DEFAULT_STORE,
+    NewStore,
+    StoredStore,
+    StoreLimits,
+    build_store,
+    generate_ulid,
+)
+from magistrate.store.database import NOTHING, Execute, Row, Script, Select
+from magistrate.store.scripts.versions import BITS, Effect, build_log_rows
+from magistrate.store.sql.changes import INSERT_CHANGE
+from magistrate.store.sql.head import MAKE_HEAD
+from magistrate.store.sql.models import LIST_DEFINITIONS, LIST_POLICIES, NAMED_POLICY, OBJECT_TYPE
+from magistrate.store.sql.revisions import INSERT_REVISION
+from magistrate.store.sql.stores import (
+    DELETE_FREED_STORES,
+    DELETE_HEAD,
+    DELETE_ROWS,
+    DELETE_STORE,
+    FIND_NAMED_STORE,
+    FIND_STORE,
+    FREE_NAME,
+    LIST_DELETED_STORES,
+    MAKE_STORE,
+    MARK_STORE_MOVED,
+    NEXT_NUMBER,
+    UPDATE_STORE,
+)
+
+CURSOR_KEY_BYTES = 16
+FIRST = Revision(1)
+
+
+def create_store(head: Revision, new: NewStore) -> Script[StoredStore]:
+    yield from _require_free(new.name)
+    if new.model_of is not None:
+        yield from _find(new.model_of)
+    types, policies = yield from _read_model(new)
+    [[(number,)]] = yield Select(NEXT_NUMBER, [()])
+    stored = StoredStore(
+        number,
+        generate_ulid(new.at),
+        new.name,
+        new.description,
+        new.limits,
+        secrets.token_hex(CURSOR_KEY_BYTES),
+        new.at,
+    )
+    yield Execute(MAKE_STORE, [store_row(stored)], NOTHING)
+    bits = secrets.randbits(BITS)
+    yield Execute(MAKE_HEAD, [(number, FIRST, bits, FIRST)], NOTHING)
+    yield Execute(INSERT_REVISION, [(1, FIRST, bits, new.at, new.actor, None)], NOTHING, store=number)
+    for statement, definitions in ((OBJECT_TYPE.insert, types), (NAMED_POLICY.insert, policies)):
+        yield Execute(statement, [(*row, new.at, FIRST) for row in definitions], NOTHING, store=number)
+    effects = [Effect("created", "object-type", (name,), after=definition) for name, definition in types]
+    effects += [Effect("created", "policy", (name,), after=definition) for name, definition in policies]
+    yield Execute(INSERT_CHANGE, build_log_rows(FIRST, 0, effects), NOTHING, store=number)
+    return stored
+
+
+def store_row(stored: StoredStore) -> Row:
+    """Returns the values of MAKE_STORE."""
+    limits = msgspec.json.encode(stored.limits).decode()
+    return (
+        stored.number,
+        stored.id,
+        stored.name,
+        stored.description,
+        limits,
+        stored.cursor_key,
+        stored.created_at,
+    )
+
+
+def _read_model(new: NewStore) -> Script[tuple[Sequence[Row], Sequence[Row]]]:
+    """Returns the names and definitions of the object types and policies of the model of a new store."""
+    if new.model_of is None:
+        return [(object_type.name, object_type.definition) for object_type in new.types], []
+    [types] = yield Select(LIST_DEFINITIONS, [()], store=new.model_of)
+    [policies] = yield Select(LIST_POLICIES, [()], store=new.model_of)
+    return types, policies
+
+
+def update_store(head: Revision, number: int, name: str, description: str, limits: StoreLimits) -> Script[StoredStore]:
+    stored = yield from _find(number)
+    if name != stored.name:
+        yield from _require_free(name)
+    encoded = msgspec.json.encode(limits).decode()
+    yield Execute(UPDATE_STORE, [(name, description, encoded, number)], NOTHING)
+    yield Execute(MARK_STORE_MOVED, [(number,)], NOTHING)
+    return (yield from _find(number))
+
+
+def delete_store(head: Revision, number: int, at: int) -> Script[None]:
+    stored = yield from _find(number)
+    if number == DEFAULT_STORE:
+        raise Conflict("the store default cannot be deleted")
+    yield Execute(DELETE_STORE, [(at, stored.number)], NOTHING)
+
+
+def delete_rows(head: Revision, before: int, most: int) -> Script[int]:
+    [stores] = yield Select(LIST_DELETED_STORES, [()])
+    number = next((number for number, deleted_at in stores if deleted_at <= before), None)
+    if number is None:
+        return 0
+    deleted = 0
+    for statement in DELETE_ROWS:
+        if deleted < most:
+            [rows] = yield Select(statement, [(number, number, most - deleted)])
+            deleted += len(rows)
+    if deleted < most:
+        yield Execute(FREE_NAME, [(number,)], NOTHING)
+        yield Execute(DELETE_HEAD, [(number,)], NOTHING)
+        yield Execute(DELETE_FREED_STORES, [()], NOTHING)
+        deleted += 1
+    return deleted
+
+
+def _require_free(name: str) -> Script[None]:
+    [rows] = yield Select(FIND_NAMED_STORE, [(name,)])
+    if rows:
+        reason = "there is a store" if build_store(rows[0]).deleted_at is None else "there was a store until just now"
+        raise Conflict(f"{reason} with the name {name} already: choose another")
+
+
+def _find(number: int) -> Script[StoredStore]:
+    [rows] = yield Select(FIND_STORE, [(number,)])
+    if not rows or rows[0][-1] is not None:
+        raise NotFound("Store", str(number))
+    return build_store(rows[0])

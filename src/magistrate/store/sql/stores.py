@@ -1,0 +1,54 @@
+"""Holds the statements on the list of stores, which are run for the store `default`, whatever store they name."""
+
+HAS_STORES = "SELECT 1 FROM store LIMIT 1"
+MAKE_STORE = """
+INSERT INTO store (number, id, name, description, limits, cursor_key, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)"""
+NEXT_NUMBER = "SELECT max(number) + 1 FROM store"
+_COLUMNS = "s.number, s.id, s.name, s.description, s.limits, s.cursor_key, s.created_at, h.deleted_at"
+_STORES = f"SELECT {_COLUMNS} FROM store s JOIN head h ON h.store = s.number"
+FIND_STORE = f"{_STORES} WHERE s.number = ?"
+FIND_NAMED_STORE = f"{_STORES} WHERE s.name = ?"
+FIND_STORE_OR_ID = f"{_STORES} WHERE (s.name = ? OR s.id = ?) AND h.deleted_at IS NULL"
+_LIST_STORES = f"""
+{_STORES} WHERE s.name {{sign}} ? AND s.name >= ? AND s.name < ? AND h.deleted_at IS NULL
+ORDER BY s.name {{order}} LIMIT ?"""
+LIST_STORES_AFTER = _LIST_STORES.format(sign=">", order="ASC")
+LIST_STORES_BEFORE = _LIST_STORES.format(sign="<", order="DESC")
+LIST_MOVED_STORES = f"""
+SELECT d.revision, d.bits, e.revision, e.bits, :first_moved,
+    {_COLUMNS}, h.revision, h.bits, h.model_revision, h.keys_version
+FROM head d LEFT JOIN revision e ON e.store = :store AND e.revision = ?
+LEFT JOIN head h ON h.moved >= ? LEFT JOIN store s ON s.number = h.store
+WHERE d.store = :store"""
+"""Begins with the columns that show whether the store `default` still has the history that is known."""
+UPDATE_STORE = "UPDATE store SET name = ?, description = ?, limits = ? WHERE number = ?"
+MARK_STORE_MOVED = "UPDATE head SET moved = :moved WHERE store = ?"
+DELETE_STORE = "UPDATE head SET deleted_at = ?, moved = :moved WHERE store = ?"
+
+LIST_DELETED_STORES = "SELECT store, deleted_at FROM head WHERE deleted_at IS NOT NULL ORDER BY store"
+FREE_NAME = "UPDATE store SET name = NULL WHERE number = ?"
+DELETE_HEAD = "DELETE FROM head WHERE store = ?"
+DELETE_FREED_STORES = "DELETE FROM store WHERE name IS NULL AND number < (SELECT max(number) FROM store)"
+"""Leaves the last one, so that no number is given twice."""
+_KEYS = {
+    "warrant": "number",
+    "change": "revision, position",
+    "revision": "revision",
+    "decision": "number",
+    "object": "object_type, object_id, deleted_revision",
+    "object_type": "type, deleted_revision",
+    "named_policy": "name, deleted_revision",
+    "policy": "digest",
+    "warrant_pattern": "object_type, object_id, relation, subject_type, subject_id, subject_relation",
+    "idempotency": "owner, key",
+    "import": "source",
+    "api_key": "digest",
+    "caller_key": "id",
+    "session_key": "id",
+}
+DELETE_ROWS = tuple(
+    f"DELETE FROM {table} WHERE store = ? AND ({key}) IN (SELECT {key} FROM {table} WHERE store = ? LIMIT ?) "
+    "RETURNING 1"
+    for table, key in _KEYS.items()
+)
+"""Delete some of the rows that a store has in a table, a statement a table."""

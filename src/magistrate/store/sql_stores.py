@@ -1,0 +1,122 @@
+"""Implements the list of stores over any database, as store/contract/stores.py describes it."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from magistrate.engine.names import Revision
+from magistrate.store.contract.keys import StoredKey
+from magistrate.store.contract.lists import PageSlice, Slice
+from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.stores import (
+    MovedStore,
+    NewStore,
+    StoredStore,
+    StoreLimits,
+    build_store,
+)
+from magistrate.store.database import Database, Row, Rows, ScriptStart
+from magistrate.store.scripts import keys, stores
+from magistrate.store.scripts.key_encryption import Sealing
+from magistrate.store.sql.keys import LIST_ALL_KEYS, LIST_STORE_KEYS
+from magistrate.store.sql.stores import FIND_STORE_OR_ID, LIST_MOVED_STORES, LIST_STORES_AFTER, LIST_STORES_BEFORE
+from magistrate.store.sql_reads import build_id
+from magistrate.store.sql_store import SqlStore
+
+T = TypeVar("T")
+
+ROWS_AT_ONCE = 500
+"""Limits the stores that are built before others may run, which takes some milliseconds."""
+AFTER_ALL_NAMES = "~"
+"""Sorts behind every character of a name."""
+
+
+class SqlStores:
+    """Implements store/contract/stores.py. `open_part` returns the part of the database that a store has, given its
+    number."""
+
+    def __init__(self, default: StoredStore, open_part: Callable[[int], Database], sealing: Sealing) -> None:
+        self._open_part = open_part
+        self._sealing = sealing
+        self.default = self.open_store(default)
+        self._database = self.default.database
+        self.close = self._database.close
+
+    def open_store(self, stored: StoredStore) -> SqlStore:
+        return SqlStore(self._open_part(stored.number), stored.identity, self._sealing)
+
+    async def create(self, new: NewStore) -> StoredStore:
+        return await self._transact(lambda head: stores.create_store(head, new))
+
+    async def update(self, number: int, name: str, description: str, limits: StoreLimits) -> StoredStore:
+        return await self._transact(lambda head: stores.update_store(head, number, name, description, limits))
+
+    async def delete(self, number: int, at: int) -> None:
+        await self._transact(lambda head: stores.delete_store(head, number, at))
+
+    async def delete_rows(self, before: int, most: int) -> int:
+        return await self._transact(lambda head: stores.delete_rows(head, before, most))
+
+    async def _transact(self, script: ScriptStart[T]) -> T:
+        return await self._database.transact(script, makes_revision=False)
+
+    async def list_stores(self, part: Slice, prefix: str) -> PageSlice[StoredStore]:
+        is_ascending = part.descending == part.backwards
+        [boundary] = part.boundary or ("" if is_ascending else AFTER_ALL_NAMES,)
+        rows = await self._list(str(boundary), prefix, part.limit + 1, is_ascending=is_ascending)
+        listed = rows[: part.limit]
+        ahead = len(rows) > part.limit
+        # The row at the boundary is on the other side, if it is still there.
+        beyond = listed[0].name if listed else str(boundary)
+        behind = bool(listed) and bool(await self._list(beyond, prefix, 1, is_ascending=not is_ascending))
+        if part.backwards:
+            return PageSlice(tuple(reversed(listed)), precedes=ahead, follows=behind)
+        return PageSlice(tuple(listed), precedes=behind, follows=ahead)
+
+    async def find_store(self, named: str) -> StoredStore | None:
+        rows = await self._database.read(FIND_STORE_OR_ID, (named, named))
+        return build_store(rows[0]) if rows else None
+
+    async def list_moved(self, since: int) -> tuple[int, Sequence[MovedStore]]:
+        history = self.default.known.history
+        rows = await self._read_moved(since)
+        next_since: int = rows[0][4]
+        if since and (self.default.known.history != history or next_since < since):
+            rows = await self._read_moved(0)
+            next_since = rows[0][4]
+        moved = []
+        for number, row in enumerate(rows, 1):
+            if row[5] is not None:
+                moved.append(_build_moved(row[5:]))
+            if not number % ROWS_AT_ONCE:
+                await asyncio.sleep(0)
+        return next_since, moved
+
+    async def _read_moved(self, since: int) -> Rows:
+        newest = self.default.known.newest
+        rows = await self._database.read(LIST_MOVED_STORES, (newest.revision, since), long=not since)
+        self.default.known.link(RevisionId(rows[0][0], rows[0][1]), build_id(rows[0][2:4]), newest)
+        return rows
+
+    async def list_keys(self, number: int | None = None) -> Mapping[int, Sequence[StoredKey]]:
+        statement, values = (LIST_ALL_KEYS, ()) if number is None else (LIST_STORE_KEYS, (number,))
+        rows = await self._database.read(statement, values, long=number is None)
+        listed: dict[int, list[StoredKey]] = defaultdict(list)
+        for place, (store, *columns) in enumerate(rows, 1):
+            listed[store].append(keys.build_key(tuple(columns)))
+            if not place % keys.KEYS_AT_ONCE:
+                await asyncio.sleep(0)
+        return listed
+
+    async def _list(self, boundary: str, prefix: str, limit: int, is_ascending: bool) -> list[StoredStore]:
+        statement = LIST_STORES_AFTER if is_ascending else LIST_STORES_BEFORE
+        rows = await self._database.read(statement, (boundary, prefix, prefix + AFTER_ALL_NAMES, limit))
+        return [build_store(row) for row in rows]
+
+
+def _build_moved(row: Row) -> MovedStore:
+    *columns, revision, bits, model_revision, keys_version = row
+    return MovedStore(
+        build_store(tuple(columns)), RevisionId(Revision(revision), bits), Revision(model_revision), keys_version
+    )
