@@ -46,6 +46,7 @@ CHANGING = [
     (re.compile(r'(Cursor":")[\w-]+'), r"\1<cursor>"),
     (re.compile(r'("token":")[\w.-]+'), r"\1<token>"),
     (re.compile(r"took (\d+|less than 1) ms"), "took <n> ms"),
+    (re.compile(r"\b0[0-9A-HJKMNP-TV-Z]{25}\b"), "<ulid>"),
     (EVENT_ID, "<id of an event>"),
 ]
 
@@ -67,6 +68,7 @@ TRIED = {
     "docs/history.md": 7,
     "docs/difference.md": 5,
     "docs/model-testing.md": 2,
+    "docs/stores.md": 6,
 }
 """Documents whose commands are run, and how many there are at least."""
 EXAMPLE_OF_DOCUMENT = {"docs/authzen.md": "authzen"}
