@@ -207,6 +207,10 @@ class Settings:
         "whether reads answer 400 for types, relations and parameters that do not exist, unless they say otherwise",
     )
     console: bool = define(True, "whether the console for browsers is served at /console")
+    metrics_store_label: bool = define(
+        False,
+        "whether /metrics counts requests by store, too: a series for each store that was used",
+    )
     access_log: bool | str = define(
         False,
         "whether a line of JSON is logged to stderr for each request but those for health and metrics; all: those, too",

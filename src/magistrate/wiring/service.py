@@ -4,6 +4,7 @@ import asyncio
 import multiprocessing
 import random
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
 from functools import partial
@@ -80,6 +81,8 @@ async def open_service(
         METRICS.read = partial(_readings, context, admitted)
         METRICS.measure_caches = partial(measure_caches, context)
         METRICS.read_lists = context.list_counts.read
+        METRICS.requests_by_store = Counter() if settings.metrics_store_label else None
+        METRICS.name_store = contexts.name_issuer
         works = [deleting, _stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired(), keys.note_uses()]
         works.append(_end_expired_periodically(context))

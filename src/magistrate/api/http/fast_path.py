@@ -20,6 +20,7 @@ from magistrate.api.http.cors import VARY
 from magistrate.api.http.error_bodies import RETRY_AFTER_SECONDS, error_body
 from magistrate.api.http.json_values import render_json
 from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.metrics import METRICS
 from magistrate.api.http.pipeline import BegunAnswer, BegunRequest, FastHead, Pipeline
 from magistrate.api.http.request_scope import STORES_PREFIX, divide_path
 from magistrate.api.http.request_values import read_parameters, require_json_type
@@ -252,6 +253,8 @@ class FastPath:
     ) -> bytes:
         route, request_id = begun.head.pipeline.route, begun.request_id
         assert request_id is not None
+        if METRICS.requests_by_store is not None:
+            METRICS.requests_by_store[begun.context.store.identity.store_id] += 1
         content = render_json(answer.value)
         common = self._render_common_lines(default_headers, begun.context.store.identity, revision_id)
         path = route.path if begun.head.store is None else f"/stores/{begun.head.store}{route.path}"

@@ -8,6 +8,7 @@ and no counter ever decreases."""
 
 import os
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate
@@ -92,11 +93,14 @@ class ProcessCounts(msgspec.Struct):
     readings: dict[str, float]
     caches: list[CacheBytes] = msgspec.field(default_factory=list)
     lists: list[EvaluatorCounts] = msgspec.field(default_factory=list)
+    stores: dict[str, int] = msgspec.field(default_factory=dict)
 
 
 class Metrics:
     """Counts the requests of this process. `read` returns the values that other components count, once there is a
-    service, `measure_caches` what its caches take, and `read_lists` how its lists were answered."""
+    service, `measure_caches` what its caches take, and `read_lists` how its lists were answered. `requests_by_store`
+    counts the requests about each store, by the id in its tokens, and is None if they are not counted by store;
+    `name_store` returns the name for such an id, or None for a store that is gone."""
 
     def __init__(self) -> None:
         self.unknown_tokens = 0
@@ -108,6 +112,8 @@ class Metrics:
         self.measure_caches: Callable[[], Sequence[CacheBytes]] = tuple
         self.read_lists: Callable[[], Sequence[EvaluatorCounts]] = tuple
         self.count_audit_dropped: Callable[[], int] = int
+        self.requests_by_store: Counter[str] | None = None
+        self.name_store: Callable[[str], str | None] = lambda store_id: None
         self._timings: dict[Key, Timings] = {}
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -130,7 +136,17 @@ class Metrics:
         own = {"unknown_tokens": self.unknown_tokens, "audit_dropped": self.count_audit_dropped()}
         readings = {**own, **self.read_server(), **self.read()}
         timings, caches = [*self._timings.items()], [*self.measure_caches()]
-        return ProcessCounts(os.getpid(), timings, readings, caches, [*self.read_lists()])
+        return ProcessCounts(os.getpid(), timings, readings, caches, [*self.read_lists()], self._name_stores())
+
+    def _name_stores(self) -> dict[str, int]:
+        """Returns how many requests were about each store, by its name, and discards those of stores that are gone."""
+        counts = self.requests_by_store
+        if counts is None:
+            return {}
+        names = {store_id: self.name_store(store_id) for store_id in counts}
+        for store_id in [store_id for store_id, name in names.items() if name is None]:
+            del counts[store_id]
+        return {name: counts[store_id] for store_id, name in names.items() if name is not None}
 
 
 class SharedCounts:
@@ -191,6 +207,8 @@ class _Collected:
                     gauge.add_metric([str(process_counts.pid)], process_counts.readings[name])
             yield gauge
         yield from _list_metrics(self._counts)
+        if METRICS.requests_by_store is not None:
+            yield _count_by_store(self._counts)
         yield from _cache_metrics([process_counts for process_counts in self._counts if _is_alive(process_counts.pid)])
 
 
@@ -215,6 +233,16 @@ def _request_metrics(counts: Iterable[Iterable[tuple[Key, Timings]]]) -> Iterato
         seconds.add_metric([method, route], buckets, counted.seconds)
     yield requests
     yield seconds
+
+
+def _count_by_store(counts: Iterable[ProcessCounts]) -> Metric:
+    requests = CounterMetricFamily("magistrate_store_requests", "Requests about a store.", labels=["store"])
+    total: Counter[str] = Counter()
+    for process_counts in counts:
+        total.update(process_counts.stores)
+    for name, number in sorted(total.items()):
+        requests.add_metric([name], number)
+    return requests
 
 
 def _list_metrics(counts: Iterable[ProcessCounts]) -> Iterator[Metric]:

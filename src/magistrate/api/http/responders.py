@@ -23,6 +23,7 @@ from magistrate.api.http.consistency_tokens import TOKEN_HEADERS, read_freshness
 from magistrate.api.http.content_coding import GzipBody, has_gzip_body
 from magistrate.api.http.deadlines import Deadlines, RequestDeadline
 from magistrate.api.http.ledger import Ledger
+from magistrate.api.http.metrics import METRICS
 from magistrate.api.http.pipeline import BEGUN, BegunRequest, Pipeline, answer_in_history
 from magistrate.api.http.rate_limits import name_source
 from magistrate.api.http.request_scope import (
@@ -93,6 +94,8 @@ class RouteResponder:
             else:
                 call, begun_answer = begun.call, begun.answer
                 self._take_begun(begun, req, body_account)
+            if METRICS.requests_by_store is not None:
+                METRICS.requests_by_store[call.context.store.identity.store_id] += 1
             async with service.admissions.by_scope[route.scope]:
                 answer, token = await answer_in_history(route, call, begun_answer)
         for header in TOKEN_HEADERS:

@@ -53,6 +53,11 @@ class StoreContexts:
         number = self._identities.get(store_id)
         return None if number is None else self._known[number]
 
+    def name_issuer(self, store_id: str) -> str | None:
+        """Returns the name of the store whose tokens have this id, or None."""
+        stored = self.find_issuer(store_id)
+        return None if stored is None else stored.name
+
     def open_context(self, number: int) -> Context:
         """Returns the context of a store. Raises StoreDeleted."""
         context = self._contexts.get(number)
