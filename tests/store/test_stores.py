@@ -21,7 +21,7 @@ from magistrate.store.contract.stores import (
     generate_ulid,
     read_ulid,
 )
-from magistrate.store.sql.stores import DELETE_ROWS
+from magistrate.store.sql.stores import STORED_ROWS
 from magistrate.wiring.stores import migrate_store, open_stores
 from tests.databases import dump
 from tests.running import settings_for
@@ -61,7 +61,7 @@ async def list_names(stores: Stores, prefix: str = "") -> list[str]:
 async def remove_rows(stores: Stores, most: int = 1_000) -> list[int]:
     """How many rows each call has removed, until none was left."""
     removed = []
-    while count := await stores.delete_rows(100, most):
+    while count := (await stores.delete_rows(100, most)).rows:
         removed.append(count)
     return removed
 
@@ -185,7 +185,7 @@ async def test_the_rows_of_a_deleted_store_are_removed_in_chunks_and_its_name_is
     with pytest.raises(Conflict, match="until just now"):
         await stores.create(new("first"))
 
-    assert await stores.delete_rows(49, most) == 0
+    assert (await stores.delete_rows(49, most)).rows == 0
     removed = await remove_rows(stores, most)
 
     assert max(removed) <= most
@@ -211,7 +211,7 @@ async def test_rows_of_every_table_are_removed(database_url: str) -> None:
     migrate_store(settings_for(database_url))
     tables = {name for name in dump(database_url) if name not in ("migration", "store", "head")}
 
-    assert {statement.split()[2] for statement in DELETE_ROWS} == tables
+    assert {statements.delete.split()[2] for statements in STORED_ROWS} == tables
 
 
 async def test_all_changes_of_stores_are_followed_by_one_statement(stores: Stores) -> None:

@@ -1,6 +1,7 @@
 """Implements the list of stores over any database, as store/contract/stores.py describes it."""
 
 import asyncio
+import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
@@ -10,8 +11,10 @@ from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.lists import PageSlice, Slice
 from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stores import (
+    REMOVAL_LEASE_SECONDS,
     MovedStore,
     NewStore,
+    RemovedRows,
     StoredStore,
     StoreLimits,
     build_store,
@@ -20,7 +23,13 @@ from magistrate.store.database import Database, Row, Rows, ScriptStart
 from magistrate.store.scripts import keys, stores
 from magistrate.store.scripts.key_encryption import Sealing
 from magistrate.store.sql.keys import LIST_ALL_KEYS, LIST_STORE_KEYS
-from magistrate.store.sql.stores import FIND_STORE_OR_ID, LIST_MOVED_STORES, LIST_STORES_AFTER, LIST_STORES_BEFORE
+from magistrate.store.sql.stores import (
+    FIND_STORE_OR_ID,
+    LIST_DELETED_STORES,
+    LIST_MOVED_STORES,
+    LIST_STORES_AFTER,
+    LIST_STORES_BEFORE,
+)
 from magistrate.store.sql_reads import build_id
 from magistrate.store.sql_store import SqlStore
 
@@ -39,6 +48,7 @@ class SqlStores:
     def __init__(self, default: StoredStore, open_part: Callable[[int], Database], sealing: Sealing) -> None:
         self._open_part = open_part
         self._sealing = sealing
+        self._removal: stores.RowPlace | None = None
         self.default = self.open_store(default)
         self._database = self.default.database
         self.close = self._database.close
@@ -55,8 +65,27 @@ class SqlStores:
     async def delete(self, number: int, at: int) -> None:
         await self._transact(lambda head: stores.delete_store(head, number, at))
 
-    async def delete_rows(self, before: int, most: int) -> int:
-        return await self._transact(lambda head: stores.delete_rows(head, before, most))
+    async def delete_rows(self, before: int, most: int) -> RemovedRows:
+        deleted = await self._database.read(LIST_DELETED_STORES, ())
+        now = self._database.now()
+        place = self._find_removal([row for row in deleted if row[1] <= before], now)
+        if place is None:
+            return RemovedRows(0, may_be_more=bool(deleted))
+        self._removal = None
+        chunk = await self._transact(lambda head: stores.delete_rows(head, place, now, most))
+        self._removal = chunk.following
+        return RemovedRows(chunk.rows, time.monotonic() - chunk.began_at)
+
+    def _find_removal(self, deleted: Rows, now: int) -> stores.RowPlace | None:
+        """Returns the rows that this process is to remove next of stores that were deleted: those that it has begun to
+        remove, or else those of a store that no other process removes."""
+        lease = round(REMOVAL_LEASE_SECONDS * 1_000_000)
+        for number, _, removed_at in deleted:
+            if self._removal is not None and self._removal[:2] == (number, removed_at):
+                return self._removal
+            if removed_at is None or abs(now - removed_at) >= lease:
+                return stores.begin_removal(number, removed_at)
+        return None
 
     async def _transact(self, script: ScriptStart[T]) -> T:
         return await self._database.transact(script, makes_revision=False)

@@ -19,12 +19,15 @@ from magistrate.config.settings_table import Settings
 from magistrate.engine.lists.language import read_grammar
 from magistrate.operations.context import Context
 from magistrate.operations.scheduling import attempt_work, running_beside
+from magistrate.operations.stores.contexts import StoreContexts
+from magistrate.operations.stores.removal import remove_deleted
 from magistrate.operations.writes.retention import delete_ended, delete_events, end_expired
 from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys, SharedDigests
 from magistrate.wiring.contexts import measure_caches, open_contexts
 
 DELETE_EVERY_SECONDS = 600.0
 END_EXPIRED_EVERY_SECONDS = 1.0
+REMOVE_EVERY_SECONDS = 2.0
 _PAUSES = random.Random()
 """Chooses pauses, because every worker does the same work on the same store. It leaves alone the generator that all
 share, which a program around the service may have seeded."""
@@ -85,7 +88,7 @@ async def open_service(
         METRICS.name_store = contexts.name_issuer
         works = [deleting, _stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired(), keys.note_uses()]
-        works.append(_end_expired_periodically(context))
+        works += [_end_expired_periodically(context), _remove_deleted_periodically(contexts)]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.writing() if context.decisions is not None else nullcontext()
@@ -112,6 +115,12 @@ async def _end_expired_periodically(context: Context) -> None:
     while True:
         await asyncio.sleep(_PAUSES.uniform(0.5, 1) * END_EXPIRED_EVERY_SECONDS)
         await attempt_work(_end_expired(context), "expired warrants could not be ended")
+
+
+async def _remove_deleted_periodically(contexts: StoreContexts) -> None:
+    while True:
+        await asyncio.sleep(_PAUSES.uniform(0.5, 1) * REMOVE_EVERY_SECONDS)
+        await attempt_work(remove_deleted(contexts), "rows of deleted stores could not be removed")
 
 
 async def _end_expired(context: Context) -> None:

@@ -27,6 +27,8 @@ class StoreContexts:
         self._identities: dict[str, int] = {}
         """Has the number of each store by the id in its tokens."""
         self._followed_to = 0
+        self.may_have_deleted = False
+        """Says whether rows of deleted stores may be left."""
 
     def __iter__(self) -> Iterator[Context]:
         return iter(tuple(self._contexts.values()))
@@ -41,6 +43,7 @@ class StoreContexts:
                 self._add(each.stored)
             else:
                 self._contexts.pop(each.stored.number, None)
+                self.may_have_deleted = True
         return moved
 
     def find(self, named: str) -> StoredStore | None:

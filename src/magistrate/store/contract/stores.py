@@ -7,7 +7,7 @@ from the beginning and cannot be deleted. What changes the list of stores waits 
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
@@ -108,6 +108,19 @@ class MovedStore(msgspec.Struct, frozen=True):
     keys_version: int
 
 
+class RemovedRows(NamedTuple):
+    """Says how many rows of deleted stores were removed, that of the store included, for how many seconds this kept
+    others from writing, and whether any may be left, now or later."""
+
+    rows: int
+    seconds: float = 0.0
+    may_be_more: bool = True
+
+
+REMOVAL_LEASE_SECONDS = 3.0
+"""Sets for how long a process that has removed rows of a store is left to remove the next ones."""
+
+
 class Stores(Protocol):
     """Represents one database. Use it from one event loop and `close` it once; every call after that raises
     StoreUnavailable, here and of each store."""
@@ -144,9 +157,9 @@ class Stores(Protocol):
         taken until `delete_rows` has removed all rows. Raises NotFound."""
         ...
 
-    async def delete_rows(self, before: int, most: int) -> int:
-        """Removes at most `most` rows of the stores that were deleted before a time, and returns how many; 0 if there
-        are none left."""
+    async def delete_rows(self, before: int, most: int) -> RemovedRows:
+        """Removes at most `most` rows of a store that was deleted before a time, in one transaction. Leaves alone a
+        store from which another process has removed rows within the last REMOVAL_LEASE_SECONDS."""
         ...
 
     async def list_moved(self, since: int) -> tuple[int, Sequence[MovedStore]]:

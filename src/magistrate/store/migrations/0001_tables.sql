@@ -22,7 +22,8 @@ CREATE TABLE store (
 -- changes may be deleted. decisions_deleted, decisions_deleted_at: the last decision that is deleted, and its place;
 -- numbers continue behind it, so that none is given twice. keys_version: grows with each change of a key. deleted_at:
 -- when the store was deleted, NULL before; nothing is read or written from then on, and its rows are removed little by
--- little. moved: grows with each change of the row, so that one range of its index has all rows that changed since.
+-- little; removed_at: when some were removed last. moved: grows with each change of the row, so that one range of its
+-- index has all rows that changed since.
 CREATE TABLE head (
     store                INTEGER NOT NULL PRIMARY KEY,
     revision             INTEGER NOT NULL,
@@ -34,9 +35,11 @@ CREATE TABLE head (
     decisions_deleted_at INTEGER NOT NULL,
     keys_version         INTEGER NOT NULL,
     deleted_at           INTEGER,
+    removed_at           INTEGER,
     moved                INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX head_by_moved ON head (moved);
+CREATE INDEX head_by_moved    ON head (moved);
+CREATE INDEX head_by_deletion ON head (deleted_at) WHERE deleted_at IS NOT NULL;
 
 -- bits: 32 bits drawn at random when the revision was written, which tell it from another that gets the same number after
 -- the store was restored. written_at goes back where the clock of a writer is behind; reached_at, the latest written_at

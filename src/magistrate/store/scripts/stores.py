@@ -1,7 +1,9 @@
 """Writes the list of stores, as scripts of the store `default`."""
 
 import secrets
+import time
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,17 +24,17 @@ from magistrate.store.sql.head import MAKE_HEAD
 from magistrate.store.sql.models import LIST_DEFINITIONS, LIST_POLICIES, NAMED_POLICY, OBJECT_TYPE
 from magistrate.store.sql.revisions import INSERT_REVISION
 from magistrate.store.sql.stores import (
+    BEGIN_REMOVAL,
     DELETE_FREED_STORES,
     DELETE_HEAD,
-    DELETE_ROWS,
     DELETE_STORE,
     FIND_NAMED_STORE,
     FIND_STORE,
     FREE_NAME,
-    LIST_DELETED_STORES,
     MAKE_STORE,
     MARK_STORE_MOVED,
     NEXT_NUMBER,
+    STORED_ROWS,
     UPDATE_STORE,
 )
 
@@ -107,22 +109,47 @@ def delete_store(head: Revision, number: int, at: int) -> Script[None]:
     yield Execute(DELETE_STORE, [(at, stored.number)], NOTHING)
 
 
-def delete_rows(head: Revision, before: int, most: int) -> Script[int]:
-    [stores] = yield Select(LIST_DELETED_STORES, [()])
-    number = next((number for number, deleted_at in stores if deleted_at <= before), None)
-    if number is None:
-        return 0
-    deleted = 0
-    for statement in DELETE_ROWS:
-        if deleted < most:
-            [rows] = yield Select(statement, [(number, number, most - deleted)])
-            deleted += len(rows)
-    if deleted < most:
-        yield Execute(FREE_NAME, [(number,)], NOTHING)
-        yield Execute(DELETE_HEAD, [(number,)], NOTHING)
-        yield Execute(DELETE_FREED_STORES, [()], NOTHING)
-        deleted += 1
-    return deleted
+class RowPlace(NamedTuple):
+    """Says from where on the rows of a deleted store are left: a place in STORED_ROWS, and a key in that table. The
+    process that has removed those before did so at `removed_at`."""
+
+    store: int
+    removed_at: int | None
+    table: int
+    key: Row
+
+
+def begin_removal(store: int, removed_at: int | None) -> RowPlace:
+    return RowPlace(store, removed_at, 0, STORED_ROWS[0].first)
+
+
+class RemovedChunk(NamedTuple):
+    """Says how many rows were removed, when that began by `time.monotonic`, and where the next ones are; None if all
+    are removed, or if another process removes them."""
+
+    rows: int
+    began_at: float
+    following: RowPlace | None
+
+
+def delete_rows(head: Revision, place: RowPlace, at: int, most: int) -> Script[RemovedChunk]:
+    [rows] = yield Select(BEGIN_REMOVAL, [(at, place.store, place.removed_at)])
+    began_at = time.monotonic()
+    if not rows:
+        return RemovedChunk(0, began_at, None)
+    removed, key = 0, place.key
+    for table in range(place.table, len(STORED_ROWS)):
+        statements = STORED_ROWS[table]
+        [keys] = yield Select(statements.keys, [(place.store, *key, most - removed)])
+        yield Execute(statements.delete, [(place.store, *key, *last) for last in keys[-1:]], NOTHING)
+        removed += len(keys)
+        if removed == most:
+            return RemovedChunk(removed, began_at, RowPlace(place.store, at, table, keys[-1]))
+        key = STORED_ROWS[table + 1].first if table + 1 < len(STORED_ROWS) else ()
+    yield Execute(FREE_NAME, [(place.store,)], NOTHING)
+    yield Execute(DELETE_HEAD, [(place.store,)], NOTHING)
+    yield Execute(DELETE_FREED_STORES, [()], NOTHING)
+    return RemovedChunk(removed + 1, began_at, None)
 
 
 def _require_free(name: str) -> Script[None]:

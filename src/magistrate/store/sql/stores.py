@@ -1,5 +1,9 @@
 """Holds the statements on the list of stores, which are run for the store `default`, whatever store they name."""
 
+from typing import NamedTuple
+
+from magistrate.store.sql.dialect import Parameter
+
 HAS_STORES = "SELECT 1 FROM store LIMIT 1"
 MAKE_STORE = """
 INSERT INTO store (number, id, name, description, limits, cursor_key, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)"""
@@ -25,7 +29,11 @@ UPDATE_STORE = "UPDATE store SET name = ?, description = ?, limits = ? WHERE num
 MARK_STORE_MOVED = "UPDATE head SET moved = :moved WHERE store = ?"
 DELETE_STORE = "UPDATE head SET deleted_at = ?, moved = :moved WHERE store = ?"
 
-LIST_DELETED_STORES = "SELECT store, deleted_at FROM head WHERE deleted_at IS NOT NULL ORDER BY store"
+LIST_DELETED_STORES = """
+SELECT store, deleted_at, removed_at FROM head WHERE deleted_at IS NOT NULL ORDER BY deleted_at, store"""
+BEGIN_REMOVAL = """
+UPDATE head SET removed_at = ? WHERE store = ? AND deleted_at IS NOT NULL AND removed_at IS NOT DISTINCT FROM ?
+RETURNING 1"""
 FREE_NAME = "UPDATE store SET name = NULL WHERE number = ?"
 DELETE_HEAD = "DELETE FROM head WHERE store = ?"
 DELETE_FREED_STORES = "DELETE FROM store WHERE name IS NULL AND number < (SELECT max(number) FROM store)"
@@ -46,9 +54,29 @@ _KEYS = {
     "caller_key": "id",
     "session_key": "id",
 }
-DELETE_ROWS = tuple(
-    f"DELETE FROM {table} WHERE store = ? AND ({key}) IN (SELECT {key} FROM {table} WHERE store = ? LIMIT ?) "
-    "RETURNING 1"
-    for table, key in _KEYS.items()
-)
-"""Delete some of the rows that a store has in a table, a statement a table."""
+_INTEGERS = frozenset(("number", "revision", "position", "deleted_revision"))
+
+
+class TableRows(NamedTuple):
+    """Holds the statements on the rows of a deleted store in a table: `keys` lists keys from one on, in order, and
+    `delete` deletes those between two. `first` sorts before all keys. Ranges, because on PostgreSQL a search for any
+    rows passes those that were deleted before, and because a plan for any number of keys may read the whole table."""
+
+    keys: str
+    delete: str
+    first: tuple[Parameter, ...]
+
+
+def _describe_rows(table: str, key: str) -> TableRows:
+    columns = key.split(", ")
+    values = ", ".join("?" * len(columns))
+    of_store = f"FROM {table} WHERE store = ? AND ({key}) >= ({values})"
+    return TableRows(
+        keys=f"SELECT {key} {of_store} ORDER BY {key} LIMIT ?",
+        delete=f"DELETE {of_store} AND ({key}) <= ({values})",
+        first=tuple(-1 if column in _INTEGERS else "" for column in columns),
+    )
+
+
+STORED_ROWS = tuple(_describe_rows(table, key) for table, key in _KEYS.items())
+"""Has all tables with rows of stores, but `head` and `store`."""
