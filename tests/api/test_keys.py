@@ -14,6 +14,7 @@ import pytest
 from magistrate.api.auth.callers import KeyRing, list_secrets
 from magistrate.errors import StoreUnavailable, Unauthenticated
 from magistrate.operations.keys.caller_keys import MAX_GRACE_SECONDS, MAX_KEYS, key_digest
+from magistrate.operations.keys.callers import OPERATOR_SCOPES, Scope
 from magistrate.operations.scheduling import running_beside
 from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.store.contract.keys import StoredKey
@@ -347,3 +348,42 @@ def test_callers_read_what_they_may_do_themselves(client: Client) -> None:
     assert own["name"].startswith("key-")
     assert {"write", "model", "admin"} <= {*own["scopes"]}
     assert "objectTypes" not in own
+
+
+def test_keys_of_another_store_cannot_get_the_scopes_of_operators(client: Client) -> None:
+    client.post("/v2/stores", json={"name": "acme"}).raise_for_status()
+    for scope in ("stores", "metrics"):
+        for path in ("/stores/acme/v2/keys", "/stores/default/v2/keys"):
+            answer = client.post(path, json={"name": f"with-{scope}", "scopes": ["check", scope]})
+
+            if "default" in path:
+                assert answer.status_code == 200, answer.text
+            else:
+                assert (answer.status_code, answer.json()) == (
+                    400,
+                    {
+                        "code": "invalid_parameter",
+                        "message": f"cannot contain {scope}, which is for operators of the service",
+                        "parameter": "scopes",
+                    },
+                )
+
+
+def test_an_administrator_of_another_store_administers_it_and_nothing_else(client: Client) -> None:
+    client.post("/v2/stores", json={"name": "acme"}).raise_for_status()
+    issued = client.post("/stores/acme/v2/keys", json={"name": "acme-admin", "scopes": ["admin"]}).json()
+    with Client(str(client.base_url), issued["key"]) as acme:
+        scopes = acme.get("/v2/keys/self").json()["scopes"]
+        second = acme.post("/v2/keys", json={"name": "acme-second", "scopes": ["admin"]})
+        rotated = acme.post(f"/v2/keys/{second.json()['id']}/rotate")
+        refused = [acme.post("/v2/keys", json={"name": "x", "scopes": [scope]}) for scope in ("stores", "metrics")]
+        operated = [acme.get("/v2/stores"), acme.get("/metrics"), acme.get("/stores/acme/v2/stores")]
+
+    assert set(scopes) == {*Scope} - OPERATOR_SCOPES
+    assert (second.status_code, rotated.status_code) == (200, 200)
+    assert [answer.status_code for answer in refused] == [400, 400]
+    assert [answer.status_code for answer in operated] == [403, 403, 404]
+    with Client(str(client.base_url), rotated.json()["key"]) as second_client:
+        assert second_client.get("/v2/stores").status_code == 403
+        assert second_client.get("/stores/default/v2/keys/self").status_code == 404
+        assert second_client.get("/stores/acme/v2/keys/self").json()["name"] == "acme-second"

@@ -1,5 +1,6 @@
 """Lists the routes of the AuthZEN API (docs/authzen.md): every endpoint is a view of checks or queries."""
 
+import re
 from collections.abc import Mapping
 from functools import partial
 
@@ -23,18 +24,27 @@ ENDPOINTS: Mapping[str, str] = {
 """Maps members of the document to the paths of routes."""
 
 
+_NAMED_STORE = re.compile(r"(/stores/[A-Za-z0-9-]{1,63})?")
+"""Matches what names a store in a path, or nothing. No store has another name or id."""
+
+
 def render_metadata(public_url: str, path: str) -> bytes:
     """Returns the document for the path of a request. `public_url` is absolute, without a slash at its end. If it has a
-    path, that follows the well-known one.
+    path, that follows the well-known one. A path that names a store, before the well-known one or behind all of it,
+    gets the URLs of that store, which need not exist: nobody learns here which stores there are.
 
     Raises NotFound for another path, or if the service does not know its URL."""
     if not public_url:
         raise NotFound("Endpoint", path, ": the service was started without --public-url")
-    base = public_url.split("/", 3)[3:]
-    if path != "/".join([WELL_KNOWN, *base]):
+    own_path = "/".join([WELL_KNOWN, *public_url.split("/", 3)[3:]])
+    before, _, behind = path.partition(own_path)
+    named = before or behind
+    if own_path not in path or (before and behind) or not _NAMED_STORE.fullmatch(named):
         raise NotFound("Endpoint", path)
-    endpoints = {member: public_url + endpoint for member, endpoint in ENDPOINTS.items()}
-    return render_json({"policy_decision_point": public_url, **endpoints})
+    url = public_url + named
+    return render_json(
+        {"policy_decision_point": url, **{member: url + endpoint for member, endpoint in ENDPOINTS.items()}}
+    )
 
 
 _check = partial(Route, "POST", scope=Scope.CHECK, needs_json_type=True, echoes_id=True, is_fast=True)

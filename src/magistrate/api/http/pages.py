@@ -10,6 +10,7 @@ import falcon.asgi
 from magistrate.api.endpoints.public import Opened, PublicPage
 from magistrate.api.http.answers import finish_answer
 from magistrate.api.http.content_coding import IS_CONSTANT
+from magistrate.api.http.request_scope import render_path
 from magistrate.api.http.responders import identify_sender
 from magistrate.errors import NotFound
 from magistrate.operations.scheduling import checkpoint
@@ -92,7 +93,7 @@ def respond_to_pages(service: Opened, pages: Sequence[PublicPage]) -> list[tuple
                 resp.append_header("Vary", "Accept-Encoding")
             else:
                 resp.content_type = page.content_type
-                resp.data = await page.body(service, req.path)
+                resp.data = await page.body(service, render_path(req))
                 if len(resp.data) > LARGE_PAGE_BYTES:
                     await checkpoint()  # sending it takes a millisecond, and many may be requested at once
             finish_answer(req, resp)

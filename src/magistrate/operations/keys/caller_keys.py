@@ -4,14 +4,14 @@ A caller can give to a key only what it may do itself. Otherwise the scope `keys
 
 import hashlib
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from magistrate.engine.names import Revision, TypeName
 from magistrate.errors import InvalidParameter, NotFound
 from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.context import Context
-from magistrate.operations.keys.callers import Caller, Scope
+from magistrate.operations.keys.callers import OPERATOR_SCOPES, Caller, Scope, expand_scopes
 from magistrate.operations.paging import ListKind, Page, PageRequest, Sort, cut_sorted, read_page
 from magistrate.store.contract.keys import NewSecret, StoredKey
 from magistrate.store.contract.lists import PageSlice, Slice, Snapshot
@@ -62,12 +62,13 @@ def key_digest(key: str) -> str:
 
 
 async def create_key(ctx: Context, caller: Caller, draft: KeyDraft) -> Snapshot[IssuedKey]:
-    """Creates a key. Raises InvalidParameter if it has expired already, Forbidden if the caller may not do all that the
-    key may do, and Conflict."""
+    """Creates a key. Raises InvalidParameter if it has expired already, or would get a scope that keys of its store
+    cannot have, Forbidden if the caller may not do all that the key may do, and Conflict."""
     now = ctx.now()
     if draft.expires_at is not None and draft.expires_at <= now:
         raise InvalidParameter("expiresAt", "must be in the future")
-    caller.require_as_much(draft.scopes, draft.object_types)
+    _require_possible(ctx, draft.scopes)
+    caller.require_as_much(_expand_scopes(ctx, draft.scopes), draft.object_types)
     secret = generate_key()
     new = StoredKey(
         id=ctx.new_id(),
@@ -107,7 +108,7 @@ async def rotate_key(ctx: Context, caller: Caller, key_id: str, grace_seconds: i
     """Replaces the secret of a key; the old one stays valid for `grace_seconds`. Raises NotFound, and Forbidden if
     the caller may not do all that the key may do."""
     row = (await get_key(ctx, key_id, NO_DEMAND)).value
-    caller.require_as_much(row.scopes, row.object_types)
+    caller.require_as_much(_expand_scopes(ctx, row.scopes), row.object_types)
     secret = generate_key()
     previous_until = ctx.now() + grace_seconds * MICROSECONDS_PER_SECOND
     new = NewSecret(secret[:SHOWN_CHARACTERS], key_digest(secret), previous_until)
@@ -122,6 +123,19 @@ async def delete_key(ctx: Context, key_id: str) -> Revision:
     revision = await ctx.store.delete_key(key_id)
     await ctx.take_over_keys()
     return revision
+
+
+def _require_possible(ctx: Context, scopes: Iterable[Scope]) -> None:
+    """Raises InvalidParameter for a scope that keys of the store cannot have."""
+    refused = sorted(OPERATOR_SCOPES.intersection(scopes) - _expand_scopes(ctx, scopes))
+    if refused:
+        raise InvalidParameter("scopes", f"cannot contain {refused[0]}, which is for operators of the service")
+
+
+def _expand_scopes(ctx: Context, names: Iterable[str]) -> frozenset[Scope]:
+    """Returns the scopes that a key of the store has which is given these."""
+    is_default = ctx.stores is None or ctx.store is ctx.stores.default
+    return expand_scopes(names) if is_default else expand_scopes(names) - OPERATOR_SCOPES
 
 
 def _cut(keys: tuple[StoredKey, ...], bounds: Slice) -> PageSlice[StoredKey]:

@@ -71,9 +71,10 @@ class Caller(msgspec.Struct, frozen=True):
         reason = "is not limited to them" if name is None else f"uses {name}"
         raise Forbidden(f"{self.actor} is limited to some object types, and this request {reason}")
 
-    def require_as_much(self, scopes: Iterable[str], object_types: Sequence[str] | None) -> None:
-        """Raises Forbidden unless the caller may do all that somebody with these scopes and object types may do."""
-        missing = sorted({*expand_scopes(scopes)} - self.scopes)
+    def require_as_much(self, scopes: frozenset[Scope], object_types: Sequence[str] | None) -> None:
+        """Raises Forbidden unless the caller may do all that somebody with these scopes, expanded, and these object
+        types may do."""
+        missing = sorted(scopes - self.scopes)
         if missing:
             raise Forbidden(f"{self.actor} cannot give the scope {missing[0]}, which it does not have itself")
         self.require_types((None,) if object_types is None else object_types)
