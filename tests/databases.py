@@ -166,39 +166,34 @@ def dump(url: str) -> Dump:
     """Every row of every table, sorted; without the number of the store where that is the default."""
     return {
         name: sorted((row[1:] if has_store and row[0] == DEFAULT_STORE else row for row in rows), key=repr)
-        for name, (has_store, rows) in _read_tables(url).items()
+        for name, (_, has_store, rows) in _read_tables(url).items()
     }
 
 
-def _read_tables(url: str) -> dict[str, tuple[bool, list[tuple[object, ...]]]]:
-    """The rows of each table, and whether they begin with the number of a store."""
+def _read_tables(url: str) -> dict[str, tuple[int, bool, list[tuple[object, ...]]]]:
+    """How many columns each table has, whether its rows begin with the number of a store, and these rows."""
     database = read_database_url(url)
     if isinstance(database, SqliteUrl):
         with closing(apsw.Connection(database.path)) as sqlite:
             sqlite.set_busy_timeout(10_000)  # whoever opens or closes it last has it alone for a moment
             names = [str(name) for (name,) in sqlite.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
             columns = {name: sqlite.execute(f"PRAGMA table_info({name})").fetchall() for name in names}
-            return {
-                name: (columns[name][0][1] == "store", sqlite.execute(f"SELECT * FROM {name}").fetchall())
-                for name in names
-            }
+            rows = {name: sqlite.execute(f"SELECT * FROM {name}").fetchall() for name in names}
+            return {name: (len(columns[name]), columns[name][0][1] == "store", rows[name]) for name in names}
     with psycopg.connect(database.conninfo, autocommit=True) as connection:
         tables = {}
         for (name,) in connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall():
             cursor = connection.execute(f"SELECT * FROM {name}")
-            tables[name] = (_begins_with_store(cursor), cursor.fetchall())
+            described = cursor.description or []
+            tables[name] = (len(described), described[0].name == "store", cursor.fetchall())
         return tables
 
 
-def _begins_with_store(cursor: psycopg.Cursor[tuple[object, ...]]) -> bool:
-    return cursor.description is not None and cursor.description[0].name == "store"
-
-
 def restore(url: str, backup: Dump) -> None:
-    """Brings what was dumped of the default store back, in one transaction, while services may use the database."""
+    """Brings all rows back that were dumped, in one transaction, while services may use the database."""
     tables = {
-        name: [(DEFAULT_STORE, *row) for row in backup[name]] if has_store else backup[name]
-        for name, (has_store, _) in _read_tables(url).items()
+        name: [row if len(row) == columns else (DEFAULT_STORE, *row) for row in backup[name]]
+        for name, (columns, _, _) in _read_tables(url).items()
     }
     database = read_database_url(url)
     if isinstance(database, SqliteUrl):

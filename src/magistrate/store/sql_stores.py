@@ -4,12 +4,13 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from magistrate.engine.names import Revision
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.lists import PageSlice, Slice
-from magistrate.store.contract.revisions import RevisionId
+from magistrate.store.contract.revisions import NOTHING_WRITTEN, RevisionId
 from magistrate.store.contract.stores import (
     REMOVAL_LEASE_SECONDS,
     MovedStore,
@@ -37,8 +38,32 @@ T = TypeVar("T")
 
 ROWS_AT_ONCE = 500
 """Limits the stores that are built before others may run, which takes some milliseconds."""
+DIGITS_OF_BITS = 8
 AFTER_ALL_NAMES = "~"
 """Sorts behind every character of a name."""
+_NEXT_SINCE, _OF_LAST_CHANGE, _STORE = 4, slice(5, 11), slice(11, None)
+"""Are the places of columns of LIST_MOVED_STORES."""
+
+
+@dataclass(frozen=True, slots=True)
+class _LastChange:
+    """Holds a store as it was found at these values of `keys_bits` and `moved`."""
+
+    keys_bits: str
+    moved: int
+    store: MovedStore
+
+    def is_there(self, row: Row) -> bool:
+        """Returns whether the change has not been undone, given what the head of the store has now, and the bits of the
+        revision that it had."""
+        moved, keys_bits, deleted_at, revision, bits, bits_then = row
+        was_deleted = self.store.stored.deleted_at is not None
+        if moved is None:
+            return was_deleted
+        newest = self.store.newest
+        is_written = newest.bits == (bits if revision == newest.revision else bits_then) or newest == NOTHING_WRITTEN
+        has_keys = self.keys_bits[:DIGITS_OF_BITS] in keys_bits
+        return is_written and moved >= self.moved and has_keys and (deleted_at is not None or not was_deleted)
 
 
 class SqlStores:
@@ -52,6 +77,8 @@ class SqlStores:
         self.default = self.open_store(default)
         self._database = self.default.database
         self.close = self._database.close
+        self.restores = self._history = 0
+        self._last: _LastChange | None = None
 
     def open_store(self, stored: StoredStore) -> SqlStore:
         return SqlStore(self._open_part(stored.number), stored.identity, self._sealing)
@@ -108,23 +135,35 @@ class SqlStores:
         return build_store(rows[0]) if rows else None
 
     async def list_moved(self, since: int) -> tuple[int, Sequence[MovedStore]]:
-        history = self.default.known.history
         rows = await self._read_moved(since)
-        next_since: int = rows[0][4]
-        if since and (self.default.known.history != history or next_since < since):
+        if since and self._is_restored(rows[0], since):
+            self.restores += 1
+            self._last = None
             rows = await self._read_moved(0)
-            next_since = rows[0][4]
+        self._history = self.default.known.history
+        next_since: int = rows[0][_NEXT_SINCE]
         moved = []
+        last = self._last
         for number, row in enumerate(rows, 1):
-            if row[5] is not None:
-                moved.append(_build_moved(row[5:]))
+            if row[_STORE.start] is not None:
+                moved.append(_build_moved(row[_STORE]))
+                change = _LastChange(row[-2], row[-1], moved[-1])
+                last = change if last is None or last.moved <= change.moved else last
             if not number % ROWS_AT_ONCE:
                 await asyncio.sleep(0)
+        self._last = last
         return next_since, moved
+
+    def _is_restored(self, row: Row, since: int) -> bool:
+        """Returns whether the last change that is known is not there any more: a restore undoes at least that one."""
+        if self.default.known.history != self._history or row[_NEXT_SINCE] < since:
+            return True
+        return self._last is not None and not self._last.is_there(row[_OF_LAST_CHANGE])
 
     async def _read_moved(self, since: int) -> Rows:
         newest = self.default.known.newest
-        rows = await self._database.read(LIST_MOVED_STORES, (newest.revision, since), long=not since)
+        last = (0, 0) if self._last is None else (self._last.store.stored.number, self._last.store.newest.revision)
+        rows = await self._database.read(LIST_MOVED_STORES, (newest.revision, *last, since), long=not since)
         self.default.known.link(RevisionId(rows[0][0], rows[0][1]), build_id(rows[0][2:4]), newest)
         return rows
 
@@ -145,7 +184,7 @@ class SqlStores:
 
 
 def _build_moved(row: Row) -> MovedStore:
-    *columns, revision, bits, model_revision, keys_version = row
+    *columns, revision, bits, model_revision, keys_version, _, _ = row
     return MovedStore(
         build_store(tuple(columns)), RevisionId(Revision(revision), bits), Revision(model_revision), keys_version
     )

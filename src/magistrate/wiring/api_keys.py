@@ -147,6 +147,9 @@ class ServiceKeys:
         self._versions: dict[int, int] = {}
         self._secrets: dict[int, KnownSecrets] = {}
         """Have the version of the stored keys of each store, and these keys, which are in the ring together."""
+        self._unread: dict[int, MovedStore] = {}
+        """Has the stores whose keys have changed since then."""
+        self._restores = 0
         self._operators: Sequence[str] = ()
         self._noted_at = -math.inf
         self._filling = asyncio.Lock()
@@ -208,16 +211,28 @@ class ServiceKeys:
 
     async def _follow(self) -> None:
         async with self._filling:
-            moved = await self._contexts.follow()
-            changed = [store for store in moved if self._versions.get(store.stored.number) != store.keys_version]
-            changed += [store for store in moved if store.stored.deleted_at is not None]
-            if not changed:
+            if await self._note_moved():
+                await self._take_over_all()
                 return
-            if any(store.stored.number == DEFAULT_STORE for store in changed):
+            if not self._unread:
+                return
+            if DEFAULT_STORE in self._unread:
                 self._operators = await self._list_operators()
-            for store in changed:
+            for store in self._unread.values():
                 await self._take_over_store(store)
             await self._fill_ring()
+            self._unread.clear()  # only now: what failed or was cancelled before is done again
+
+    async def _note_moved(self) -> bool:
+        """Notes the stores whose keys have to be read, and returns whether these are all, because the database was
+        restored."""
+        moved = await self._contexts.follow()
+        is_restored = self._contexts.stores.restores != self._restores
+        for store in moved:
+            is_deleted = store.stored.deleted_at is not None
+            if is_restored or is_deleted or self._versions.get(store.stored.number) != store.keys_version:
+                self._unread[store.stored.number] = store
+        return is_restored
 
     async def _take_over_store(self, moved: MovedStore) -> None:
         """Reads the keys of a store that has changed them, or was deleted."""
@@ -280,16 +295,25 @@ class ServiceKeys:
         """Reads all keys of all stores."""
         # What was read first must not replace what was read later.
         async with self._filling:
-            versions = {moved.stored.number: moved.keys_version for moved in await self._contexts.follow()}
-            self._versions |= versions
-            self._operators = await self._list_operators()
-            for number, keys in (await self._contexts.stores.list_keys()).items():
-                secrets: dict[str, KnownSecret] = {}
-                for start in range(0, len(keys), KEYS_AT_ONCE):
-                    secrets |= list_secrets(keys[start : start + KEYS_AT_ONCE], number)
-                    await asyncio.sleep(0)
-                self._secrets[number] = secrets
-            await self._fill_ring()
+            await self._note_moved()
+            await self._take_over_all()
+
+    async def _take_over_all(self) -> None:
+        restores = self._contexts.stores.restores
+        self._operators = await self._list_operators()
+        all_secrets: dict[int, KnownSecrets] = {}
+        for number, keys in (await self._contexts.stores.list_keys()).items():
+            secrets: dict[str, KnownSecret] = {}
+            for start in range(0, len(keys), KEYS_AT_ONCE):
+                secrets |= list_secrets(keys[start : start + KEYS_AT_ONCE], number)
+                await asyncio.sleep(0)
+            all_secrets[number] = secrets
+        self._secrets = all_secrets
+        await self._fill_ring()
+        # Only now: what failed or was cancelled before is done again.
+        self._versions |= {number: store.keys_version for number, store in self._unread.items()}
+        self._restores = restores
+        self._unread.clear()
 
     async def _list_operators(self) -> Sequence[str]:
         """Returns the digests of the keys of the operator."""

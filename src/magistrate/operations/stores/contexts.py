@@ -1,6 +1,6 @@
 """Knows the stores of the database in memory, and opens a context for each that is used."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from magistrate.errors import NotFound, StoreDeleted
 from magistrate.operations.context import Context
@@ -36,7 +36,10 @@ class StoreContexts:
     async def follow(self) -> Sequence[MovedStore]:
         """Takes over all changes of stores since the last call, and returns these. It has to be called before anything
         else, and several times a second."""
+        restores = self.stores.restores
         self._followed_to, moved = await self.stores.list_moved(self._followed_to)
+        if self.stores.restores != restores:
+            self._discard_lost({each.stored.id for each in moved})
         for each in moved:
             self._discard(each.stored.number)
             if each.stored.deleted_at is None:
@@ -86,6 +89,12 @@ class StoreContexts:
         self._known[stored.number] = stored
         self._numbers[stored.name] = self._numbers[stored.id] = stored.number
         self._identities[stored.identity.store_id] = stored.number
+
+    def _discard_lost(self, ids: Container[str]) -> None:
+        """Discards the stores without one of these ids: the database was restored to a time before they were made."""
+        for stored in [stored for stored in self._known.values() if stored.id not in ids]:
+            self._discard(stored.number)
+            self._contexts.pop(stored.number, None)
 
     def _discard(self, number: int) -> None:
         stored = self._known.pop(number, None)

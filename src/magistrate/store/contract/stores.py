@@ -57,8 +57,9 @@ class StoredStore:
     """Holds a store: (2, '01JDKZ...', 'billing', 'Invoices of all customers', StoreLimits(warrants=100000), 'f3a9...',
     1763683200000000).
 
-    `number` is never given to another store, and `id` is a ULID. Times are in microseconds since 1970 UTC; `deleted_at`
-    is set once the store was deleted."""
+    `number` is never given to another store, except by a rare chance if the database is restored to a time before the
+    store was made. `id` is a ULID. Times are in microseconds since 1970 UTC; `deleted_at` is set once the store was
+    deleted."""
 
     number: int
     id: str
@@ -162,10 +163,16 @@ class Stores(Protocol):
         store from which another process has removed rows within the last REMOVAL_LEASE_SECONDS."""
         ...
 
+    @property
+    def restores(self) -> int:
+        """Counts how often `list_moved` has found the database restored to an earlier state."""
+        ...
+
     async def list_moved(self, since: int) -> tuple[int, Sequence[MovedStore]]:
-        """Returns the stores that have changed since an earlier call returned `since`, all for 0 or if the database
-        was restored since, and what to pass to the next call. A change may be returned twice, and none is missed.
-        Stores that have not changed cost nothing."""
+        """Returns the stores that have changed since the last call, which returned `since`, and what to pass to the
+        next call. For 0, or if the database was restored since, returns all stores; those that are not among them do
+        not exist any more. A change may be returned twice, and none is missed. Stores that have not changed cost
+        nothing."""
         ...
 
     async def list_keys(self, number: int | None = None) -> Mapping[int, Sequence[StoredKey]]:

@@ -20,10 +20,12 @@ CREATE TABLE store (
 -- horizon: the oldest revision that can be read. bits: those of the newest revision, see below. model_revision: the one
 -- that last wrote an object type, a named policy or a warrant pattern. changes_deleted: the last revision of which
 -- changes may be deleted. decisions_deleted, decisions_deleted_at: the last decision that is deleted, and its place;
--- numbers continue behind it, so that none is given twice. keys_version: grows with each change of a key. deleted_at:
--- when the store was deleted, NULL before; nothing is read or written from then on, and its rows are removed little by
--- little; removed_at: when some were removed last. moved: grows with each change of the row, so that one range of its
--- index has all rows that changed since.
+-- numbers continue behind it, so that none is given twice. keys_version: grows with each change of a key. keys_bits: 8
+-- hex digits drawn at random for each of the last changes of a key, or of the name, the description or the limits of the
+-- store, the newest first; they show whether a restore has undone the change. deleted_at: when the store was deleted,
+-- NULL before; nothing is read or written from then on, and its rows are removed little by little; removed_at: when some
+-- were removed last. moved: grows with each change of the row, so that one range of its index has all rows that changed
+-- since.
 CREATE TABLE head (
     store                INTEGER NOT NULL PRIMARY KEY,
     revision             INTEGER NOT NULL,
@@ -34,6 +36,7 @@ CREATE TABLE head (
     decisions_deleted    INTEGER NOT NULL,
     decisions_deleted_at INTEGER NOT NULL,
     keys_version         INTEGER NOT NULL,
+    keys_bits            TEXT    NOT NULL,
     deleted_at           INTEGER,
     removed_at           INTEGER,
     moved                INTEGER NOT NULL

@@ -1,6 +1,7 @@
 """Reads and writes the keys of callers, as scripts."""
 
 import asyncio
+import secrets
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -30,6 +31,12 @@ from magistrate.store.sql.keys import (
 
 KEYS_AT_ONCE = 100
 """Limits the keys that are built before others may run: a millisecond or two, if each has many object types."""
+BYTES_OF_BITS = 4
+
+
+def draw_bits() -> str:
+    """Returns the random bits of a change of keys, as 8 hex digits."""
+    return secrets.token_hex(BYTES_OF_BITS)
 
 
 async def build_keys(rows: Rows) -> StoredKeys:
@@ -53,21 +60,21 @@ def create_key(head: Revision, new: StoredKey, most: int) -> Script[Revision]:
     object_types = None if new.object_types is None else _encode(new.object_types)
     row = (new.id, new.name, new.prefix, new.digest, _encode(new.scopes), object_types)
     yield Execute(INSERT_KEY, [(*row, new.created_at, new.created_by, new.expires_at)])
-    yield Execute(MOVE_KEYS_VERSION, [()])
+    yield Execute(MOVE_KEYS_VERSION, [(draw_bits(),)])
     return head
 
 
 def rotate_key(head: Revision, key_id: str, new: NewSecret) -> Script[Snapshot[StoredKey]]:
     yield from _find(key_id)
     yield Execute(ROTATE_KEY, [(new.previous_until, new.prefix, new.digest, key_id)])
-    yield Execute(MOVE_KEYS_VERSION, [()])
+    yield Execute(MOVE_KEYS_VERSION, [(draw_bits(),)])
     return Snapshot(head, (yield from _find(key_id)))
 
 
 def delete_key(head: Revision, key_id: str) -> Script[Revision]:
     yield from _find(key_id)
     yield Execute(DELETE_KEY, [(key_id,)])
-    yield Execute(MOVE_KEYS_VERSION, [()])
+    yield Execute(MOVE_KEYS_VERSION, [(draw_bits(),)])
     return head
 
 
@@ -100,7 +107,7 @@ def keep_key_digest(head: Revision, digest: str, at: int) -> Script[bool]:
     [kept] = yield Select(LIST_KEY_DIGESTS, [()])
     if not kept:
         yield Execute(KEEP_KEY_DIGEST, [(digest, at)])
-        yield Execute(MOVE_KEYS_VERSION, [()])
+        yield Execute(MOVE_KEYS_VERSION, [(draw_bits(),)])
     return not kept
 
 
@@ -108,7 +115,7 @@ def replace_key_digests(head: Revision, digest: str, at: int) -> Script[int]:
     [replaced] = yield Select(LIST_KEY_DIGESTS, [()])
     yield Execute(DELETE_KEY_DIGESTS, [()])
     yield Execute(KEEP_KEY_DIGEST, [(digest, at)])
-    yield Execute(MOVE_KEYS_VERSION, [()])
+    yield Execute(MOVE_KEYS_VERSION, [(draw_bits(),)])
     return len(replaced)
 
 

@@ -18,6 +18,7 @@ from magistrate.store.contract.stores import (
     generate_ulid,
 )
 from magistrate.store.database import NOTHING, Execute, Row, Script, Select
+from magistrate.store.scripts.keys import draw_bits
 from magistrate.store.scripts.versions import BITS, Effect, build_log_rows
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MAKE_HEAD
@@ -31,14 +32,18 @@ from magistrate.store.sql.stores import (
     FIND_NAMED_STORE,
     FIND_STORE,
     FREE_NAME,
+    LAST_NUMBER,
     MAKE_STORE,
     MARK_STORE_MOVED,
-    NEXT_NUMBER,
+    MARK_STORE_UPDATED,
     STORED_ROWS,
     UPDATE_STORE,
 )
 
 CURSOR_KEY_BYTES = 16
+MAX_GAP = 65_536
+"""Limits the numbers that are left out before that of a new store, at random: if the database is restored to a time
+before a store was made, the next one gets another number, and nobody who still knows the first one reads its rows."""
 FIRST = Revision(1)
 
 
@@ -47,9 +52,9 @@ def create_store(head: Revision, new: NewStore) -> Script[StoredStore]:
     if new.model_of is not None:
         yield from _find(new.model_of)
     types, policies = yield from _read_model(new)
-    [[(number,)]] = yield Select(NEXT_NUMBER, [()])
+    [[(last,)]] = yield Select(LAST_NUMBER, [()])
     stored = StoredStore(
-        number,
+        last + 1 + secrets.randbelow(MAX_GAP),
         generate_ulid(new.at),
         new.name,
         new.description,
@@ -59,13 +64,13 @@ def create_store(head: Revision, new: NewStore) -> Script[StoredStore]:
     )
     yield Execute(MAKE_STORE, [store_row(stored)], NOTHING)
     bits = secrets.randbits(BITS)
-    yield Execute(MAKE_HEAD, [(number, FIRST, bits, FIRST)], NOTHING)
-    yield Execute(INSERT_REVISION, [(1, FIRST, bits, new.at, new.actor, None)], NOTHING, store=number)
+    yield Execute(MAKE_HEAD, [(stored.number, FIRST, bits, FIRST)], NOTHING)
+    yield Execute(INSERT_REVISION, [(1, FIRST, bits, new.at, new.actor, None)], NOTHING, store=stored.number)
     for statement, definitions in ((OBJECT_TYPE.insert, types), (NAMED_POLICY.insert, policies)):
-        yield Execute(statement, [(*row, new.at, FIRST) for row in definitions], NOTHING, store=number)
+        yield Execute(statement, [(*row, new.at, FIRST) for row in definitions], NOTHING, store=stored.number)
     effects = [Effect("created", "object-type", (name,), after=definition) for name, definition in types]
     effects += [Effect("created", "policy", (name,), after=definition) for name, definition in policies]
-    yield Execute(INSERT_CHANGE, build_log_rows(FIRST, 0, effects), NOTHING, store=number)
+    yield Execute(INSERT_CHANGE, build_log_rows(FIRST, 0, effects), NOTHING, store=stored.number)
     return stored
 
 
@@ -98,7 +103,7 @@ def update_store(head: Revision, number: int, name: str, description: str, limit
         yield from _require_free(name)
     encoded = msgspec.json.encode(limits).decode()
     yield Execute(UPDATE_STORE, [(name, description, encoded, number)], NOTHING)
-    yield Execute(MARK_STORE_MOVED, [(number,)], NOTHING)
+    yield Execute(MARK_STORE_UPDATED, [(draw_bits(), number)], NOTHING)
     return (yield from _find(number))
 
 
@@ -147,6 +152,8 @@ def delete_rows(head: Revision, place: RowPlace, at: int, most: int) -> Script[R
             return RemovedChunk(removed, began_at, RowPlace(place.store, at, table, keys[-1]))
         key = STORED_ROWS[table + 1].first if table + 1 < len(STORED_ROWS) else ()
     yield Execute(FREE_NAME, [(place.store,)], NOTHING)
+    # Before the row is gone that may have been the last one to change, so that `moved` only grows.
+    yield Execute(MARK_STORE_MOVED, [(DEFAULT_STORE,)], NOTHING)
     yield Execute(DELETE_HEAD, [(place.store,)], NOTHING)
     yield Execute(DELETE_FREED_STORES, [()], NOTHING)
     return RemovedChunk(removed + 1, began_at, None)

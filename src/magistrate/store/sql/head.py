@@ -13,8 +13,10 @@ LOCK_HEAD = f"SELECT {NEWEST}, h.model_revision FROM head h WHERE store = :store
 MAKE_HEAD = """
 INSERT INTO head (
     store, revision, bits, horizon, model_revision, changes_deleted, decisions_deleted, decisions_deleted_at,
-    keys_version, moved
-) VALUES (?, ?, ?, 1, ?, 0, 0, 0, 0, :moved)"""
+    keys_version, keys_bits, moved
+) VALUES (?, ?, ?, 1, ?, 0, 0, 0, 0, '', :moved)"""
+ADD_KEYS_BITS = "keys_bits = substr(? || keys_bits, 1, 128)"
+"""Keeps the bits of the last 16 changes of keys: more are not made between two looks at them."""
 MOVE_HEAD = "UPDATE head SET revision = ?, bits = ?, moved = :moved WHERE store = :store"
 MOVE_MODEL = "UPDATE head SET model_revision = ? WHERE store = :store"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE store = :store AND horizon < ?"

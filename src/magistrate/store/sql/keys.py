@@ -1,6 +1,6 @@
 """Holds the statements on credentials: the keys of callers, and the secrets that sign session tokens."""
 
-from magistrate.store.sql.head import HEAD, NEWEST
+from magistrate.store.sql.head import ADD_KEYS_BITS, HEAD, NEWEST
 
 LIST_KEY_DIGESTS = "SELECT digest FROM api_key WHERE store = :store"
 DELETE_KEY_DIGESTS = "DELETE FROM api_key WHERE store = :store"
@@ -9,13 +9,14 @@ KEEP_KEY_DIGEST = "INSERT INTO api_key (store, digest, created_at) VALUES (:stor
 READ_KEYS_VERSION = f"""
 SELECT {NEWEST}, h.keys_version, s.revision, s.bits
 FROM {HEAD} LEFT JOIN revision s ON s.store = :store AND s.revision = ?"""
-MOVE_KEYS_VERSION = """
-UPDATE head SET keys_version = keys_version + 1, moved = :moved WHERE store = :store"""
+MOVE_KEYS_VERSION = f"""
+UPDATE head SET keys_version = keys_version + 1, {ADD_KEYS_BITS}, moved = :moved WHERE store = :store"""
 _KEY = """k.id, k.name, k.prefix, k.digest, k.scopes, k.object_types, k.created_at, k.created_by, k.last_used_at,
     k.expires_at, k.previous_digest, k.previous_until"""
 LIST_KEYS = f"""
 SELECT {NEWEST}, h.keys_version, {_KEY} FROM {HEAD} LEFT JOIN caller_key k ON k.store = :store ORDER BY k.id"""
-_LIST_STORE_KEYS = f"SELECT k.store, {_KEY} FROM caller_key k"
+_LIST_STORE_KEYS = f"""
+SELECT k.store, {_KEY} FROM caller_key k JOIN head h ON h.store = k.store AND h.deleted_at IS NULL"""
 LIST_ALL_KEYS = f"{_LIST_STORE_KEYS} ORDER BY k.store, k.id"
 LIST_STORE_KEYS = f"{_LIST_STORE_KEYS} WHERE k.store = ? ORDER BY k.id"
 """Are run for the store `default`, whatever store they name."""
