@@ -24,8 +24,9 @@ from tests.running import KEY, Client
 from tests.scenario_files import STEPS, Check, Query, Scenario, scenarios_of_the_past, warrant_body
 from tests.scenario_rows import EVERYTHING, shown_row, through_the_engine, written_row
 from tests.scenario_runs import answer_of, asked, carry_out, carry_out_over_http, counted, demand_answer, emptied
+from tests.stored_scenarios import both_stores, store_client
 
-__all__ = ["counted"]  # the fixture of the stores that count what is read
+__all__ = ["both_stores", "counted", "store_client"]  # fixtures
 
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in scenarios_of_the_past()]
 
@@ -90,25 +91,25 @@ async def rows_as_of(ctx: Context, query: Query, as_of: AsOf) -> tuple[tuple[str
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
-def test_as_of_a_step_over_http_and_on_the_command_line(scenario: Scenario, shared_client: Client) -> None:
-    after = carry_out_over_http(shared_client, scenario)
+def test_as_of_a_step_over_http_and_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
+    after = carry_out_over_http(store_client, scenario)
 
     for past in scenario.as_of:
         token = after[past.after]
         for question in past.checks:
             body = {"warrants": [question.body()], "asOf": token}
-            short, with_path = (shared_client.post("/v2/check", json=body | more) for more in ({}, {"debug": True}))
+            short, with_path = (store_client.post("/v2/check", json=body | more) for more in ({}, {"debug": True}))
             demand_answer(msgspec.structs.replace(question, path=None), short.json())
             demand_answer(question, with_path.json())
             context = json.dumps(question.context)
-            code, printed = run("check", question.ask, "--context", context, token=token, client=shared_client)
+            code, printed = run("check", question.ask, "--context", context, token=token, client=store_client)
             assert code == {True: 0, False: 1, "missing": 2}[question.answer], printed
-            demand_explanation(question, token, shared_client)
+            demand_explanation(question, token, store_client)
         for query in past.queries:
             context = json.dumps(query.context)
             parameters = {"q": query.q, "context": context, "asOf": token, "limit": "1000"}
-            over_http = shared_client.get("/v2/query", params=parameters)
-            code, printed = run("query", query.q, "--context", context, "--all", token=token, client=shared_client)
+            over_http = store_client.get("/v2/query", params=parameters)
+            code, printed = run("query", query.q, "--context", context, "--all", token=token, client=store_client)
             if query.rows is None:
                 assert (over_http.json()["key"], code) == (query.missing, 2)
                 continue

@@ -33,8 +33,9 @@ from tests.scenario_runs import (
     decision_of,
     demand_answer,
 )
+from tests.stored_scenarios import both_stores, store_client
 
-__all__ = ["counted"]  # fixtures
+__all__ = ["both_stores", "counted", "store_client"]  # fixtures
 
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in scenarios()]
 
@@ -110,14 +111,14 @@ async def test_a_scenario_with_a_graph_before_and_after_it_is_filled(
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
-def test_a_scenario_over_http_and_on_the_command_line(scenario: Scenario, shared_client: Client) -> None:
-    carry_out_over_http(shared_client, scenario)
+def test_a_scenario_over_http_and_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
+    carry_out_over_http(store_client, scenario)
 
     for question in scenario.checks:
         body = {"warrants": [question.body()], **contextual_body(question.contextual)}
-        over_http = shared_client.post("/v2/check", json={**body, "debug": True})
+        over_http = store_client.post("/v2/check", json={**body, "debug": True})
         demand_answer(question, over_http.json())
-        short = shared_client.post("/v2/check", json=body)
+        short = store_client.post("/v2/check", json=body)
         demand_answer(msgspec.structs.replace(question, path=None), short.json())
         ran = CliRunner().invoke(
             main,
@@ -125,7 +126,7 @@ def test_a_scenario_over_http_and_on_the_command_line(scenario: Scenario, shared
                 *("check", "--no-strict", question.ask, "--context", json.dumps(question.context)),
                 *("--json", "--explain", *contextual_options(question.contextual)),
             ],
-            env={"MAGISTRATE_SERVER": str(shared_client.base_url), "MAGISTRATE_API_KEY": KEY},
+            env={"MAGISTRATE_SERVER": str(store_client.base_url), "MAGISTRATE_API_KEY": KEY},
         )
         codes = {True: 0, False: 1, "missing": 2}
         assert ran.exit_code == codes[question.answer], (question.ask, ran.output)

@@ -30,8 +30,9 @@ from tests.scenario_files import (
 )
 from tests.scenario_rows import EVERYTHING
 from tests.scenario_runs import carry_out, carry_out_over_http, counted, emptied, new
+from tests.stored_scenarios import both_stores, store_client
 
-__all__ = ["counted"]
+__all__ = ["both_stores", "counted", "store_client"]  # fixtures
 
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in difference_scenarios()]
 
@@ -101,12 +102,12 @@ async def test_differences_over_a_store(scenario: Scenario, counted: tuple[Conte
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
-def test_differences_over_http_and_on_the_command_line(scenario: Scenario, shared_client: Client) -> None:
-    tokens = carry_out_over_http(shared_client, scenario)
+def test_differences_over_http_and_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
+    tokens = carry_out_over_http(store_client, scenario)
 
     for asked in scenario.difference:
-        answer = over_http(shared_client, asked, tokens)
-        printed = on_the_command_line(shared_client, asked, tokens)
+        answer = over_http(store_client, asked, tokens)
+        printed = on_the_command_line(store_client, asked, tokens)
         assert [shown_answer(row) for row in answer["results"]] == list(asked.rows)
         assert printed == answer
 

@@ -20,8 +20,9 @@ from tests.memory_source import completed, explained, model_of
 from tests.running import KEY, Client
 from tests.scenario_files import Explain, Scenario, explain_scenarios
 from tests.scenario_runs import begin, carry_out_over_http, counted, written
+from tests.stored_scenarios import both_stores, store_client
 
-__all__ = ["counted"]
+__all__ = ["both_stores", "counted", "store_client"]  # fixtures
 
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in explain_scenarios()]
 
@@ -117,14 +118,14 @@ async def test_an_explanation_over_a_store_writes_nothing(
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
-def test_an_explanation_over_http_and_on_the_command_line(scenario: Scenario, shared_client: Client) -> None:
-    carry_out_over_http(shared_client, scenario)
+def test_an_explanation_over_http_and_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
+    carry_out_over_http(store_client, scenario)
 
     for question in scenario.explain:
-        over_http = shared_client.post("/v2/explain", json=question.body())
+        over_http = store_client.post("/v2/explain", json=question.body())
         assert summary(over_http.json(), question) == question
         context = ("--context", json.dumps(question.context))
-        environment = {"MAGISTRATE_SERVER": str(shared_client.base_url), "MAGISTRATE_API_KEY": KEY}
+        environment = {"MAGISTRATE_SERVER": str(store_client.base_url), "MAGISTRATE_API_KEY": KEY}
         ran = CliRunner().invoke(main, ["explain", "--no-strict", question.ask, *context, "--json"], env=environment)
         assert ran.exit_code == (0 if question.answer else 1)
         assert summary(json.loads(ran.stdout), question) == question

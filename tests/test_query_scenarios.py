@@ -33,8 +33,9 @@ from tests.scenario_files import (
 )
 from tests.scenario_rows import EVERYTHING, shown_row, through_the_engine, written_forms, written_row
 from tests.scenario_runs import begin, carry_out_over_http, counted, new
+from tests.stored_scenarios import both_stores, store_client
 
-__all__ = ["counted"]  # the fixture of the stores that count what is read
+__all__ = ["both_stores", "counted", "store_client"]  # fixtures
 
 
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in query_scenarios()]
@@ -239,24 +240,24 @@ async def test_queries_over_a_store_read_once_for_each_level(
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
-def test_queries_over_http_and_on_the_command_line(scenario: Scenario, shared_client: Client) -> None:
-    carry_out_over_http(shared_client, scenario)
+def test_queries_over_http_and_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
+    carry_out_over_http(store_client, scenario)
 
     for query in scenario.queries:
         context = json.dumps(query.context)
         contextual = contextual_body(query.contextual)
         texts = {name: json.dumps(value) for name, value in contextual.items()}
-        over_http = shared_client.get("/v2/query", params={"q": query.q, "context": context, "limit": 1000, **texts})
+        over_http = store_client.get("/v2/query", params={"q": query.q, "context": context, "limit": 1000, **texts})
         body = {"q": query.q, "context": query.context, "limit": 1000, **contextual}
-        posted = shared_client.post("/v2/query", json=body)
-        counted = shared_client.post("/v2/query", json=body | {"limit": 1, "total": True})
+        posted = store_client.post("/v2/query", json=body)
+        counted = store_client.post("/v2/query", json=body | {"limit": 1, "total": True})
         ran = CliRunner().invoke(
             main,
             [
                 *("query", "--no-strict", query.q, "--context", context, "--json", "--all"),
                 *contextual_options(query.contextual),
             ],
-            env={"MAGISTRATE_SERVER": str(shared_client.base_url), "MAGISTRATE_API_KEY": KEY},
+            env={"MAGISTRATE_SERVER": str(store_client.base_url), "MAGISTRATE_API_KEY": KEY},
         )
         if query.missing is not None:
             error = over_http.json()

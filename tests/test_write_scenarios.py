@@ -43,8 +43,9 @@ from tests.scenario_files import (
 from tests.scenario_files import Precondition as WrittenPrecondition
 from tests.scenario_runs import answer_of, asked, begin, carry_out_over_http, counted, decision_of, demand_answer, new
 from tests.scenario_writes import State, expected
+from tests.stored_scenarios import both_stores, store_client
 
-__all__ = ["counted"]
+__all__ = ["both_stores", "counted", "store_client"]  # fixtures
 
 EVERY_SCENARIO = [pytest.param(scenario, id=scenario.name) for scenario in write_scenarios()]
 MEMBERS = ("objectType", "objectId", "relation", "subjectType", "subjectId", "subjectRelation")
@@ -162,18 +163,18 @@ def read_precondition(one: WrittenPrecondition, revisions: dict[str, Revision]) 
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
-def test_the_writes_of_a_scenario_over_http(scenario: Scenario, shared_client: Client) -> None:
-    carry_out_over_http(shared_client, scenario)
-    before = newest_token(shared_client)
+def test_the_writes_of_a_scenario_over_http(scenario: Scenario, store_client: Client) -> None:
+    carry_out_over_http(store_client, scenario)
+    before = newest_token(store_client)
 
     for step in scenario.writes:
-        newest = newest_token(shared_client)
+        newest = newest_token(store_client)
         tokens = {"newest": newest, "older": before}
-        assert carry_out_step_over_http(shared_client, step, tokens) == expected(step)
+        assert carry_out_step_over_http(store_client, step, tokens) == expected(step)
         before = newest
         for question in step.checks:
             body = {"warrants": [question.body()]}
-            short, with_path = (shared_client.post("/v2/check", json=body | more) for more in ({}, {"debug": True}))
+            short, with_path = (store_client.post("/v2/check", json=body | more) for more in ({}, {"debug": True}))
             demand_answer(msgspec.structs.replace(question, path=None), short.json())
             demand_answer(question, with_path.json())
 
@@ -232,13 +233,13 @@ def ref_body(text: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("scenario", EVERY_SCENARIO)
-def test_the_writes_of_a_scenario_on_the_command_line(scenario: Scenario, shared_client: Client) -> None:
-    magistrate = Magistrate(str(shared_client.base_url))
-    carry_out_over_http(shared_client, scenario)
-    before = newest_token(shared_client)
+def test_the_writes_of_a_scenario_on_the_command_line(scenario: Scenario, store_client: Client) -> None:
+    magistrate = Magistrate(str(store_client.base_url))
+    carry_out_over_http(store_client, scenario)
+    before = newest_token(store_client)
 
     for step in scenario.writes:
-        newest = newest_token(shared_client)
+        newest = newest_token(store_client)
         tokens = {"newest": newest, "older": before}
         assert carry_out_on_the_command_line(magistrate, step, tokens) == expected_there(step)
         before = newest
