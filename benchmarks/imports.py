@@ -21,7 +21,7 @@ from benchmarks.datasets.lines import lines
 from benchmarks.table import markdown_table
 from magistrate.cli.importing.command import CHUNK_LINES
 from magistrate.config.database_url import SqliteUrl, read_database_url
-from magistrate.config.settings import read_settings
+from magistrate.config.settings import ImportTarget, read_settings
 from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MOVE_HEAD
@@ -113,7 +113,7 @@ def _imported_chunks(database_url: str, content: bytes, seconds: float) -> tuple
     with on_core(SERVER_CORE):
         started = time.perf_counter()
         with suppress(EnoughTime):
-            import_file(settings, io.BufferedReader(io.BytesIO(content)), "benchmark", CHUNK_LINES, told)
+            import_file(ImportTarget(settings, CHUNK_LINES), io.BufferedReader(io.BytesIO(content)), "benchmark", told)
     return reached[-1]
 
 

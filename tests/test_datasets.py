@@ -31,7 +31,7 @@ from benchmarks.datasets.dataset import (
 from benchmarks.datasets.popularity import Popularity, holds_with_power, zipf_rank
 from benchmarks.datasets.scatter import Dealing, Division, Scatter, crowd, mixed
 from benchmarks.loading import load_for_queries
-from magistrate.config.settings import read_settings
+from magistrate.config.settings import ImportTarget, read_settings
 from magistrate.engine.lists.language import ObjectsQuery, read_query
 from magistrate.engine.model.object_types import ObjectType, read_object_type
 from magistrate.engine.model.stratification import find_negation_loop
@@ -488,7 +488,7 @@ def test_a_data_set_is_printed_as_lines_to_import(name: str, tmp_path: Path) -> 
     settings = read_settings({"database_url": f"sqlite:///{tmp_path}/imported.db"}, {})
     dataset = DATASETS[name](SMALLEST_SIZE, 1)
 
-    import_file(settings, BufferedReader(BytesIO(printed)), None, 10_000, lambda reached: None)
+    import_file(ImportTarget(settings, 10_000), BufferedReader(BytesIO(printed)), None, lambda reached: None)
 
     tables = dump(f"sqlite:///{tmp_path}/imported.db")
     assert set(dataset.types) <= {row[0] for row in tables["object_type"]}

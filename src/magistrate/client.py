@@ -22,6 +22,13 @@ Operator = Literal["anyOf", "allOf", "batch"]
 OUTCOME_HEADER = "Warrant-Outcome"
 TOKEN_HEADER = "Service-Token"
 
+STORES_PATH = "/v2/stores"
+METRICS_PATH = "/metrics"
+"""Begin the paths that are about the service as a whole, whatever the store."""
+
+_COUNTED_BY_STORE = "# TYPE magistrate_store_requests_total counter"
+_STORE_REQUESTS = re.compile(r'^magistrate_store_requests_total\{store="([^"]*)"\} (\S+)$', re.MULTILINE)
+
 _WARNING = re.compile(r'[0-9]{3} [^ ]+ "([^"]*)"')
 """Matches a warning in a header (RFC 7234, section 5.5); the service writes none with quotation marks."""
 
@@ -69,7 +76,7 @@ class RefJson(TypedDict):
 class Client:
     """Talks to the service at `url`; nothing is sent before the first request. `timeout_ms` limits how long
     connecting may take, and again each wait for the service. `tls` is used if the URL is https://. `warn` is called
-    with each warning of an answer.
+    with each warning of an answer. `store` is the name or id of the store that is used, if it is not that of the key.
 
     Raises InvalidSetting if the URL cannot be that of a service, or the files of `tls` cannot be used."""
 
@@ -80,9 +87,11 @@ class Client:
         timeout_ms: int = 30_000,
         tls: ClientTlsFiles = NO_FILES,
         warn: Callable[[str], None] = lambda warning: None,
+        store: str = "",
     ) -> None:
         demand_service_url(url)
         self.url = url.rstrip("/")
+        self._prefix = f"/stores/{_segment(store)}" if store else ""
         self._timeout_ms = timeout_ms
         self._warn = warn
         self._http = httpx.Client(
@@ -232,6 +241,35 @@ class Client:
         `grace_seconds`."""
         return self._object("POST", f"/v2/keys/{_segment(key_id)}/rotate", {"graceSeconds": grace_seconds})
 
+    def create_store(self, store: Json) -> Json:
+        """Creates a store: `name`, and perhaps `description`, `limits` and `from`."""
+        return self._object("POST", STORES_PATH, store)
+
+    def get_store(self, named: str) -> Json:
+        """Returns the store with this name or id."""
+        return self._object("GET", f"{STORES_PATH}/{_segment(named)}")
+
+    def stores(self, filters: Mapping[str, str], page_size: int = PAGE_SIZE) -> Iterator[Json]:
+        """Yields the stores by name; pages are requested as they are needed. `filters` are query parameters: q."""
+        return self._list(STORES_PATH, filters, page_size)
+
+    def update_store(self, named: str, change: Json) -> Json:
+        """Replaces members of a store as a whole: `name`, `description`, `limits`."""
+        return self._object("PATCH", f"{STORES_PATH}/{_segment(named)}", change)
+
+    def delete_store(self, named: str) -> None:
+        self._send("DELETE", f"{STORES_PATH}/{_segment(named)}")
+
+    def count_store_requests(self) -> dict[str, int] | None:
+        """Returns how many requests the service has answered about each store, by its name, or None if it does not
+        count them by store."""
+        response = self._request("GET", METRICS_PATH)
+        if response.status_code != 200:
+            self._read(response)
+        if _COUNTED_BY_STORE not in response.text:
+            return None
+        return {name: int(float(number)) for name, number in _STORE_REQUESTS.findall(response.text)}
+
     def check(
         self,
         checks: Sequence[CheckJson],
@@ -329,8 +367,9 @@ class Client:
         self, method: str, path: str, body: object = None, parameters: Mapping[str, Any] | None = None
     ) -> httpx.Response:
         content = None if body is None else json.dumps(body).encode()
+        url = self.url + (path if path.startswith((STORES_PATH, METRICS_PATH)) else self._prefix + path)
         try:
-            return self._http.request(method, self.url + path, content=content, params=parameters)
+            return self._http.request(method, url, content=content, params=parameters)
         except httpx.TimeoutException as error:
             raise ServiceUnreachable(self.url, f"no answer within {self._timeout_ms} ms") from error
         except httpx.InvalidURL as error:
@@ -344,7 +383,7 @@ class Client:
             value = json.loads(response.content) if response.content else None
         except ValueError:
             raise self._build_wrong_server_error(response) from None
-        if response.status_code == 200:
+        if response.status_code in (200, 202):
             for warning in _WARNING.findall(response.headers.get("Warning", "")):
                 self._warn(warning)
             return value

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -21,10 +22,31 @@ from tests.http_server import SilentHandler, serving
 from tests.processes.starting import start_process
 from tests.running import KEY, Client, running_service, settings_for
 
-ASKING: dict[str, tuple[Words, bytes]] = {
-    "cli/models/plans.py": (("model", "apply", "model.txt"), b"Apply this? [y/N]")
+
+class Asking(NamedTuple):
+    """A command that reaches a prompt, what it prompts with, what it says when it is refused and when it is done, and
+    the exit code of a refusal."""
+
+    command: Words
+    prompt: bytes
+    refusal: bytes
+    done: bytes
+    refused_code: int
+
+
+ASKING = {
+    "cli/models/plans.py": Asking(
+        ("model", "apply", "model.txt"), b"Apply this? [y/N]", b"Error: not applied", b"applied", 1
+    ),
+    "cli/administration/stores.py": Asking(
+        ("stores", "delete", "spare"),
+        b"Delete the store spare and everything in it? [y/N]",
+        b"Error: not deleted",
+        b"deleted  spare",
+        2,
+    ),
 }
-"""Each file of the command line that prompts, with a command that reaches its prompt."""
+"""Each file of the command line that prompts."""
 WAIT_SECONDS = 60
 PRESS_SECONDS = 5
 
@@ -56,9 +78,15 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def seeded(url: str, tmp_path: Path) -> dict[str, str]:
-    """The variables of commands that call a service without a model."""
+    """The variables of commands that call a service without a model, and with a store `spare`."""
     with Client(url) as client:
         client.clear()
+        deadline = time.monotonic() + WAIT_SECONDS
+        while client.get("/v2/stores/spare").status_code != 200:
+            assert time.monotonic() < deadline
+            # the name is free again when the rows of the store that had it have been removed
+            if client.post("/v2/stores", json={"name": "spare"}).status_code == 409:
+                time.sleep(0.5)
     write_files(tmp_path)
     inherited = {name: text for name, text in os.environ.items() if not name.startswith("MAGISTRATE_")}
     own = {"MAGISTRATE_SERVER": url, "MAGISTRATE_API_KEY": KEY, "PYTHONPATH": str(ROOT)}
@@ -104,20 +132,22 @@ def read_until(terminal: int, expected: bytes | None, pressing: bytes = b"") -> 
 
 
 @pytest.mark.parametrize("asking", ASKING)
-@pytest.mark.parametrize(("typed", "code", "said"), [
-    (b"\x03", 130, b"nobody answered"),
-    (b"\x04", 130, b"nobody answered"),
-    (b"n\r", 1, b"Error: not applied"),
-    (b"\r", 1, b"Error: not applied"),
-    (b"what\r\x03", 130, b"nobody answered"),
-    (b"y\r", 0, b"applied"),
+@pytest.mark.parametrize(("typed", "outcome"), [
+    (b"\x03", "unanswered"),
+    (b"\x04", "unanswered"),
+    (b"n\r", "refused"),
+    (b"\r", "refused"),
+    (b"what\r\x03", "unanswered"),
+    (b"y\r", "done"),
 ])  # fmt: skip
 def test_a_question_ends_well_whatever_is_typed(
-    seeded: dict[str, str], tmp_path: Path, asking: str, typed: bytes, code: int, said: bytes
+    seeded: dict[str, str], tmp_path: Path, asking: str, typed: bytes, outcome: str
 ) -> None:
-    command, question = ASKING[asking]
+    command, prompt, refusal, done, refused_code = ASKING[asking]
+    outcomes = {"unanswered": (130, b"nobody answered"), "refused": (refused_code, refusal), "done": (0, done)}
+    code, said = outcomes[outcome]
     with at_terminal(command, tmp_path, seeded) as (terminal, process):
-        read_until(terminal, question)
+        read_until(terminal, prompt)
         os.write(terminal, typed)
         shown = read_until(terminal, None, pressing=b"\x03" if typed.endswith(b"\x03") else b"")
 
@@ -132,14 +162,16 @@ def test_a_question_ends_well_whatever_is_typed(
 def test_a_question_that_nobody_can_answer_is_no(
     seeded: dict[str, str], tmp_path: Path, asking: str, json: Words, redirection: str
 ) -> None:
-    words = " ".join([sys.executable, "-m", "magistrate", *ASKING[asking][0], *json])
+    words = " ".join([sys.executable, "-m", "magistrate", *ASKING[asking].command, *json])
     line = f"{words} {redirection}" if redirection.startswith("<") else f"{redirection} {words}"
     ran = subprocess.run(["sh", "-c", line], cwd=tmp_path, env=seeded, capture_output=True, text=True, check=False)
 
     assert ran.returncode == 130, ran.stderr
     assert "nobody answered; --yes answers beforehand" in ran.stderr
     assert "Traceback" not in ran.stderr
-    assert "relation viewer" not in Magistrate(seeded["MAGISTRATE_SERVER"]).done("model", "show")
+    magistrate = Magistrate(seeded["MAGISTRATE_SERVER"])
+    assert "relation viewer" not in magistrate.done("model", "show")
+    assert "spare" in magistrate.done("stores", "list")
 
 
 class Never(SilentHandler):
@@ -148,7 +180,7 @@ class Never(SilentHandler):
     def do_GET(self) -> None:
         time.sleep(WAIT_SECONDS)
 
-    do_POST = do_PUT = do_DELETE = do_GET
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_GET
 
 
 LOCAL: set[Words] = {(name,) for name in ("serve", "completion", "doctor", "import", "playground")}

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from magistrate.config.settings import ImportTarget
 from magistrate.store.sqlite.files import SUFFIXES, find_exposed_files, migrate_sqlite
 from magistrate.wiring.maintenance import import_file, revoke_sessions
 from tests.processes.service_process import ServiceProcess
@@ -57,7 +58,7 @@ def test_an_import_makes_the_database_for_its_user_alone(tmp_path: Path, no_umas
     settings = settings_for(f"sqlite:///{tmp_path}/m.db")
 
     with (tmp_path / "lines").open("rb") as file:
-        import_file(settings, file, None, 10, lambda reached: None)
+        import_file(ImportTarget(settings, 10), file, None, lambda reached: None)
 
     assert modes_in(tmp_path)["m.db"] == 0o600
 
@@ -133,4 +134,4 @@ def test_fix_permissions_leaves_all_of_them_to_their_owner(tmp_path: Path) -> No
 def test_other_commands_work_on_a_database_that_others_can_read(tmp_path: Path) -> None:
     loosen(tmp_path)
 
-    assert revoke_sessions(settings_for(f"sqlite:///{tmp_path}/magistrate.db")) == 0
+    assert revoke_sessions(settings_for(f"sqlite:///{tmp_path}/magistrate.db"), "") == 0

@@ -144,7 +144,7 @@ def test_sessions_can_be_revoked_when_the_secret_key_is_lost(database_url: str, 
         client.post("/v2/sessions", json={"type": "sess", "userId": "ann"}).raise_for_status()
     (tmp_path / "secret-key").unlink()
 
-    assert revoke_sessions(settings) == 1
+    assert revoke_sessions(settings, "") == 1
     assert secrets_in(database_url) == []
 
 

@@ -1,5 +1,5 @@
-"""Defines the command line: `serve`, `import`, `sessions`, `keys`, `audit` and the commands that call a service, a file
-a noun. Options are generated from the settings in config/."""
+"""Defines the command line: `serve`, `import`, `sessions`, `keys`, `stores`, `audit` and the commands that call a
+service, a file a noun. Options are generated from the settings in config/."""
 
 import gc
 import io
@@ -15,6 +15,7 @@ from magistrate.cli.administration.doctor import doctor
 from magistrate.cli.administration.keys import keys
 from magistrate.cli.administration.playground import EXAMPLES, playground
 from magistrate.cli.administration.sessions import sessions
+from magistrate.cli.administration.stores import stores
 from magistrate.cli.checks.check import check
 from magistrate.cli.checks.diff import diff
 from magistrate.cli.checks.events import events
@@ -103,6 +104,7 @@ for command in (
     import_command,
     sessions,
     keys,
+    stores,
     playground,
     doctor,
     completion,

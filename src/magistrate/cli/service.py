@@ -13,9 +13,9 @@ import click
 
 from magistrate.cli.output import discard_output, echo, print_json
 from magistrate.config.settings import ClientSettings, read_client_settings
-from magistrate.config.settings_table import CLIENT_SETTINGS, Setting
+from magistrate.config.settings_table import CLIENT_SETTINGS, STORE_SETTING, Setting
 from magistrate.errors import MagistrateError, RequestRefused, ServiceUnreachable
-from magistrate.terminal import printable
+from magistrate.terminal import printable, printable_lines
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -33,6 +33,7 @@ HINTS = (
     ("an array must have", "give at most 100 at a time: all of them are written, or none"),
     ("ObjectType ", "`magistrate types list` shows those that are defined"),
     ("object type ", "`magistrate types list` shows those that are defined"),
+    ("Store ", "`magistrate stores list` shows those there are"),
     ("Warrant ", "`magistrate warrants list` shows those that are there; the policy must be the same, too"),
 )
 """Maps the beginning of a service's message to a hint for the user."""
@@ -114,14 +115,22 @@ def _boolean_option(setting: Setting, shown: str) -> Callable[[Command], Command
 
 def calls_service(command: Command) -> Command:
     """Adds the common options to a command, and calls it with `client` and `as_json` before its own arguments."""
+    return _call_with_client(command, CLIENT_SETTINGS)
 
+
+def calls_whole_service(command: Command) -> Command:
+    """Decorates like `calls_service` a command that is about all stores, so it has no --store."""
+    return _call_with_client(command, [setting for setting in CLIENT_SETTINGS if setting != STORE_SETTING])
+
+
+def _call_with_client(command: Command, settings: Sequence[Setting]) -> Command:
     @wraps(command)
     def call_service(as_json: bool, **options: Any) -> None:
-        flags = {setting.name: options.pop(setting.name) for setting in CLIENT_SETTINGS}
+        flags = {setting.name: options.pop(setting.name) for setting in settings}
         with _render_failures(as_json), report_failures(), connect_client(flags) as client:
             command(client, as_json, **options)
 
-    return with_settings(CLIENT_SETTINGS)(
+    return with_settings(settings)(
         click.option("--json", "as_json", is_flag=True, help="print the answer of the service as JSON")(call_service)
     )
 
@@ -169,7 +178,8 @@ def connect_client(flags: dict[str, str | None], timeout_ms: int = 30_000) -> It
 
     settings = read_client_settings(flags, os.environ)
     files = ClientTlsFiles(settings.ca_cert, settings.client_cert, settings.client_key)
-    with Client(settings.server, settings.api_key, timeout_ms, files, _WarningPrinter().print_once) as client:
+    warn = _WarningPrinter().print_once
+    with Client(settings.server, settings.api_key, timeout_ms, files, warn, settings.store) as client:
         try:
             yield client
         except ServiceUnreachable as error:
@@ -228,10 +238,11 @@ def report_failures() -> Iterator[None]:
 
 
 def demand_yes(prompt: str, refusal: str) -> None:
-    """Prompts on stderr. Raises CommandFailed unless the answer is yes, which is Interrupted if there is none:
-    after SIGINT, or at the end of standard input. Nothing in this package prompts in another way."""
+    """Prompts on stderr, with a text of which others may have written parts. Raises CommandFailed unless the answer is
+    yes, which is Interrupted if there is none: after SIGINT, or at the end of standard input. Nothing in this package
+    prompts in another way."""
     try:
-        is_yes = click.confirm(prompt, err=True)
+        is_yes = click.confirm(printable_lines(prompt), err=True)
     except RuntimeError:  # click.Abort, and what Python raises if there is no standard input
         echo(err=True)
         raise Interrupted(f"{refusal}: nobody answered; --yes answers beforehand") from None

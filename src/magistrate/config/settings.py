@@ -16,6 +16,7 @@ from magistrate.config.settings_table import (
     MOVING_SETTINGS,
     PREFIX,
     SETTINGS,
+    STORE_SETTING,
     Setting,
     Settings,
     Value,
@@ -90,13 +91,24 @@ AUDIT_FORMAT_NAMES = ("json", "cloudevents")
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
     """Holds the settings of the commands that call a service. `api_key` is None if there is none; the names of files
-    are empty if there are none."""
+    are empty if there are none, and so is `store`."""
 
     server: str
     api_key: str | None = field(repr=False)
+    store: str = ""
     ca_cert: str = ""
     client_cert: str = ""
     client_key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """Names where to import to: a database, and the name or id of a store in it, empty for `default`; `chunk_lines`
+    are written together."""
+
+    settings: Settings
+    chunk_lines: int
+    store: str = ""
 
 
 STORE_SETTINGS = frozenset(
@@ -164,6 +176,13 @@ def read_client_settings(flags: Mapping[str, str | None], environment: Mapping[s
         raise InvalidSetting("client_cert and client_key must be given together")
     texts = {name: str(value) for name, value in values.items()}
     return ClientSettings(api_key=keys[0] if keys else None, **texts)
+
+
+def read_named_store(flag: str | None, environment: Mapping[str, str]) -> str:
+    """Returns the name or id of the store that a command on a database is about, or an empty text if none is named.
+    Raises InvalidSetting."""
+    [(_, store)] = _values([STORE_SETTING], {"store": flag}, _select_variables(environment))
+    return str(store)
 
 
 def read_warrant_api_key(flag: str | None, environment: Mapping[str, str]) -> str | None:

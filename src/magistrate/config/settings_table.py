@@ -357,9 +357,12 @@ SETTINGS = tuple(
     if (setting := described.metadata.get("setting")) is not None
 )
 
+STORE_SETTING = Setting("store", "", "the name or id of the store to use; by default that of the API key, or `default`")
+
 CLIENT_SETTINGS = (
     Setting("server", "http://127.0.0.1:8000", "the URL of the service"),
     Setting("api_key", "", "the API key to send; if there are several, separated by commas, the first is used"),
+    STORE_SETTING,
     Setting(
         "ca_cert", "", "a PEM file with the authorities to trust instead of those of the system, if the URL is https://"
     ),

@@ -11,6 +11,7 @@ from magistrate.config.settings_table import Settings
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.lists.language import measure_queries
 from magistrate.engine.policy.policy import measure_policies
+from magistrate.errors import NotFound
 from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.context import Caches, Context
 from magistrate.operations.lists.bitmap_listings import BitmapSearches
@@ -91,14 +92,21 @@ async def open_contexts(settings: Settings) -> AsyncIterator[StoreContexts]:
 
 
 @asynccontextmanager
-async def open_context(settings: Settings) -> AsyncIterator[Context]:
-    """Yields the context of the store `default`; see `open_contexts`."""
+async def open_context(settings: Settings, named: str = "") -> AsyncIterator[Context]:
+    """Yields the context of the store with this name or id, or of `default` if it is empty; see `open_contexts`.
+    Raises NotFound."""
     async with open_contexts(settings) as contexts:
-        yield contexts.default
+        if not named:
+            yield contexts.default
+            return
+        stored = await contexts.stores.find_store(named)
+        if stored is None:
+            raise NotFound("Store", named, " in this database")
+        yield context_of(contexts.stores.open_store(stored), settings)
 
 
-def open_import_context(settings: Settings) -> AbstractAsyncContextManager[Context]:
-    """Opens a context for imports, in which a chunk may take longer than a request may, and wait for longer chunks of
-    others."""
+def open_import_context(settings: Settings, named: str) -> AbstractAsyncContextManager[Context]:
+    """Opens a context for imports into a store, as `open_context` does, in which a chunk may take longer than a request
+    may, and wait for longer chunks of others."""
     settings = replace(settings, secret_key_file="")  # imports have nothing to do with sessions
-    return open_context(replace(settings, store_timeout_ms=max(settings.store_timeout_ms, IMPORT_TIMEOUT_MS)))
+    return open_context(replace(settings, store_timeout_ms=max(settings.store_timeout_ms, IMPORT_TIMEOUT_MS)), named)

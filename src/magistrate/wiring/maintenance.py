@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from io import BufferedReader
 
 from magistrate.api.endpoints.warrant_lines import read_line
+from magistrate.config.settings import ImportTarget
 from magistrate.config.settings_table import Settings
+from magistrate.errors import StoreDeleted
 from magistrate.operations.importing.importer import LineFile, import_lines
 from magistrate.operations.importing.importer import Reached as Reached
 from magistrate.operations.keys.caller_keys import generate_key, key_digest
 from magistrate.operations.models.examples import Example, load_example
 from magistrate.operations.models.object_types import seed_object_types
-from magistrate.wiring.contexts import open_context, open_import_context
+from magistrate.wiring.contexts import open_context, open_contexts, open_import_context
 from magistrate.wiring.garbage_collection import SURVIVORS
 from magistrate.wiring.stores import migrate_store
 
@@ -48,30 +51,50 @@ def reset_key(settings: Settings) -> str:
 
 
 def import_file(
-    settings: Settings, file: BufferedReader, source: str | None, chunk_lines: int, report: Callable[[Reached], None]
+    target: ImportTarget, file: BufferedReader, source: str | None, report: Callable[[Reached], None]
 ) -> Reached:
-    """Imports a file into the store, which is created and brought up to date first, as operations/importing/importer.py
-    describes.
+    """Imports a file into a database, which is created and brought up to date first, as
+    operations/importing/importer.py describes.
 
-    Raises InvalidRequest, StoreUnavailable, SchemaMismatch or InvalidSetting."""
+    Raises NotFound if the store does not exist, InvalidRequest, StoreUnavailable, SchemaMismatch or InvalidSetting."""
+    settings = target.settings
     migrate_store(settings)
     SURVIVORS.install()
-    lines = LineFile(file, source, chunk_lines, settings.max_body_bytes)
+    lines = LineFile(file, source, target.chunk_lines, settings.max_body_bytes)
 
     async def run_import() -> Reached:
-        async with open_import_context(settings) as context:
+        async with open_import_context(settings, target.store) as context:
             await seed_object_types(context)
             return await import_lines(context, lines, partial(read_line, context, settings.max_json_depth), report)
 
     return asyncio.run(run_import())
 
 
-def revoke_sessions(settings: Settings) -> int:
-    """Ends all sessions and returns how many keys had signed them. Raises StoreUnavailable or SchemaMismatch."""
+def revoke_sessions(settings: Settings, store: str) -> int:
+    """Ends all sessions of the store with this name or id, `default` if it is empty, and returns how many keys had
+    signed them. Raises NotFound, StoreUnavailable or SchemaMismatch."""
 
     async def revoke_all() -> int:
-        # The secret key is not needed, because this is the only way out when it is lost.
-        async with open_context(replace(settings, secret_key_file="")) as context:
+        async with open_context(_without_secret_key(settings), store) as context:
             return await context.store.delete_session_keys()
 
     return asyncio.run(revoke_all())
+
+
+def revoke_all_sessions(settings: Settings) -> int:
+    """Ends all sessions of all stores, like `revoke_sessions`."""
+
+    async def revoke_all() -> int:
+        ended = 0
+        async with open_contexts(_without_secret_key(settings)) as contexts:
+            for moved in await contexts.follow():
+                with suppress(StoreDeleted):
+                    ended += await contexts.stores.open_store(moved.stored).delete_session_keys()
+        return ended
+
+    return asyncio.run(revoke_all())
+
+
+def _without_secret_key(settings: Settings) -> Settings:
+    """Returns the settings for ending sessions, which is the only way out when the secret key is lost."""
+    return replace(settings, secret_key_file="")

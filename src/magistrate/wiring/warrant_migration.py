@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeVar
 
 from magistrate.api.endpoints.warrant_lines import read_line
+from magistrate.config.settings import ImportTarget
 from magistrate.config.settings_table import Settings
 from magistrate.operations.context import Context
 from magistrate.operations.importing.chunk import ReadLine
@@ -42,32 +43,32 @@ class Origin:
 
 
 def import_server(
-    settings: Settings,
+    target: ImportTarget,
     origin: Origin,
-    chunk_lines: int,
     report_progress: Callable[[Reached], None],
     refused: RefusalCallback,
     skips_refused: bool,
 ) -> Reached:
-    """Imports everything that the server lists into the store, which is created and brought up to date first.
+    """Imports everything that the server lists into a database, which is created and brought up to date first.
 
     `refused` is called for each row that is not accepted; the other rows are then stored only with `skips_refused`.
     The store does not get object types that the server does not have.
 
     Raises InvalidRequest, ServiceUnreachable, RequestRefused, StoreUnavailable, SchemaMismatch or InvalidSetting."""
+    settings = target.settings
     migrate_store(settings)
 
     async def work(context: Context, server: WarrantServer) -> Reached:
-        lists = SourceLists(server, chunk_lines)
+        lists = SourceLists(server, target.chunk_lines)
         leave_out = LeaveOut(lambda line: refused(lists.kind, line), skips_refused)
         read_row = lists.reader(_line_reader(context, settings))
         return await import_lines(context, lists, read_row, report_progress, leave_out=leave_out)
 
-    return asyncio.run(_run(settings, origin, work))
+    return asyncio.run(_run(target, origin, work))
 
 
 def compare_with_server(
-    settings: Settings, origin: Origin, sample_size: int, max_named: int, report_progress: Callable[[int], None]
+    target: ImportTarget, origin: Origin, sample_size: int, max_named: int, report_progress: Callable[[int], None]
 ) -> Comparison:
     """Compares the store with the server, as operations/importing/comparison.py describes. Raises like `import_server`,
     and writes nothing."""
@@ -76,19 +77,20 @@ def compare_with_server(
         return await compare(
             context,
             server,
-            _line_reader(context, settings),
+            _line_reader(context, target.settings),
             sample_size,
             report_progress=report_progress,
             max_named=max_named,
         )
 
-    reach_store(settings)
-    return asyncio.run(_run(settings, origin, work))
+    reach_store(target.settings)
+    return asyncio.run(_run(target, origin, work))
 
 
-async def _run(settings: Settings, origin: Origin, work: Callable[[Context, WarrantServer], Awaitable[T]]) -> T:
+async def _run(target: ImportTarget, origin: Origin, work: Callable[[Context, WarrantServer], Awaitable[T]]) -> T:
     SURVIVORS.install()
-    async with WarrantServer(origin.url, origin.key) as server, open_import_context(settings) as context:
+    opened = open_import_context(target.settings, target.store)
+    async with WarrantServer(origin.url, origin.key) as server, opened as context:
         return await work(context, server)
 
 

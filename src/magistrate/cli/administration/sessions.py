@@ -8,8 +8,8 @@ import click
 from magistrate.cli.input import context_option, read_context
 from magistrate.cli.output import echo, print_result
 from magistrate.cli.service import calls_service, report_failures, with_settings
-from magistrate.config.settings import read_store_settings
-from magistrate.config.settings_table import SETTINGS
+from magistrate.config.settings import read_named_store, read_store_settings
+from magistrate.config.settings_table import SETTINGS, STORE_SETTING
 
 if TYPE_CHECKING:
     from magistrate.client import Client
@@ -37,16 +37,20 @@ def create(
 
 
 @sessions.command(short_help="End all sessions now.")
-@with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
-def revoke(database_url: str | None) -> None:
-    """End all sessions in the database now, for example after a leak, by deleting the keys that signed them. Running
-    services refuse the old tokens within ten seconds, and sign new ones with a new key."""
+@with_settings([*(setting for setting in SETTINGS if setting.name == "database_url"), STORE_SETTING])
+@click.option("--all-stores", is_flag=True, help="end the sessions of all stores in the database")
+def revoke(database_url: str | None, store: str | None, all_stores: bool) -> None:
+    """End all sessions of a store in the database now, for example after a leak, by deleting the keys that signed them:
+    of the store default, unless --store or --all-stores says otherwise. Running services refuse the old tokens within
+    ten seconds, and sign new ones with a new key."""
+    if all_stores and store is not None:
+        raise click.UsageError("give either --store or --all-stores")
     with report_failures():
-        settings = read_store_settings(database_url, os.environ)
+        settings, named = read_store_settings(database_url, os.environ), read_named_store(store, os.environ)
         # importing the server takes a moment, which `--help` need not wait for
-        from magistrate.wiring.maintenance import revoke_sessions
+        from magistrate.wiring.maintenance import revoke_all_sessions, revoke_sessions
 
-        if revoke_sessions(settings):
+        if revoke_all_sessions(settings) if all_stores else revoke_sessions(settings, named):
             echo("All sessions are ended: running services refuse their tokens within 10 seconds")
         else:
             echo("There was no session to end")

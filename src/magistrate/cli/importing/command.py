@@ -18,8 +18,8 @@ from magistrate.cli.importing.warrant_migration import NAMED_ROWS, SAMPLE_SIZE, 
 from magistrate.cli.models.named_files import root_option
 from magistrate.cli.output import NowAndThen, echo
 from magistrate.cli.service import INTERRUPTED, CommandFailed, report_failures, with_settings
-from magistrate.config.settings import read_store_settings
-from magistrate.config.settings_table import MOVING_SETTINGS, SETTINGS, Settings
+from magistrate.config.settings import ImportTarget, read_named_store, read_store_settings
+from magistrate.config.settings_table import MOVING_SETTINGS, SETTINGS, STORE_SETTING
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ ProgressCallback = Callable[["Reached"], None]
 
 @click.command("import", short_help="Load everything from JSON Lines, OpenFGA, SpiceDB or a Warrant server.")
 @click.argument("paths", metavar="[FILE]...", nargs=-1, type=click.Path(allow_dash=True))
-@with_settings([setting for setting in SETTINGS if setting.name == "database_url"])
+@with_settings([*(setting for setting in SETTINGS if setting.name == "database_url"), STORE_SETTING])
 @click.option(
     "--chunk",
     "chunk_lines",
@@ -94,6 +94,7 @@ ProgressCallback = Callable[["Reached"], None]
 def import_command(
     paths: tuple[str, ...],
     database_url: str | None,
+    store: str | None,
     chunk_lines: int,
     from_openfga: bool,
     from_spicedb: bool,
@@ -129,7 +130,8 @@ def import_command(
     _check_arguments([*paths, *([openfga_url] if openfga_url else [])], any(products), leaves_out, moving)
     with report_failures():
         settings, started = read_store_settings(database_url, os.environ), time.monotonic()
-        import_lines = partial(_import_lines, settings, chunk_lines)
+        target = ImportTarget(settings, chunk_lines, read_named_store(store, os.environ))
+        import_lines = partial(_import_lines, target)
         reached: Reached | None = None
         if openfga_url is not None:
             reached = _import_openfga_store(openfga_url, openfga_token, import_lines, leaves_out)
@@ -139,9 +141,9 @@ def import_command(
         elif paths and Path(paths[0]).suffix.lower() in (".yaml", ".yml"):
             reached = _import_test_file(paths[0], root, import_lines)
         elif paths:
-            reached = _import_file(paths[0], settings, chunk_lines)
+            reached = _import_file(paths[0], target)
         else:
-            move(Move(settings, chunk_lines, **moving))
+            move(Move(target, **moving))
         if reached is not None:
             echo(_summary(reached, time.monotonic() - started))
 
@@ -161,13 +163,13 @@ def _check_arguments(origins: Sequence[str], is_foreign: bool, leaves_out: bool,
         raise click.UsageError(f"--{unfitting[0].replace('_', '-')} goes with --from-warrant only")
 
 
-def _import_file(path: str, settings: Settings, chunk_lines: int) -> "Reached":
+def _import_file(path: str, target: ImportTarget) -> "Reached":
     # importing the server takes a moment, which `--help` need not wait for
     from magistrate.wiring.maintenance import import_file
 
     with _open_source(path) as (file, source), _report_progress(file, source) as report_progress:
         try:
-            return import_file(settings, file, source, chunk_lines, report=report_progress)
+            return import_file(target, file, source, report=report_progress)
         except InvalidRequest as error:
             raise CommandFailed(_describe_line(error, path, source)) from error
 
@@ -200,11 +202,11 @@ def _import_openfga_store(url: str, token: str | None, import_lines: "ImportLine
         return import_foreign(read_store, leaves_out, import_lines)
 
 
-def _import_lines(settings: Settings, chunk_lines: int, file: BufferedReader) -> "Reached":
+def _import_lines(target: ImportTarget, file: BufferedReader) -> "Reached":
     from magistrate.wiring.maintenance import import_file
 
     with _report_progress(file, None) as report_progress:
-        return import_file(settings, file, None, chunk_lines, report=report_progress)
+        return import_file(target, file, None, report=report_progress)
 
 
 @contextmanager

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from magistrate.cli.output import NowAndThen, echo, print_json, print_table
 from magistrate.cli.service import CommandFailed
-from magistrate.config.settings import read_warrant_api_key
-from magistrate.config.settings_table import Settings
+from magistrate.config.settings import ImportTarget, read_warrant_api_key
 from magistrate.errors import InvalidRequest, RequestRefused, ServiceUnreachable
 from magistrate.temporary_files import find_temporary_folder
 from magistrate.terminal import printable
@@ -37,8 +36,7 @@ NAMED_ROWS = 20
 class Move:
     """Holds the options of the command, by their names."""
 
-    settings: Settings
-    chunk_lines: int
+    target: ImportTarget
     origin_url: str
     warrant_api_key: str | None
     skip_refused: bool
@@ -60,7 +58,7 @@ def move(options: Move) -> None:
         if not options.verify_only:
             _import(options, origin)
         comparison = warrant_migration.compare_with_server(
-            options.settings,
+            options.target,
             origin,
             SAMPLE_SIZE if options.sample is None else options.sample,
             NAMED_ROWS if options.differences is None else options.differences,
@@ -111,9 +109,8 @@ def _import(options: Move, origin: "Origin") -> None:
             echo(f"Resuming behind {reached.lines:,} rows, which are stored", err=True)
 
     reached = warrant_migration.import_server(
-        options.settings,
+        options.target,
         origin,
-        options.chunk_lines,
         report_progress=print_progress,
         refused=refusals.report,
         skips_refused=options.skip_refused,
