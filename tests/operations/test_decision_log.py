@@ -19,14 +19,16 @@ from magistrate.operations.checks.decision_log import (
     MAX_WAITING,
     MAX_WAITING_BYTES,
     DecisionLog,
+    UnwrittenDecisions,
 )
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.store.contract.events import EventFilter, EventsOfKind
 from magistrate.store.contract.lists import Slice, Snapshot
 from magistrate.store.contract.store import Store
+from magistrate.store.contract.stores import NewStore, StoreLimits
 from magistrate.wiring.contexts import context_of
-from magistrate.wiring.stores import migrate_store, open_store
+from magistrate.wiring.stores import migrate_store, open_store, open_stores
 from tests.operations.stored_warrants import DRIVE, define, grant, question
 from tests.running import settings_for
 
@@ -121,16 +123,16 @@ async def test_nothing_is_logged_unless_it_is_wanted(store: Store, database_url:
 async def test_what_cannot_wait_is_dropped_and_counted(ctx: Context) -> None:
     log = log_of(ctx)
     log.note([asked(ANN)] * (MAX_WAITING - 1), decided([EXPLICIT] * (MAX_WAITING - 1)), AT)
-    assert log.dropped == 0
+    assert log.unwritten.dropped == 0
 
     log.note([asked(BOB)] * 3, decided([DENIED] * 3), AT)
-    assert log.dropped == 2
+    assert log.unwritten.dropped == 2
     await log.write()
     log.note([asked(BOB)], decided([DENIED]), AT)
     await log.write()
 
     found = await logged(ctx.store)
-    assert (log.dropped, len(found)) == (2, MAX_WAITING + 1)
+    assert (log.unwritten.dropped, len(found)) == (2, MAX_WAITING + 1)
     assert [action for action, *_ in found[-3:]] == ["allowed", "denied", "denied"]
 
 
@@ -138,16 +140,16 @@ async def test_contexts_that_wait_are_bounded_too(ctx: Context) -> None:
     log = log_of(ctx)
     large = [asked(ANN, letters="x" * (MAX_CHARACTERS - 14))]
     log.note(large, decided([EXPLICIT]), AT)
-    assert log.waiting_bytes > MAX_CHARACTERS + BYTES_OF_A_DECISION
-    fit = -(-MAX_WAITING_BYTES // log.waiting_bytes)
+    assert log.unwritten.bytes > MAX_CHARACTERS + BYTES_OF_A_DECISION
+    fit = -(-MAX_WAITING_BYTES // log.unwritten.bytes)
 
     for _ in range(fit + 4):
         log.note(large, decided([EXPLICIT]), AT)
-    dropped = log.dropped
+    dropped = log.unwritten.dropped
     await log.write()
     log.note(large, decided([EXPLICIT]), AT)
 
-    assert (dropped, log.dropped) == (5, 5)
+    assert (dropped, log.unwritten.dropped) == (5, 5)
     assert len(await logged(ctx.store)) == fit
 
 
@@ -177,7 +179,7 @@ async def failing(database_url: str) -> AsyncIterator[tuple[Store, list[Exceptio
 
 async def test_while_the_store_is_away_decisions_wait(failing: tuple[Store, list[Exception]]) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100)
+    log = DecisionLog(store, 100, UnwrittenDecisions())
     faults.append(StoreUnavailable("away"))
 
     log.note([asked(ANN)], decided([EXPLICIT]), AT)
@@ -200,9 +202,9 @@ async def test_decisions_are_written_in_the_background_and_the_rest_at_the_end(
     failing: tuple[Store, list[Exception]], hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100)
+    log = DecisionLog(store, 100, UnwrittenDecisions())
 
-    async with log.writing():
+    async with log.unwritten.writing():
         log.note([asked(ANN)], decided([EXPLICIT]), AT)
         async with asyncio.timeout(20):
             while not await logged(store):
@@ -221,12 +223,12 @@ async def test_a_write_that_fails_while_all_is_stopped_is_made_again(
     failing: tuple[Store, list[Exception]], hurried: None
 ) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100)
+    log = DecisionLog(store, 100, UnwrittenDecisions())
     fault = StoreUnavailable("away")
     faults.append(fault)
     log.note([asked(ANN)], decided([EXPLICIT]), AT)
 
-    async with log.writing(), asyncio.timeout(20):
+    async with log.unwritten.writing(), asyncio.timeout(20):
         while fault.__traceback__ is None:  # until it is raised
             await asyncio.sleep(0)
         faults.clear()
@@ -235,7 +237,7 @@ async def test_a_write_that_fails_while_all_is_stopped_is_made_again(
 
 
 async def test_no_decision_is_lost_or_doubled_while_others_come(store: Store) -> None:
-    log = DecisionLog(store, 100_000)
+    log = DecisionLog(store, 100_000, UnwrittenDecisions())
     batch = [asked(f"folder:{number}#viewer@user:{number}") for number in range(300)]
 
     async def note() -> None:
@@ -257,12 +259,12 @@ async def test_a_fault_in_writing_them_is_logged_and_later_they_are_written(
     failing: tuple[Store, list[Exception]], hurried: None
 ) -> None:
     store, faults = failing
-    log = DecisionLog(store, 100)
+    log = DecisionLog(store, 100, UnwrittenDecisions())
 
     with capture_logs() as told:
         faults.append(ZeroDivisionError("a fault of ours"))
         log.note([asked(ANN)], decided([EXPLICIT]), AT)
-        async with log.writing(), asyncio.timeout(20):
+        async with log.unwritten.writing(), asyncio.timeout(20):
             while not told:
                 await asyncio.sleep(0.01)
             faults.clear()
@@ -270,3 +272,43 @@ async def test_a_fault_in_writing_them_is_logged_and_later_they_are_written(
                 await asyncio.sleep(0.01)
 
     assert {entry["event"] for entry in told} == {"decisions could not be written"}
+
+
+async def test_the_decisions_of_all_stores_wait_within_one_limit_and_are_written(database_url: str) -> None:
+    migrate_store(settings_for(database_url))
+    stores = await open_stores(settings_for(database_url))
+    opened = [stores.default]
+    for name in ("first", "second"):
+        opened.append(stores.open_store(await stores.create(NewStore(name, "", StoreLimits(), "ann", 5))))
+    unwritten = UnwrittenDecisions()
+    logs = [DecisionLog(each, MAX_WAITING, unwritten) for each in opened]
+
+    for log in logs:
+        log.note([asked(ANN)] * 4_000, decided([EXPLICIT] * 4_000), AT)
+    dropped = unwritten.dropped
+    await stores.delete(3, 50)
+    await unwritten.write()
+
+    assert dropped == 2_000
+    assert [len(await logged(each)) for each in opened[:2]] == [4_000, 4_000]
+    assert (unwritten.count, unwritten.bytes) == (0, 0)
+    await stores.close()
+
+
+async def test_a_fault_in_one_store_does_not_keep_the_decisions_of_others(
+    failing: tuple[Store, list[Exception]], database_url: str
+) -> None:
+    store, faults = failing
+    stores = await open_stores(settings_for(database_url))
+    unwritten = UnwrittenDecisions()
+    for each in (store, stores.default):
+        DecisionLog(each, 100, unwritten).note([asked(ANN)], decided([EXPLICIT]), AT)
+    faults.append(ZeroDivisionError("a fault of ours"))
+
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            await unwritten.write()
+
+    assert len(await logged(stores.default)) == 1
+    assert unwritten.count == 1
+    await stores.close()

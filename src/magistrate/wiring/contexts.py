@@ -12,7 +12,7 @@ from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.lists.language import measure_queries
 from magistrate.engine.policy.policy import measure_policies
 from magistrate.errors import NotFound
-from magistrate.operations.checks.decision_log import DecisionLog
+from magistrate.operations.checks.decision_log import DecisionLog, UnwrittenDecisions
 from magistrate.operations.context import Caches, Context
 from magistrate.operations.lists.bitmap_listings import BitmapSearches
 from magistrate.operations.lists.listings import Listings
@@ -29,12 +29,14 @@ LISTS_SHARE, MODELS_SHARE = 8, 32
 """Divide the bytes of caches: an eighth is for lists, a 32nd for models of the past, the rest for the graph cache."""
 
 
-def context_of(store: Store, settings: Settings) -> Context:
-    """Builds a context whose caches are replaced when the store turns out to have another history."""
+def context_of(store: Store, settings: Settings, unwritten: UnwrittenDecisions | None = None) -> Context:
+    """Builds a context whose caches are replaced when the store turns out to have another history. `unwritten` is what
+    the contexts of a process share."""
     counts = GraphCounts()
     decisions = None
     if settings.decision_log:
-        decisions = DecisionLog(store, settings.decision_log, settings.max_unwritten_bytes)
+        unwritten = unwritten or UnwrittenDecisions(settings.max_unwritten_bytes)
+        decisions = DecisionLog(store, settings.decision_log, unwritten)
     context = Context(
         store=store,
         caches=_build_caches(store, settings, counts),
@@ -86,7 +88,8 @@ async def open_contexts(settings: Settings) -> AsyncIterator[StoreContexts]:
     SchemaMismatch."""
     stores = await open_stores(settings)
     try:
-        yield StoreContexts(stores, lambda store: context_of(store, settings))
+        unwritten = UnwrittenDecisions(settings.max_unwritten_bytes)
+        yield StoreContexts(stores, lambda store: context_of(store, settings, unwritten))
     finally:
         await stores.close()
 

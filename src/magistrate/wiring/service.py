@@ -91,7 +91,7 @@ async def open_service(
         works += [_end_expired_periodically(context), _remove_deleted_periodically(contexts)]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
-        logging = context.decisions.writing() if context.decisions is not None else nullcontext()
+        logging = context.decisions.unwritten.writing() if context.decisions is not None else nullcontext()
         async with running_beside(*works), logging:
             bearers = Bearers(contexts, provider)
             yield Service(
@@ -157,8 +157,8 @@ def _readings(context: Context, admitted: Admissions) -> Readings:
         "graph_entries": graph.count_entries(),
         "graph_revision": graph.revision,
         "graph_lag_seconds": graph.lag_microseconds() / 1_000_000,
-        "unwritten_decision_bytes": context.decisions.waiting_bytes if context.decisions is not None else 0,
-        "decisions_dropped": context.decisions.dropped if context.decisions is not None else 0,
+        "unwritten_decision_bytes": context.decisions.unwritten.bytes if context.decisions is not None else 0,
+        "decisions_dropped": context.decisions.unwritten.dropped if context.decisions is not None else 0,
     }
 
 

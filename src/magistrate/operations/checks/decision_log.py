@@ -12,6 +12,7 @@ import msgspec
 
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.warrants.warrant import Warrant, warrant_names
+from magistrate.errors import StoreDeleted
 from magistrate.operations.scheduling import attempt_work
 from magistrate.store.contract.events import DecisionRecord
 from magistrate.store.contract.lists import Snapshot
@@ -44,17 +45,74 @@ class RequestOrigin(NamedTuple):
 UNKNOWN = RequestOrigin()
 
 
-class DecisionLog:
-    """Holds the decisions of one process that wait to be written; the store keeps the last `max_kept` of all
-    processes.
+class UnwrittenDecisions:
+    """Counts the decisions of one process that wait to be written, of all stores, and writes them.
 
     `dropped` counts the decisions that were not written because too many were waiting."""
 
-    def __init__(self, store: Store, max_kept: int, max_waiting_bytes: int = MAX_WAITING_BYTES) -> None:
+    def __init__(self, max_bytes: int = MAX_WAITING_BYTES) -> None:
         self.dropped = 0
-        self.waiting_bytes = 0
+        self.count = 0
+        self.bytes = 0
         """Estimates the bytes of the decisions that wait."""
-        self._max_waiting_bytes = max_waiting_bytes
+        self._max_bytes = max_bytes
+        self._logs: dict[DecisionLog, None] = {}
+
+    @property
+    def is_full(self) -> bool:
+        return self.count >= MAX_WAITING or self.bytes >= self._max_bytes
+
+    def add(self, log: "DecisionLog", added_bytes: int) -> None:
+        """Notes a decision of a log that waits."""
+        self._logs[log] = None
+        self.count += 1
+        self.bytes += added_bytes
+
+    def subtract(self, count: int, subtracted_bytes: int) -> None:
+        """Notes that so many decisions do not wait any more."""
+        self.count -= count
+        self.bytes -= subtracted_bytes
+
+    async def write(self) -> None:
+        """Writes the waiting decisions of all stores. Raises StoreUnavailable; the rest then keeps waiting."""
+        for log in tuple(self._logs):
+            del self._logs[log]
+            try:
+                await log.write()
+            except StoreDeleted:
+                log.discard()
+            except BaseException:
+                self._logs[log] = None  # behind the others, which may not have its fault
+                raise
+
+    @asynccontextmanager
+    async def writing(self) -> AsyncIterator[None]:
+        """Writes at intervals until the context ends, and then the rest; decisions that cannot be written then are
+        lost."""
+        stopping = asyncio.Event()
+        task = asyncio.create_task(self._write_until(stopping))
+        try:
+            yield
+        finally:
+            # The task is not cancelled: a write that is under way would complete and be repeated.
+            stopping.set()
+            await task
+
+    async def _write_until(self, stopping: asyncio.Event) -> None:
+        is_last = False
+        while not is_last:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stopping.wait(), WRITE_EVERY_SECONDS)
+            is_last = stopping.is_set()  # read before the write: if the write fails during the shutdown, another is due
+            await attempt_work(self.write(), "decisions could not be written")
+
+
+class DecisionLog:
+    """Holds the decisions about one store of one process that wait to be written; the store keeps the last `max_kept`
+    of all processes."""
+
+    def __init__(self, store: Store, max_kept: int, unwritten: UnwrittenDecisions) -> None:
+        self.unwritten = unwritten
         self._store = store
         self._max_kept = max_kept
         self._waiting: list[DecisionRecord] = []
@@ -77,8 +135,8 @@ class DecisionLog:
         known_id = self._store.known.find(decided.revision)
         bits = None if known_id is None else known_id.bits
         for check, decision in zip(checks, decided.value, strict=False):
-            if len(self._waiting) >= MAX_WAITING or self.waiting_bytes >= self._max_waiting_bytes:
-                self.dropped += 1
+            if self.unwritten.is_full:
+                self.unwritten.dropped += 1
                 continue
             if check.context is not former_context:  # most checks of a request share one context
                 former_context = check.context
@@ -91,36 +149,22 @@ class DecisionLog:
             allowed, revision = decision.is_authorized, decided.revision
             record = DecisionRecord(at, allowed, names, context, revision, warrants, is_partial, *origin, bits)
             self._waiting.append(record)
-            self.waiting_bytes += _measure(record)
+            self.unwritten.add(self, _measure(record))
 
     async def write(self) -> None:
         """Writes the waiting decisions. Raises StoreUnavailable; the rest then keeps waiting."""
         while self._waiting:
             batch = self._waiting[:AT_ONCE]
             await self._store.keep_decisions(batch, self._max_kept)
-            del self._waiting[: len(batch)]
-            self.waiting_bytes -= sum(map(_measure, batch))
+            self._discard(len(batch))
 
-    @asynccontextmanager
-    async def writing(self) -> AsyncIterator[None]:
-        """Writes at intervals until the context ends, and then the rest; decisions that cannot be written then are
-        lost."""
-        stopping = asyncio.Event()
-        task = asyncio.create_task(self._write_until(stopping))
-        try:
-            yield
-        finally:
-            # The task is not cancelled: a write that is under way would complete and be repeated.
-            stopping.set()
-            await task
+    def discard(self) -> None:
+        """Discards the waiting decisions, whose store was deleted."""
+        self._discard(len(self._waiting))
 
-    async def _write_until(self, stopping: asyncio.Event) -> None:
-        is_last = False
-        while not is_last:
-            with suppress(TimeoutError):
-                await asyncio.wait_for(stopping.wait(), WRITE_EVERY_SECONDS)
-            is_last = stopping.is_set()  # read before the write: if the write fails during the shutdown, another is due
-            await attempt_work(self.write(), "decisions could not be written")
+    def _discard(self, count: int) -> None:
+        batch, self._waiting = self._waiting[:count], self._waiting[count:]
+        self.unwritten.subtract(len(batch), sum(map(_measure, batch)))
 
 
 def read_contextual_warrants(record: DecisionRecord) -> Sequence[NewWarrant]:
