@@ -277,16 +277,15 @@ async def test_a_fault_in_writing_them_is_logged_and_later_they_are_written(
 async def test_the_decisions_of_all_stores_wait_within_one_limit_and_are_written(database_url: str) -> None:
     migrate_store(settings_for(database_url))
     stores = await open_stores(settings_for(database_url))
-    opened = [stores.default]
-    for name in ("first", "second"):
-        opened.append(stores.open_store(await stores.create(NewStore(name, "", StoreLimits(), "ann", 5))))
+    made = [await stores.create(NewStore(name, "", StoreLimits(), "ann", 5)) for name in ("first", "second")]
+    opened = [stores.default, *map(stores.open_store, made)]
     unwritten = UnwrittenDecisions()
     logs = [DecisionLog(each, MAX_WAITING, unwritten) for each in opened]
 
     for log in logs:
         log.note([asked(ANN)] * 4_000, decided([EXPLICIT] * 4_000), AT)
     dropped = unwritten.dropped
-    await stores.delete(3, 50)
+    await stores.delete(made[1].number, 50)
     await unwritten.write()
 
     assert dropped == 2_000

@@ -62,6 +62,7 @@ from magistrate.store.sql.revisions import (
     REVISIONS_FROM,
 )
 from magistrate.store.sql.sqlite import build_lookups
+from magistrate.store.sql.stores import LIST_DELETED_STORES, LIST_EXPIRED, LIST_OUTDATED, list_stored_rows
 from magistrate.store.sql.warrants import (
     END_EXPIRED_OF_OBJECT,
     END_EXPIRED_OF_SUBJECT,
@@ -72,8 +73,8 @@ from magistrate.store.sql.warrants import (
     END_WARRANTS_OF_SUBJECT,
     ENDED_WARRANTS,
     EXPIRED_WARRANTS,
+    FIND_NEXT_EXPIRY,
     LIST_TIMED_WARRANTS,
-    NEXT_EXPIRY,
     NUMBERS_BETWEEN,
     NUMBERS_ENDED,
     WARRANT,
@@ -281,7 +282,7 @@ OF_WARRANTS = [
     pytest.param(found_together(WARRANT.find, KEY, KEY), id="find-any-warrant"),
     pytest.param(looked_up(WARRANT.end, 9, *KEY), id="end-warrant"),
     pytest.param(looked_up(END_WARRANT_THAT_DIFFERS, 9, *KEY, 5, 6, 7), id="end-warrant-that-differs"),
-    pytest.param(looked_up(NEXT_EXPIRY), id="next-expiry"),
+    pytest.param(looked_up(FIND_NEXT_EXPIRY), id="find-next-expiry"),
     pytest.param(looked_up(LIST_TIMED_WARRANTS, *(5, 9, 3, 4, 5, 9, 3) * 2, 4, 3, 100), id="list-timed-warrants"),
     pytest.param(looked_up(EXPIRED_WARRANTS, 5, 100), id="expired-warrants"),
     pytest.param(looked_up(END_EXPIRED_WARRANT, 9, 9, 100), id="end-expired-warrant"),
@@ -697,3 +698,37 @@ def test_many_warrants_are_each_looked_up_on_postgresql(
     [condition] = [line for line in plan if "Index Cond" in line and "object_id" in line]
     assert "subject_id" in condition
     assert not [line for line in plan if "Seq Scan on warrant" in line or "Hash" in line], "\n".join(plan)
+
+
+@pytest.mark.parametrize(
+    "spoken",
+    [
+        looked_up(LIST_EXPIRED, 5),
+        looked_up(LIST_DELETED_STORES),
+        looked_up(LIST_OUTDATED, 5, 6, 5, 6, 1, 100),
+        *(looked_up(rows.delete, 2, *rows.first, 100) for rows in list_stored_rows(SqliteDatabase.dialect)),
+    ],
+)
+def test_work_on_stores_is_searched_for_on_sqlite(sqlite_connection: apsw.Connection, spoken: Spoken) -> None:
+    plan = sqlite_plan(sqlite_connection, spoken)
+
+    assert {*scanned([line for line in plan if "head_by_" not in line])} <= {"p"}  # a thousand stores
+    assert not [line for line in plan if "TEMP B-TREE" in line]
+
+
+@pytest.mark.parametrize("is_for_any_values", [False, True])
+def test_rows_of_deleted_stores_are_deleted_by_their_places_on_postgresql(
+    postgres_connection: psycopg.Connection[tuple[str, ...]], is_for_any_values: bool
+) -> None:
+    tables = list_stored_rows(PostgresDatabase.dialect)
+    for rows in [rows for rows in tables if re.search(" (warrant|object) ", rows.delete)]:
+        spoken = looked_up(rows.delete, 2, *rows.first, 100)
+        plan = (
+            explain_for_any_values(postgres_connection, bind(spoken(PostgresDatabase.dialect), "$")[0])
+            if is_for_any_values
+            else postgres_plan(postgres_connection, spoken)
+        )
+
+        assert [line for line in plan if "Tid Scan" in line], plan
+        [index] = [line for line in plan if "Index" in line and "Scan" in line]
+        assert "_pkey" in index, plan

@@ -5,12 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from magistrate.engine.names import ObjectId, TypeName
+from magistrate.engine.names import ObjectId, Revision, TypeName
 from magistrate.engine.terms import object_ref
+from magistrate.engine.warrants.warrant import warrant_names
 from magistrate.errors import Conflict, NotFound, StoreDeleted, StoreUnavailable
+from magistrate.store import sql_stores
+from magistrate.store.contract.events import DecisionRecord
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.lists import ObjectFilter, Slice
-from magistrate.store.contract.new_rows import NewObject, NewObjectType, Stamp
+from magistrate.store.contract.new_rows import NewObject, NewObjectType, NewWarrant, Once, Stamp, build_new_warrant
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stores import (
     DEFAULT_STORE,
@@ -21,7 +24,8 @@ from magistrate.store.contract.stores import (
     generate_ulid,
     read_ulid,
 )
-from magistrate.store.sql.stores import STORED_ROWS
+from magistrate.store.sql.sqlite import SQLITE
+from magistrate.store.sql.stores import list_stored_rows
 from magistrate.wiring.stores import migrate_store, open_stores
 from tests.databases import dump
 from tests.running import settings_for
@@ -211,7 +215,7 @@ async def test_rows_of_every_table_are_removed(database_url: str) -> None:
     migrate_store(settings_for(database_url))
     tables = {name for name in dump(database_url) if name not in ("migration", "store", "head")}
 
-    assert {statements.delete.split()[2] for statements in STORED_ROWS} == tables
+    assert {rows.delete.split()[2] for rows in list_stored_rows(SQLITE)} == tables
 
 
 async def test_all_changes_of_stores_are_followed_by_one_statement(stores: Stores) -> None:
@@ -246,6 +250,99 @@ async def test_changes_of_keys_are_followed(stores: Stores) -> None:
     assert moved.keys_version == 1
     assert dict(await stores.list_keys(first.number)) == dict(await stores.list_keys()) == {first.number: [key]}
     assert dict(await stores.list_keys(DEFAULT_STORE)) == {}
+
+
+def limited(expires_at: int | None, name: str = "ann") -> NewWarrant:
+    names = warrant_names("document", "plan", "viewer", "user", name, "")
+    return build_new_warrant(names, "", starts_at=None, expires_at=expires_at)
+
+
+async def grant(store: Store, *warrants: NewWarrant, at: int = 5) -> None:
+    await store.put_warrants(list(warrants), lambda definitions: None, Stamp("ann", at))
+
+
+async def test_stores_are_found_in_which_warrants_have_expired(stores: Stores) -> None:
+    made = [await stores.create(new(name)) for name in ("first", "second", "third")]
+    numbers = [stored.number for stored in made]
+    first, second, third = map(stores.open_store, made)
+    await grant(first, limited(90), limited(60, "bob"))
+    await grant(second, limited(70))
+    await grant(second, limited(80, "bob"))
+    await grant(third, limited(None))
+
+    assert await stores.list_expired(59) == []
+    assert await stores.list_expired(65) == numbers[:1]
+    assert await stores.list_expired(75) == numbers[:2]
+    assert await first.end_expired(Stamp("expiry", 75), 10) == 1
+    assert await stores.list_expired(85) == numbers[1:2]
+    assert await second.end_expired(Stamp("expiry", 85), 1) == 1
+    assert await stores.list_expired(95) == [numbers[1], numbers[0]]
+
+
+async def test_what_has_not_expired_after_all_is_not_found_twice(stores: Stores) -> None:
+    stored = await stores.create(new("first"))
+    store = stores.open_store(stored)
+    await grant(store, limited(60))
+    await grant(store, limited(90))
+    found = await stores.list_expired(65)
+
+    assert await store.end_expired(Stamp("expiry", 65), 10) == 0
+    assert (found, await stores.list_expired(65), await stores.list_expired(90)) == (
+        [stored.number],
+        [],
+        [stored.number],
+    )
+    await stores.delete(stored.number, 50)
+    assert await stores.list_expired(90) == []
+
+
+HOUR = 3_600_000_000
+
+
+async def test_stores_are_found_that_have_rows_past_their_retention(stores: Stores) -> None:
+    made = [await stores.create(new(name)) for name in ("first", "second", "third")]
+    numbers = [stored.number for stored in made]
+    first, second, _ = opened = [stores.open_store(stored) for stored in made]
+    await grant(first, limited(None), at=10)
+    await first.delete_warrants([limited(None)], Stamp("ann", 20))
+    await grant(second, limited(None), at=30)
+
+    assert await stores.list_outdated(19, 0) == []
+    assert await stores.list_outdated(20, 0) == numbers[:1]
+    while await first.collect(20, 10):
+        pass
+    assert await stores.list_outdated(40, 0) == []
+    assert await stores.list_outdated(40, 7) == numbers  # their first changes
+    for store in opened:
+        while await store.delete_events(40, 10):
+            pass
+    assert await stores.list_outdated(40, 40) == []
+    await grant(second, limited(None), at=50)
+    assert await stores.list_outdated(60, 40) == []
+    assert await stores.list_outdated(60, 60) == numbers[1:2]
+
+
+async def test_stores_are_found_with_old_decisions_and_results_of_requests(stores: Stores) -> None:
+    made = [await stores.create(new(name)) for name in ("first", "second")]
+    first, second = map(stores.open_store, made)
+    decision = DecisionRecord(50, True, ("document", "plan", "viewer", "user", "ann", ""), None, Revision(1))
+    await first.keep_decisions([decision], 10)
+    once = Once("key", "fingerprint", "ann")
+    await second.put_objects([NewObject(TypeName("document"), ObjectId("a"), None)], Stamp("ann", 60, once))
+
+    assert await stores.list_outdated(0, 4) == []
+    assert await stores.list_outdated(4, 50) == [stored.number for stored in made]
+    assert await stores.list_outdated(60 + 24 * HOUR, 4) == [made[1].number]
+
+
+async def test_more_stores_than_one_statement_searches_are_searched(
+    stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql_stores, "STORES_AT_ONCE", 2)
+    numbers = [(await stores.create(new(name))).number for name in ("a", "b", "c", "d")]
+    await stores.delete(numbers.pop(1), 50)
+
+    assert await stores.list_outdated(0, 10) == numbers
 
 
 async def test_after_it_is_closed_nothing_works(database_url: str) -> None:

@@ -53,7 +53,6 @@ from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.reads import objects_statement, split_objects
 from magistrate.store.sql.requests import FIND_IMPORT
 from magistrate.store.sql.versions import VersionedStatements
-from magistrate.store.sql.warrants import NEXT_EXPIRY
 from magistrate.store.sql_reads import MAX_ROWS, SqlHistory, SqlRevisions, SqlWarrantReads, build_answers, build_id
 
 P = ParamSpec("P")
@@ -226,10 +225,6 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         conditions = ListFilter(only.equal, only.among, unexpired_at=only.unexpired_at, patterns=only.patterns)
         listing = ENDED_BY_EXPIRY if only.is_expired else WARRANTS
         return await self._list(listing, part, conditions, at, stored=warrants.build_warrant_of_page)
-
-    async def next_expiry(self) -> int | None:
-        rows = await self.database.read(NEXT_EXPIRY, ())
-        return rows[0][0] if rows else None
 
     async def read_model(self, at: Revision | None = None) -> Snapshot[StoredModel]:
         statement = READ_MODEL if at is None else READ_MODEL_AT

@@ -10,6 +10,7 @@ from typing import TypeVar
 from magistrate.engine.names import Revision
 from magistrate.store.contract.keys import StoredKey
 from magistrate.store.contract.lists import PageSlice, Slice
+from magistrate.store.contract.new_rows import IDEMPOTENCY_HOURS
 from magistrate.store.contract.revisions import NOTHING_WRITTEN, RevisionId
 from magistrate.store.contract.stores import (
     REMOVAL_LEASE_SECONDS,
@@ -23,11 +24,14 @@ from magistrate.store.contract.stores import (
 from magistrate.store.database import Database, Row, Rows, ScriptStart
 from magistrate.store.scripts import keys, stores
 from magistrate.store.scripts.key_encryption import Sealing
+from magistrate.store.scripts.versions import MICROSECONDS_PER_HOUR
 from magistrate.store.sql.keys import LIST_ALL_KEYS, LIST_STORE_KEYS
 from magistrate.store.sql.stores import (
     FIND_STORE_OR_ID,
     LIST_DELETED_STORES,
+    LIST_EXPIRED,
     LIST_MOVED_STORES,
+    LIST_OUTDATED,
     LIST_STORES_AFTER,
     LIST_STORES_BEFORE,
 )
@@ -38,6 +42,8 @@ T = TypeVar("T")
 
 ROWS_AT_ONCE = 500
 """Limits the stores that are built before others may run, which takes some milliseconds."""
+STORES_AT_ONCE = 1_000
+"""Limits the stores that one statement searches for what is past its retention, which takes some ten milliseconds."""
 DIGITS_OF_BITS = 8
 AFTER_ALL_NAMES = "~"
 """Sorts behind every character of a name."""
@@ -99,7 +105,8 @@ class SqlStores:
         if place is None:
             return RemovedRows(0, may_be_more=bool(deleted))
         self._removal = None
-        chunk = await self._transact(lambda head: stores.delete_rows(head, place, now, most))
+        dialect = self._database.dialect
+        chunk = await self._transact(lambda head: stores.delete_rows(head, place, now, most, dialect))
         self._removal = chunk.following
         return RemovedRows(chunk.rows, time.monotonic() - chunk.began_at)
 
@@ -166,6 +173,21 @@ class SqlStores:
         rows = await self._database.read(LIST_MOVED_STORES, (newest.revision, *last, since), long=not since)
         self.default.known.link(RevisionId(rows[0][0], rows[0][1]), build_id(rows[0][2:4]), newest)
         return rows
+
+    async def list_expired(self, at: int) -> Sequence[int]:
+        return [row[0] for row in await self._database.read(LIST_EXPIRED, (at,))]
+
+    async def list_outdated(self, before: int, events_before: int) -> Sequence[int]:
+        requests_before = before - IDEMPOTENCY_HOURS * MICROSECONDS_PER_HOUR
+        outdated: list[int] = []
+        last = 0
+        while True:
+            values = (requests_before, events_before, before, events_before, last, STORES_AT_ONCE)
+            rows = await self._database.read(LIST_OUTDATED, values, long=True)
+            outdated += [number for number, is_outdated in rows if is_outdated]
+            if len(rows) < STORES_AT_ONCE:
+                return outdated
+            last = rows[-1][0]
 
     async def list_keys(self, number: int | None = None) -> Mapping[int, Sequence[StoredKey]]:
         statement, values = (LIST_ALL_KEYS, ()) if number is None else (LIST_STORE_KEYS, (number,))

@@ -5,8 +5,8 @@ import multiprocessing
 import random
 import signal
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, nullcontext
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, nullcontext, suppress
 from functools import partial
 
 from magistrate.api.auth.bearer import Bearers, Provider
@@ -17,11 +17,12 @@ from magistrate.api.http.metrics import METRICS, Readings
 from magistrate.api.http.rate_limits import RateLimit
 from magistrate.config.settings_table import Settings
 from magistrate.engine.lists.language import read_grammar
+from magistrate.errors import StoreDeleted
 from magistrate.operations.context import Context
 from magistrate.operations.scheduling import attempt_work, running_beside
 from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.operations.stores.removal import remove_deleted
-from magistrate.operations.writes.retention import delete_ended, delete_events, end_expired
+from magistrate.operations.writes.retention import MICROSECONDS_PER_HOUR, delete_ended, delete_events, end_expired
 from magistrate.wiring.api_keys import ReloadSignal, ServiceKeys, SharedDigests
 from magistrate.wiring.contexts import measure_caches, open_contexts
 
@@ -74,7 +75,7 @@ async def open_service(
         limits = Limits(
             settings.max_body_bytes, settings.max_json_depth, settings.body_timeout_ms, settings.request_timeout_ms
         )
-        deleting = _delete_periodically(context, settings)
+        deleting = _delete_periodically(contexts, settings)
         admitted = admissions(
             settings.max_running_requests,
             settings.max_waiting_requests,
@@ -88,7 +89,7 @@ async def open_service(
         METRICS.name_store = contexts.name_issuer
         works = [deleting, _stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
         works += [keys.keep_fresh(), keys.follow_changes(), keys.end_expired(), keys.note_uses()]
-        works += [_end_expired_periodically(context), _remove_deleted_periodically(contexts)]
+        works += [_end_expired_periodically(contexts), _remove_deleted_periodically(contexts)]
         if provider is not None:
             works.append(provider.keys.keep_fresh())
         logging = context.decisions.unwritten.writing() if context.decisions is not None else nullcontext()
@@ -105,32 +106,63 @@ async def open_service(
             )
 
 
-async def _delete_periodically(context: Context, settings: Settings) -> None:
+async def _delete_periodically(contexts: StoreContexts, settings: Settings) -> None:
+    hours = settings.retention_hours, max(settings.event_retention_hours, settings.retention_hours)
+
+    async def list_numbers() -> Sequence[int]:
+        now = contexts.default.now()
+        before, events_before = (now - kept * MICROSECONDS_PER_HOUR for kept in hours)
+        return await contexts.stores.list_outdated(before, events_before)
+
+    async def work(context: Context) -> None:
+        await delete_ended(context, settings.retention_hours)
+        await delete_events(context, settings.event_retention_hours, settings.retention_hours)
+
     while True:
         await asyncio.sleep(_PAUSES.uniform(0.5, 1.5) * DELETE_EVERY_SECONDS)
-        await attempt_work(_delete_ended(context, settings), "expired data could not be deleted")
+        await _work_on_stores(contexts, list_numbers, work, "expired data could not be deleted")
 
 
-async def _end_expired_periodically(context: Context) -> None:
+async def _end_expired_periodically(contexts: StoreContexts) -> None:
+    async def list_numbers() -> Sequence[int]:
+        await contexts.default.store.synchronize_clock()
+        return await contexts.stores.list_expired(contexts.default.now())
+
+    async def work(context: Context) -> None:
+        await end_expired(context)
+
     while True:
         await asyncio.sleep(_PAUSES.uniform(0.5, 1) * END_EXPIRED_EVERY_SECONDS)
-        await attempt_work(_end_expired(context), "expired warrants could not be ended")
+        await _work_on_stores(contexts, list_numbers, work, "expired warrants could not be ended")
+
+
+async def _work_on_stores(
+    contexts: StoreContexts,
+    list_numbers: Callable[[], Awaitable[Sequence[int]]],
+    work: Callable[[Context], Awaitable[None]],
+    name: str,
+) -> None:
+    """Does some work on the stores that have it, one after another. A fault of one is logged, and the others have their
+    turn. Raises nothing."""
+    numbers: Sequence[int] = ()
+
+    async def list_stores() -> None:
+        nonlocal numbers
+        numbers = await list_numbers()
+
+    async def work_on(number: int) -> None:
+        with suppress(StoreDeleted):
+            await work(contexts.open_context(number))
+
+    await attempt_work(list_stores(), name)
+    for number in numbers:
+        await attempt_work(work_on(number), name)
 
 
 async def _remove_deleted_periodically(contexts: StoreContexts) -> None:
     while True:
         await asyncio.sleep(_PAUSES.uniform(0.5, 1) * REMOVE_EVERY_SECONDS)
         await attempt_work(remove_deleted(contexts), "rows of deleted stores could not be removed")
-
-
-async def _end_expired(context: Context) -> None:
-    await context.store.synchronize_clock()
-    await end_expired(context)
-
-
-async def _delete_ended(context: Context, settings: Settings) -> None:
-    await delete_ended(context, settings.retention_hours)
-    await delete_events(context, settings.event_retention_hours, settings.retention_hours)
 
 
 async def _write_metrics_now_and_then() -> None:

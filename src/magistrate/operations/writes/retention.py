@@ -36,7 +36,8 @@ WARRANTS_AT_ONCE = 1_000
 
 async def end_expired(ctx: Context) -> int:
     """Ends every warrant that has expired, in short transactions. Returns how many this process ended."""
-    ended = 0
-    while (due := await ctx.store.next_expiry()) is not None and due <= ctx.now():
-        ended += await ctx.store.end_expired(ctx.stamp(ACTOR), WARRANTS_AT_ONCE)
+    ended, ended_now = 0, WARRANTS_AT_ONCE
+    while ended_now == WARRANTS_AT_ONCE:
+        ended_now = await ctx.store.end_expired(ctx.stamp(ACTOR), WARRANTS_AT_ONCE)
+        ended += ended_now
     return ended

@@ -236,11 +236,6 @@ class Store(
         done."""
         ...
 
-    async def next_expiry(self) -> int | None:
-        """Returns the time at which the first of the warrants expires that `end_expired` has not ended yet; None if
-        none does. Takes one lookup."""
-        ...
-
     async def end_expired(self, stamp: Stamp, most: int) -> int:
         """Ends warrants that have expired by the time of the stamp, at most `most`, oldest first, and returns how
         many. Each is logged once as expired, in whatever process this is called. Makes no revision if there are

@@ -175,6 +175,16 @@ class Stores(Protocol):
         nothing."""
         ...
 
+    async def list_expired(self, at: int) -> Sequence[int]:
+        """Returns the numbers of the stores in which warrants may have expired by a time and are not ended yet, those
+        that expired first first. Other stores cost nothing."""
+        ...
+
+    async def list_outdated(self, before: int, events_before: int) -> Sequence[int]:
+        """Returns the numbers of the stores that have rows for `collect` to delete, given the first time, or rows for
+        `delete_events`, given the second. Takes some index lookups a store, of a thousand stores in one statement."""
+        ...
+
     async def list_keys(self, number: int | None = None) -> Mapping[int, Sequence[StoredKey]]:
         """Returns the stored keys of a store, or of all, by the number of their store."""
         ...

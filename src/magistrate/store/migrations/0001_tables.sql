@@ -25,7 +25,7 @@ CREATE TABLE store (
 -- store, the newest first; they show whether a restore has undone the change. deleted_at: when the store was deleted,
 -- NULL before; nothing is read or written from then on, and its rows are removed little by little; removed_at: when some
 -- were removed last. moved: grows with each change of the row, so that one range of its index has all rows that changed
--- since.
+-- since. next_expiry: no warrant that is alive expires before; NULL if none expires.
 CREATE TABLE head (
     store                INTEGER NOT NULL PRIMARY KEY,
     revision             INTEGER NOT NULL,
@@ -39,10 +39,12 @@ CREATE TABLE head (
     keys_bits            TEXT    NOT NULL,
     deleted_at           INTEGER,
     removed_at           INTEGER,
+    next_expiry          INTEGER,
     moved                INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX head_by_moved    ON head (moved);
 CREATE INDEX head_by_deletion ON head (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX head_by_expiry   ON head (next_expiry) WHERE next_expiry IS NOT NULL;
 
 -- bits: 32 bits drawn at random when the revision was written, which tell it from another that gets the same number after
 -- the store was restored. written_at goes back where the clock of a writer is behind; reached_at, the latest written_at

@@ -21,6 +21,7 @@ from magistrate.store.database import NOTHING, Execute, Row, Script, Select
 from magistrate.store.scripts.keys import draw_bits
 from magistrate.store.scripts.versions import BITS, Effect, build_log_rows
 from magistrate.store.sql.changes import INSERT_CHANGE
+from magistrate.store.sql.dialect import Dialect
 from magistrate.store.sql.head import MAKE_HEAD
 from magistrate.store.sql.models import LIST_DEFINITIONS, LIST_POLICIES, NAMED_POLICY, OBJECT_TYPE
 from magistrate.store.sql.revisions import INSERT_REVISION
@@ -36,8 +37,8 @@ from magistrate.store.sql.stores import (
     MAKE_STORE,
     MARK_STORE_MOVED,
     MARK_STORE_UPDATED,
-    STORED_ROWS,
     UPDATE_STORE,
+    list_stored_rows,
 )
 
 CURSOR_KEY_BYTES = 16
@@ -115,8 +116,8 @@ def delete_store(head: Revision, number: int, at: int) -> Script[None]:
 
 
 class RowPlace(NamedTuple):
-    """Says from where on the rows of a deleted store are left: a place in STORED_ROWS, and a key in that table. The
-    process that has removed those before did so at `removed_at`."""
+    """Says from where on the rows of a deleted store are left: the place of a table in `list_stored_rows`, and a key in
+    that table, or nothing for its first. The process that has removed those before did so at `removed_at`."""
 
     store: int
     removed_at: int | None
@@ -125,7 +126,7 @@ class RowPlace(NamedTuple):
 
 
 def begin_removal(store: int, removed_at: int | None) -> RowPlace:
-    return RowPlace(store, removed_at, 0, STORED_ROWS[0].first)
+    return RowPlace(store, removed_at, 0, ())
 
 
 class RemovedChunk(NamedTuple):
@@ -137,20 +138,20 @@ class RemovedChunk(NamedTuple):
     following: RowPlace | None
 
 
-def delete_rows(head: Revision, place: RowPlace, at: int, most: int) -> Script[RemovedChunk]:
+def delete_rows(head: Revision, place: RowPlace, at: int, most: int, dialect: Dialect) -> Script[RemovedChunk]:
     [rows] = yield Select(BEGIN_REMOVAL, [(at, place.store, place.removed_at)])
     began_at = time.monotonic()
     if not rows:
         return RemovedChunk(0, began_at, None)
     removed, key = 0, place.key
-    for table in range(place.table, len(STORED_ROWS)):
-        statements = STORED_ROWS[table]
-        [keys] = yield Select(statements.keys, [(place.store, *key, most - removed)])
-        yield Execute(statements.delete, [(place.store, *key, *last) for last in keys[-1:]], NOTHING)
+    tables = list_stored_rows(dialect)
+    for table in range(place.table, len(tables)):
+        statement, first = tables[table]
+        [keys] = yield Select(statement, [(place.store, *(key or first), most - removed)])
         removed += len(keys)
         if removed == most:
-            return RemovedChunk(removed, began_at, RowPlace(place.store, at, table, keys[-1]))
-        key = STORED_ROWS[table + 1].first if table + 1 < len(STORED_ROWS) else ()
+            return RemovedChunk(removed, began_at, RowPlace(place.store, at, table, max(keys, default=key)))
+        key = ()
     yield Execute(FREE_NAME, [(place.store,)], NOTHING)
     # Before the row is gone that may have been the last one to change, so that `moved` only grows.
     yield Execute(MARK_STORE_MOVED, [(DEFAULT_STORE,)], NOTHING)

@@ -19,7 +19,7 @@ from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.database import NOTHING, Execute, Find, FindTogether, Row, Script, Select
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.dialect import Parameter
-from magistrate.store.sql.head import MOVE_HEAD
+from magistrate.store.sql.head import MOVE_EXPIRY, MOVE_HEAD
 from magistrate.store.sql.requests import DELETE_ONCE, FIND_ONCE, KEEP_ONCE
 from magistrate.store.sql.revisions import FIND_EXPECTED, INSERT_REVISION
 from magistrate.store.sql.versions import RowStatements
@@ -93,6 +93,9 @@ def write(
     for start in range(0, len(outcome.effects), EFFECTS_AT_ONCE):
         effects = outcome.effects[start : start + EFFECTS_AT_ONCE]
         yield Execute(INSERT_CHANGE, build_log_rows(revision, start, effects), NOTHING)
+    expiries = [effect.expires_at for effect in outcome.effects if effect.expires_at is not None]
+    if expiries and is_called:
+        yield Execute(MOVE_EXPIRY, [(min(expiries), min(expiries))], NOTHING)
     if stamp.once is not None:
         key = (stamp.once.owner, stamp.once.key)
         rows = msgspec.json.encode(outcome.rows).decode()

@@ -45,6 +45,7 @@ from magistrate.store.sql.warrants import (
     END_MATCHED_WARRANT,
     END_NUMBERED_WARRANT,
     EXPIRED_WARRANTS,
+    FIND_NEXT_EXPIRY,
     INSERT_MISSING_WARRANT,
     KEEP_POLICY,
     NUMBERS_ENDED,
@@ -218,6 +219,7 @@ def end_expired(head: Revision, stamp: Stamp, most: int) -> Script[int]:
     [expired] = yield Select(EXPIRED_WARRANTS, [(stamp.at, most)])
     if expired:
         yield from write_effects(head, stamp, _end_expired(expired, Revision(head + 1)), is_called=False)
+    yield Execute(FIND_NEXT_EXPIRY, [()], NOTHING)
     return len(expired)
 
 

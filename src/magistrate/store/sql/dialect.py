@@ -38,6 +38,9 @@ class Dialect:
     `decisions` reads `decision r`, in the order of their keys; `name` extracts a text of a `key`. `{condition}`,
     `{index}`, `{column}`, `{row}` and `{place}` are filled in.
 
+    `delete_some` deletes rows of `{table}` that are found by `{which}`, which names an order and a limit, and returns
+    their `{key}`.
+
     `following` reads `warrant w` beside `reached u`, the rows that a recursion has found before, and `{columns}` of
     them; several of these are joined by `between`, and the recursion reads them by `all_following`."""
 
@@ -50,6 +53,7 @@ class Dialect:
     changes: str
     decisions: str
     name: str
+    delete_some: str
     following: str
     between: str
     all_following: str

@@ -21,3 +21,4 @@ MOVE_HEAD = "UPDATE head SET revision = ?, bits = ?, moved = :moved WHERE store 
 MOVE_MODEL = "UPDATE head SET model_revision = ? WHERE store = :store"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE store = :store AND horizon < ?"
 MOVE_DELETED_CHANGES = "UPDATE head SET changes_deleted = ? WHERE store = :store AND changes_deleted < ?"
+MOVE_EXPIRY = "UPDATE head SET next_expiry = ? WHERE store = :store AND (next_expiry IS NULL OR next_expiry > ?)"

@@ -22,6 +22,8 @@ SQLITE = Dialect(
     "WHERE c.store = :store AND ({condition})",
     decisions="decision r NOT INDEXED WHERE r.store = :store AND ({condition})",
     name="json_extract({row}.key, '$[{place}]')",
+    delete_some="DELETE FROM {table} WHERE (store, {key}) IN (SELECT store, {key} FROM {table} WHERE {which}) "
+    "RETURNING {key}",
     following="SELECT {columns} FROM reached u CROSS JOIN warrant w INDEXED BY warrant_by_object ON {condition}",
     between=" UNION ",
     all_following="{arms}",

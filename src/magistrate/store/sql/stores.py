@@ -1,8 +1,10 @@
 """Holds the statements on the list of stores, which are run for the store `default`, whatever store they name."""
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
-from magistrate.store.sql.dialect import Parameter
+from magistrate.store.sql.dialect import Dialect, Parameter
 from magistrate.store.sql.head import ADD_KEYS_BITS
 
 HAS_STORES = "SELECT 1 FROM store LIMIT 1"
@@ -32,7 +34,34 @@ that show whether the last change that is known is still there: one of another s
 UPDATE_STORE = "UPDATE store SET name = ?, description = ?, limits = ? WHERE number = ?"
 MARK_STORE_UPDATED = f"UPDATE head SET {ADD_KEYS_BITS}, moved = :moved WHERE store = ?"
 MARK_STORE_MOVED = "UPDATE head SET moved = :moved WHERE store = ?"
-DELETE_STORE = "UPDATE head SET deleted_at = ?, moved = :moved WHERE store = ?"
+DELETE_STORE = "UPDATE head SET deleted_at = ?, next_expiry = NULL, moved = :moved WHERE store = ?"
+LIST_EXPIRED = "SELECT store FROM head WHERE next_expiry <= ? ORDER BY next_expiry"
+_PAST = """(
+    SELECT revision FROM revision r WHERE r.store = h.store AND reached_at <= ?
+    ORDER BY reached_at DESC, revision DESC LIMIT 1)"""
+_FIRST = "(SELECT {column} FROM {table} t WHERE t.store = p.store ORDER BY {column} LIMIT 1)"
+LIST_OUTDATED = f"""
+SELECT p.store, CASE WHEN {
+    " OR ".join(
+        f"{_FIRST.format(table=table, column=column)} {bound}"
+        for table, column, bound in (
+            ("object", "deleted_revision", "<= p.ended_by"),
+            ("object_type", "deleted_revision", "<= p.ended_by"),
+            ("named_policy", "deleted_revision", "<= p.ended_by"),
+            ("warrant", "deleted_revision", "<= p.ended_by"),
+            ("change", "revision", "<= p.events_by"),
+            ("revision", "revision", "< p.events_by"),
+            ("idempotency", "written_at", "<= ?"),
+            ("decision", "reached_at", "<= ?"),
+        )
+    )
+} THEN 1 ELSE 0 END
+FROM (
+    SELECT h.store, {_PAST} AS ended_by, {_PAST} AS events_by FROM head h
+    WHERE h.store > ? AND h.deleted_at IS NULL ORDER BY h.store LIMIT ?
+) p ORDER BY p.store"""
+"""Says of the next stores whether they have rows that are past their retention, by the first entries of indexes. The
+revision before which nothing is left stays."""
 
 LIST_DELETED_STORES = """
 SELECT store, deleted_at, removed_at FROM head WHERE deleted_at IS NOT NULL ORDER BY deleted_at, store"""
@@ -63,25 +92,25 @@ _INTEGERS = frozenset(("number", "revision", "position", "deleted_revision"))
 
 
 class TableRows(NamedTuple):
-    """Holds the statements on the rows of a deleted store in a table: `keys` lists keys from one on, in order, and
-    `delete` deletes those between two. `first` sorts before all keys. Ranges, because on PostgreSQL a search for any
-    rows passes those that were deleted before, and because a plan for any number of keys may read the whole table."""
+    """Holds the statement that deletes some rows of a store from a table: the first ones from a key on, because on
+    PostgreSQL a search for any rows passes those that were deleted before. It returns their keys. `first` sorts before
+    all keys."""
 
-    keys: str
     delete: str
     first: tuple[Parameter, ...]
 
 
-def _describe_rows(table: str, key: str) -> TableRows:
+@lru_cache(maxsize=2)
+def list_stored_rows(dialect: Dialect) -> Sequence[TableRows]:
+    """Returns the statements for all tables with rows of stores, but `head` and `store`."""
+    return tuple(_describe_rows(table, key, dialect) for table, key in _KEYS.items())
+
+
+def _describe_rows(table: str, key: str, dialect: Dialect) -> TableRows:
     columns = key.split(", ")
     values = ", ".join("?" * len(columns))
-    of_store = f"FROM {table} WHERE store = ? AND ({key}) >= ({values})"
+    which = f"store = ? AND ({key}) >= ({values}) ORDER BY {key} LIMIT ?"
     return TableRows(
-        keys=f"SELECT {key} {of_store} ORDER BY {key} LIMIT ?",
-        delete=f"DELETE {of_store} AND ({key}) <= ({values})",
+        dialect.delete_some.format(table=table, key=key, which=which),
         first=tuple(-1 if column in _INTEGERS else "" for column in columns),
     )
-
-
-STORED_ROWS = tuple(_describe_rows(table, key) for table, key in _KEYS.items())
-"""Has all tables with rows of stores, but `head` and `store`."""

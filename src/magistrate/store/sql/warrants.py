@@ -57,9 +57,11 @@ _END_EXPIRED_OF = "UPDATE warrant SET deleted_revision = ?, expired_revision = ?
 END_EXPIRED_OF_OBJECT = _END_EXPIRED_OF.format(of=_OF_OBJECT)
 END_EXPIRED_OF_SUBJECT = _END_EXPIRED_OF.format(of=_OF_SUBJECT)
 
-NEXT_EXPIRY = f"""
-SELECT expires_at FROM warrant WHERE store = :store AND deleted_revision = {ALIVE} AND expires_at IS NOT NULL
-ORDER BY expires_at LIMIT 1"""
+FIND_NEXT_EXPIRY = f"""
+UPDATE head SET next_expiry = (
+    SELECT expires_at FROM warrant WHERE store = :store AND deleted_revision = {ALIVE} AND expires_at IS NOT NULL
+    ORDER BY expires_at LIMIT 1
+) WHERE store = :store"""
 EXPIRED_WARRANTS = f"""
 SELECT {_WARRANT_KEY}, number, starts_at, expires_at, text
 FROM {_WITH_POLICY}
