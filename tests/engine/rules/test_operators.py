@@ -270,8 +270,11 @@ operator that each of them uses. The models have every operator that is register
 
 @pytest.mark.parametrize("member", PROPERTIES)
 def test_an_operator_that_no_code_knows_of_has_one_meaning_in_every_evaluator(member: str) -> None:
-    """The properties run in a process in which the operator is registered from the beginning."""
+    """The properties run in a process in which the operator is registered from the beginning. The seed is fixed: with
+    others, once in a hundred runs no example of a test happens to use the member. Without the operator, the same
+    properties run on other examples each time."""
     plugin = ["-p", "tests.engine.rules.registered_operator", f"--uses={member}", "-p", "no:cacheprovider"]
+    plugin.append("--hypothesis-seed=2")
     chosen = [f"tests/properties/{name}" for name in PROPERTIES[member]]
     run = subprocess.run([sys.executable, "-m", "pytest", "-q", *plugin, *chosen], cwd=ROOT, capture_output=True)
 
