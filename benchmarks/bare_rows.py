@@ -49,7 +49,7 @@ def render_key(*names: str) -> str:
 def batch_rows(revision: int, objects: Sequence[tuple[str, str, str]], now: int) -> BatchRows:
     """For objects given as (type, id, meta as compact JSON); `now` in microseconds since 1970 UTC."""
     return BatchRows(
-        head=(revision, BITS),
+        head=(revision, BITS, 0, 0),
         revision=(1, revision, BITS, now, ACTOR, None),
         changes=[
             (revision, position, "created", "object", render_key(of_type, object_id), None, meta, None, None)

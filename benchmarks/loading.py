@@ -39,6 +39,9 @@ _COLUMNS = (
     "number, created_at, created_revision, deleted_revision"
 )
 
+COUNT_ROWS = "UPDATE head SET warrants = (SELECT count(*) FROM warrant), objects = (SELECT count(*) FROM object)"
+"""Is right because each row is alive, and of one store."""
+
 
 def load(database_url: str, dataset: Dataset) -> None:
     """Makes the database, and gathers statistics as a database that has run for a while has them. Object types are not
@@ -76,7 +79,8 @@ def _load_sqlite(path: str, warrants: Iterable[WarrantRow], finish: Sequence[str
         connection.executemany(f"INSERT INTO warrant ({_COLUMNS}) VALUES ({', '.join('?' * 12)})", _rows(warrants))
         for statement in finish:
             connection.execute(statement)
-        connection.execute(number_parameters(MOVE_HEAD, "?"), (DEFAULT_STORE, REVISION, None))
+        connection.execute(number_parameters(MOVE_HEAD, "?"), (DEFAULT_STORE, REVISION, None, 0, 0))
+        connection.execute(COUNT_ROWS)
 
 
 def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequence[str]) -> None:
@@ -86,7 +90,8 @@ def _load_postgres(conninfo: str, warrants: Iterable[WarrantRow], finish: Sequen
                 copy.write_row(row)
         for statement in finish:
             connection.execute(statement)
-        psycopg.RawCursor(connection).execute(number_parameters(MOVE_HEAD, "$"), (DEFAULT_STORE, REVISION, None))
+        psycopg.RawCursor(connection).execute(number_parameters(MOVE_HEAD, "$"), (DEFAULT_STORE, REVISION, None, 0, 0))
+        connection.execute(COUNT_ROWS)
         connection.commit()
         connection.autocommit = True
         connection.execute("VACUUM ANALYZE")

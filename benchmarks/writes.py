@@ -168,7 +168,7 @@ def build_statements(number: int) -> Statements:
     ]
     first = revision * MAX_WARRANTS_IN_A_WRITE
     return [
-        (MOVE_HEAD, [(revision, BITS)]),
+        (MOVE_HEAD, [(revision, BITS, len(keys), len(objects))]),
         (INSERT_REVISION, [(1, revision, BITS, now, ACTOR, None)]),
         (WARRANT.insert, [(*key, first + place, now, revision, None, None) for place, key in enumerate(keys)]),
         (OBJECT.insert, [(*key, None, now, revision) for key in objects]),

@@ -66,7 +66,6 @@ BOUNDED: dict[str, str] = {
     "magistrate.engine.walk.walk.Walk.": "MAX_NESTING combinations in each other; for more the walk gives up",
     "magistrate.engine.cache.segments._measure_other": "walks the key of an entry, whose tuples our own code nests",
     "magistrate.engine.cache.segments.": ANOTHER,
-    "magistrate.errors.TooManyRefused.__init__": "calls that of another class",
     "magistrate.operations.checks.check.PendingChecks.decide_at_once": ANOTHER,
     "magistrate.operations.live_graph.ExtendedGraph.": ANOTHER,
     "magistrate.log.redact": "walks the fields of a log line, which our own code nests",

@@ -18,10 +18,12 @@ MagistrateError
 │   └── TokenExpired          the bearer token was valid before
 ├── Forbidden                 the caller is known, and may not make this request
 ├── TooManyRequests           the caller has made as many requests as it may for now
-│   └── TooManyRefused        without a valid key, from the address of the caller
+│   ├── TooManyRefused        without a valid key, from the address of the caller
+│   └── StoreRateExceeded     all callers of the store together have
 ├── NotFound                  carries `kind` and `key`
 ├── StoreDeleted              the store that the request is about was deleted meanwhile
 ├── Conflict                  what is stored stands in the way of the request
+├── LimitReached              carries `limit`, the name of the limit of the store that a write would exceed
 ├── PreconditionFailed        carries `index`, the place of the precondition in its request
 ├── ModelChanged              the stored model is not the one that a write expects
 ├── BudgetExceeded               a decision would exceed its budget; it is unknown, and never "no"
@@ -179,15 +181,22 @@ class Forbidden(MagistrateError):
 class TooManyRequests(MagistrateError):
     """Reports that the caller exceeds its rate limit, and may try again in a second."""
 
-    def __init__(self) -> None:
-        super().__init__("Too many requests.")
+    def __init__(self, message: str = "Too many requests.") -> None:
+        super().__init__(message)
 
 
 class TooManyRefused(TooManyRequests):
     """Reports that the request carries no valid key, like too many others from the same address."""
 
     def __init__(self) -> None:
-        MagistrateError.__init__(self, "Too many requests without a valid key come from this address.")
+        super().__init__("Too many requests without a valid key come from this address.")
+
+
+class StoreRateExceeded(TooManyRequests):
+    """Reports that the store gets as many requests as it may for now, from all callers together."""
+
+    def __init__(self) -> None:
+        super().__init__("Too many requests to this store.")
 
 
 class NotFound(MagistrateError):
@@ -202,6 +211,18 @@ class NotFound(MagistrateError):
 
 class Conflict(MagistrateError):
     """Reports that a request cannot be done beside what is stored; the message says what to change."""
+
+
+class LimitReached(MagistrateError):
+    """Reports that a write would make its store hold more than the limit of the store allows, which is called `limit`;
+    nothing was written."""
+
+    def __init__(self, limit: str, most: int) -> None:
+        super().__init__(
+            f"the store may hold {most} {limit} and this write would exceed that, so nothing was written; delete "
+            f"{limit} that are not needed, or have the operator raise the limit"
+        )
+        self.limit = limit
 
 
 class PreconditionFailed(MagistrateError):

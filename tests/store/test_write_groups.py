@@ -36,7 +36,7 @@ STAMP = Stamp("ann", 1)
 TABLES = ("warrant", "warrant_pattern", "policy", "object", "object_type", "change", "revision", "idempotency")
 RESET = f"""
 {"; ".join(f"DELETE FROM {table}" for table in TABLES)};
-UPDATE head SET revision = 0, model_revision = 0, horizon = 1, changes_deleted = 0"""
+UPDATE head SET revision = 0, model_revision = 0, horizon = 1, changes_deleted = 0, warrants = 0, objects = 0"""
 
 Write = Callable[[Store], Awaitable[object]]
 
@@ -490,5 +490,5 @@ async def test_the_warrants_of_a_deleted_object_are_read_once_and_end_together(d
         assert (await store.list_warrants(Slice("createdAt", 10), WarrantFilter())).value.rows == ()
         changes = await list_changes(store, 1)
     assert len([one for one in changes if one.kind == "warrant" and one.action == "deleted"]) == len(many)
-    assert len([text for text in statements if "warrant" in text and "UPDATE" in text]) == 1
+    assert len([text for text in statements if "UPDATE warrant" in text]) == 1
     assert len([text for text in statements if "warrant" in text and "SELECT" in text]) <= 6

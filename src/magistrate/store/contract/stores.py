@@ -52,6 +52,14 @@ class StoreLimits(msgspec.Struct, frozen=True, omit_defaults=True):
     requests_per_second: int | None = None
 
 
+class StoreUsage(msgspec.Struct, frozen=True):
+    """Counts what a store holds at its newest revision, which is what its limits are about. A warrant that has expired
+    is held until `Store.end_expired` ends it."""
+
+    warrants: int
+    objects: int
+
+
 @dataclass(frozen=True, slots=True)
 class StoredStore:
     """Holds a store: (2, '01JDKZ...', 'billing', 'Invoices of all customers', StoreLimits(warrants=100000), 'f3a9...',
@@ -78,11 +86,12 @@ class StoredStore:
 def build_store(row: tuple[Any, ...]) -> StoredStore:
     """Builds a store from its columns, in the order of StoredStore."""
     number, store_id, name, description, limits, *others = row
-    columns: tuple[Any, ...] = (number, store_id, name or "", description, _LIMITS.decode(limits), *others)
+    columns: tuple[Any, ...] = (number, store_id, name or "", description, read_limits(limits), *others)
     return StoredStore(*columns)
 
 
 _LIMITS = msgspec.json.Decoder(StoreLimits)
+read_limits = _LIMITS.decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +109,14 @@ class NewStore:
 
 
 class MovedStore(msgspec.Struct, frozen=True):
-    """Holds what is newest of a store that has changed: its row, its revision, the one that last changed the model, and
-    the version of its keys."""
+    """Holds what is newest of a store that has changed: its row, its revision, the one that last changed the model,
+    the version of its keys, and what it holds."""
 
     stored: StoredStore
     newest: RevisionId
     model_revision: Revision
     keys_version: int
+    usage: StoreUsage
 
 
 class RemovedRows(NamedTuple):
@@ -150,7 +160,11 @@ class Stores(Protocol):
         ...
 
     async def update(self, number: int, name: str, description: str, limits: StoreLimits) -> StoredStore:
-        """Replaces these. Raises Conflict if another store has the name, and NotFound."""
+        """Replaces these. Raises Conflict if another store has the name, and NotFound.
+
+        From then on, a write to the store that would make it hold more warrants or objects than a limit raises
+        LimitReached, and nothing of it is made. What is there stays, and a write that adds none is made, if there are
+        more than the limit already."""
         ...
 
     async def delete(self, number: int, at: int) -> None:

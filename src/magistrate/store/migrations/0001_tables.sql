@@ -5,13 +5,12 @@
 
 -- The stores that share these tables. number: is in every row of the other tables, and is never given to another store.
 -- id: a ULID, 26 characters. name: NULL once all rows of a deleted store are removed. cursor_key: signs the cursors of
--- the store. limits: a JSON object.
+-- the store.
 CREATE TABLE store (
     number      INTEGER NOT NULL PRIMARY KEY,
     id          TEXT    NOT NULL UNIQUE,
     name        TEXT    UNIQUE,
     description TEXT    NOT NULL,
-    limits      TEXT    NOT NULL,
     cursor_key  TEXT    NOT NULL,
     created_at  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -24,8 +23,9 @@ CREATE TABLE store (
 -- hex digits drawn at random for each of the last changes of a key, or of the name, the description or the limits of the
 -- store, the newest first; they show whether a restore has undone the change. deleted_at: when the store was deleted,
 -- NULL before; nothing is read or written from then on, and its rows are removed little by little; removed_at: when some
--- were removed last. moved: grows with each change of the row, so that one range of its index has all rows that changed
--- since. next_expiry: no warrant that is alive expires before; NULL if none expires.
+-- were removed last. warrants, objects: how many are alive. limits: a JSON object; it is here because writes read these
+-- numbers. moved: grows with each change of the row, so that one range of its index has all rows that changed since.
+-- next_expiry: no warrant that is alive expires before; NULL if none expires.
 CREATE TABLE head (
     store                INTEGER NOT NULL PRIMARY KEY,
     revision             INTEGER NOT NULL,
@@ -40,6 +40,9 @@ CREATE TABLE head (
     deleted_at           INTEGER,
     removed_at           INTEGER,
     next_expiry          INTEGER,
+    warrants             INTEGER NOT NULL,
+    objects              INTEGER NOT NULL,
+    limits               TEXT    NOT NULL,
     moved                INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX head_by_moved    ON head (moved);

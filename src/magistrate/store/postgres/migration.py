@@ -9,7 +9,7 @@ from psycopg import errors
 from psycopg.rows import TupleRow
 
 from magistrate.errors import InvalidSetting, StoreUnavailable
-from magistrate.store.contract.stores import DEFAULT_STORE
+from magistrate.store.contract.revisions import NOTHING_WRITTEN
 from magistrate.store.migration import (
     Migration,
     StoreReport,
@@ -19,7 +19,7 @@ from magistrate.store.migration import (
     make_default_store,
     migrations,
 )
-from magistrate.store.scripts.stores import store_row
+from magistrate.store.scripts.stores import head_row, store_row
 from magistrate.store.sql.head import MAKE_HEAD
 from magistrate.store.sql.postgres import (
     HAS_MIGRATIONS,
@@ -129,8 +129,9 @@ def _migrate(connection: psycopg.Connection[TupleRow], available: Sequence[Migra
         connection.execute(translate_schema(migration.sql))
         raw.execute(number_placeholders(INSERT_MIGRATION), (migration.number, migration.name))
     if not _has_stores(connection):
-        raw.execute(number_placeholders(MAKE_STORE), store_row(make_default_store()))
-        raw.execute(number_placeholders(MAKE_HEAD), (DEFAULT_STORE, 0, None, 0))
+        default = make_default_store()
+        raw.execute(number_placeholders(MAKE_STORE), store_row(default))
+        raw.execute(number_placeholders(MAKE_HEAD), head_row(default, NOTHING_WRITTEN))
 
 
 def _is_up_to_date(connection: psycopg.Connection[TupleRow], available: Sequence[Migration]) -> bool:

@@ -15,8 +15,8 @@ import msgspec
 import psycopg
 
 from magistrate.engine.names import Revision
-from magistrate.errors import OutcomeUnknown, StoreDeleted
-from magistrate.store.contract.revisions import NOTHING_WRITTEN, KnownRevisions, Mark, RevisionId, note_writes
+from magistrate.errors import LimitReached, OutcomeUnknown, StoreDeleted
+from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, note_writes
 from magistrate.store.database import (
     Compute,
     Execute,
@@ -37,6 +37,7 @@ from magistrate.store.postgres.pipeline import (
     pipeline_of,
 )
 from magistrate.store.postgres.recent_changes import MAX_ROWS, GroupChanges, RecentChanges
+from magistrate.store.scripts.heads import NO_HEAD, read_head
 from magistrate.store.scripts.script_runs import (
     WRITES_AT_ONCE,
     LookupMemo,
@@ -53,7 +54,7 @@ from magistrate.store.sql.dialect import (
     Parameter,
     bind_store,
 )
-from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, READ_HEAD
+from magistrate.store.sql.head import LOCK_HEAD, MOVE_HEAD, OPEN_HEAD
 from magistrate.store.sql.insertions import join_insertions
 from magistrate.store.sql.postgres import BEGIN_WRITE, CONTROL, find_each
 
@@ -79,9 +80,8 @@ class GroupTransaction:
         self._memo = LookupMemo()
         self._ahead: dict[QueuedWrite, ScriptRun[Any]] = {}
         self._unsent: list[Statement] = []
-        self.head = self._sent_head = NOTHING_WRITTEN
-        """Are the newest revision, as this transaction sees it, and what it has sent of it."""
-        self.head_before = NOTHING_WRITTEN
+        self.head = self._sent_head = self.head_before = NO_HEAD
+        """Are the head of the store as this transaction sees it, what it has sent of it, and what it began with."""
         self.written: list[RevisionId] = []
         """Has the revisions that this transaction makes, in order."""
         self._model_revision = Revision(0)
@@ -98,15 +98,14 @@ class GroupTransaction:
         _, rows = await self._look_up(self._ahead.values(), [(BEGIN_WRITE, ()), self._bind(LOCK_HEAD)])
         if not rows:
             raise StoreDeleted
-        [(head, _, bits, model)] = rows
-        self.head = self._sent_head = self.head_before = RevisionId(Revision(head), bits)
-        self._model_revision = Revision(model)
+        self.head = self._sent_head = self.head_before = read_head(rows[0])
+        self._model_revision = Revision(rows[0][3])
 
     async def run(self, writes: Sequence[QueuedWrite]) -> list[WriteResult]:
         """Runs the writes, or as many of the first as one transaction takes, each after the newest revision that those
         before it have made. Raises errors of the database only; they leave the transaction fit for nothing but
         `roll_back`. If the only write has failed, its transaction has to be rolled back as well."""
-        await self._run_ahead((write for write in writes if write not in self._ahead), self.head.revision)
+        await self._run_ahead((write for write in writes if write not in self._ahead), self.head.newest.revision)
         while any(run.list_missing() for run in self._ahead.values()):
             await self._look_up(self._ahead.values())
         accepted = [write for write in writes if write in self._ahead]
@@ -121,7 +120,7 @@ class GroupTransaction:
     def list_changes(self, mark: Mark) -> GroupChanges:
         """Returns what the transaction changes, given a mark that was taken while it was open."""
         logged = self._logged if self._logged is None or len(self._logged) <= MAX_ROWS else None
-        return GroupChanges(self.head_before, self.head, self._model_revision, changes=logged, mark=mark)
+        return GroupChanges(self.head_before.newest, self.head.newest, self._model_revision, changes=logged, mark=mark)
 
     async def roll_back(self) -> None:
         await self._pipeline.run([(ROLL_BACK, ())])
@@ -162,10 +161,10 @@ class GroupTransaction:
 
     async def _run_next(self, write: QueuedWrite, needs_savepoint: bool) -> WriteResult:
         run = self._ahead[write]
-        if not run.counts(self.head.revision):
-            run = ScriptRun(write.begin, self.head.revision, self._memo, self._observer)
-        if run.step is not None:
-            await self._finish(run, needs_savepoint)
+        newest = self.head.newest.revision
+        if not run.counts(newest):
+            run = ScriptRun(write.begin, newest, self._memo, self._observer)
+        await self._finish(run, needs_savepoint)
         if run.error is None:
             await self._keep(run)
         await self._yield_if_long()
@@ -174,20 +173,21 @@ class GroupTransaction:
     async def _keep(self, run: ScriptRun[Any]) -> None:
         """Makes what a run has changed a part of the transaction."""
         self._unsent += self._statements_of(run.take_executes())
-        if run.written is not None:
-            self.head = run.written
-            self.written.append(run.written)
+        if run.move is not None:
+            self.head = self.head.move(run.move)
+            self.written.append(run.move.newest)
         self._memo.invalidate(run.changed)
         if self._logged is not None:
             is_all = not (run.moves_model or run.may_change_all)
             self._logged = [*self._logged, *run.logged] if is_all else None
         if run.may_change_all:
             self._memo.invalidate_all()
-            [[(head, _, bits)]] = await self._send([self._bind(READ_HEAD)])
-            self.head = self._sent_head = RevisionId(Revision(head), bits)
+            [[row]] = await self._send([self._bind(OPEN_HEAD)])
+            self.head = self._sent_head = read_head(row)
 
     async def _finish(self, run: ScriptRun[Any], needs_savepoint: bool) -> None:
-        """Runs the rest of a script that has to wait for the database while it runs."""
+        """Runs the rest of a script that has to wait for the database while it runs, and ends one as failed that
+        exceeds a limit of the store."""
         has_savepoint = False
         while run.step is not None:
             if run.list_missing():
@@ -199,6 +199,11 @@ class GroupTransaction:
                 has_savepoint = True
             self._unsent += self._statements_of(run.take_executes())
             run.answer(await self._perform(run.step))
+        if run.move is not None and run.error is None:
+            try:
+                self.head.check_limits(run.move)
+            except LimitReached as error:
+                run.error = error
         if has_savepoint:
             self._unsent += [(ROLL_BACK_TO_SAVEPOINT, ())] * (run.error is not None) + [(RELEASE, ())]
 
@@ -217,7 +222,7 @@ class GroupTransaction:
 
     def _queue_head(self) -> None:
         if self.head != self._sent_head:
-            self._unsent.append(self._bind(MOVE_HEAD, tuple(self.head)))
+            self._unsent.append(self._bind(MOVE_HEAD, self.head.values_after(self._sent_head)))
             self._sent_head = self.head
 
     async def _send(self, statements: Sequence[Statement]) -> list[Rows]:
@@ -384,8 +389,8 @@ class GroupWriter:
         self._is_committing = True
         changes = transaction.list_changes((time.monotonic(), self.revisions + 1))
         await transaction.commit()
-        self._head = transaction.head.revision
-        note_writes(self._known, transaction.head_before, transaction.written)
+        self._head = transaction.head.newest.revision
+        note_writes(self._known, transaction.head_before.newest, transaction.written)
         if any(write.makes_revision for write in self._group):
             self.recent.add(changes)
         return results

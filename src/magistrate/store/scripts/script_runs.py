@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from magistrate.engine.names import Revision
-from magistrate.store.contract.revisions import KnownRevisions, RevisionId
+from magistrate.store.contract.revisions import KnownRevisions
 from magistrate.store.database import (
     Execute,
     Find,
@@ -26,6 +26,7 @@ from magistrate.store.database import (
     Step,
     observe_nothing,
 )
+from magistrate.store.scripts.heads import HeadMove, read_move
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MOVE_HEAD, MOVE_MODEL
 
@@ -128,8 +129,8 @@ class ScriptRun(Generic[T]):
         self.step: Step | None = None
         self.value: Any = None
         self.error: Exception | None = None
-        self.written: RevisionId | None = None
-        """Is the revision that the script made."""
+        self.move: HeadMove | None = None
+        """Says which revision the script made, if any."""
         self.changed: set[Place] = set()
         self.may_change_all = False
         self.logged: list[Row] = []
@@ -210,7 +211,7 @@ class ScriptRun(Generic[T]):
 
     def _note(self, step: Execute) -> None:
         if step.sql == MOVE_HEAD:
-            self.written = read_moved_head(step)
+            self.move = read_move(step)
             return
         self.executes.append(step)
         self._unsent_values += len(step.values) * len(step.values[0])
@@ -226,9 +227,3 @@ class ScriptRun(Generic[T]):
         return self.may_change_all or any(
             (find.statement, key) in self.changed for find in step.finds for key in find.keys
         )
-
-
-def read_moved_head(step: Execute) -> RevisionId:
-    """Returns the revision that a step with MOVE_HEAD makes the newest."""
-    revision, bits = step.values[-1]
-    return RevisionId(Revision(int(revision or 0)), int(bits or 0))

@@ -9,6 +9,7 @@ import msgspec
 
 from magistrate.engine.names import Revision
 from magistrate.errors import Conflict, NotFound
+from magistrate.store.contract.revisions import RevisionId
 from magistrate.store.contract.stores import (
     DEFAULT_STORE,
     NewStore,
@@ -34,9 +35,9 @@ from magistrate.store.sql.stores import (
     FIND_STORE,
     FREE_NAME,
     LAST_NUMBER,
+    LIMIT_STORE,
     MAKE_STORE,
     MARK_STORE_MOVED,
-    MARK_STORE_UPDATED,
     UPDATE_STORE,
     list_stored_rows,
 )
@@ -65,7 +66,7 @@ def create_store(head: Revision, new: NewStore) -> Script[StoredStore]:
     )
     yield Execute(MAKE_STORE, [store_row(stored)], NOTHING)
     bits = secrets.randbits(BITS)
-    yield Execute(MAKE_HEAD, [(stored.number, FIRST, bits, FIRST)], NOTHING)
+    yield Execute(MAKE_HEAD, [head_row(stored, RevisionId(FIRST, bits))], NOTHING)
     yield Execute(INSERT_REVISION, [(1, FIRST, bits, new.at, new.actor, None)], NOTHING, store=stored.number)
     for statement, definitions in ((OBJECT_TYPE.insert, types), (NAMED_POLICY.insert, policies)):
         yield Execute(statement, [(*row, new.at, FIRST) for row in definitions], NOTHING, store=stored.number)
@@ -77,16 +78,16 @@ def create_store(head: Revision, new: NewStore) -> Script[StoredStore]:
 
 def store_row(stored: StoredStore) -> Row:
     """Returns the values of MAKE_STORE."""
-    limits = msgspec.json.encode(stored.limits).decode()
-    return (
-        stored.number,
-        stored.id,
-        stored.name,
-        stored.description,
-        limits,
-        stored.cursor_key,
-        stored.created_at,
-    )
+    return stored.number, stored.id, stored.name, stored.description, stored.cursor_key, stored.created_at
+
+
+def head_row(stored: StoredStore, first: RevisionId) -> Row:
+    """Returns the values of MAKE_HEAD."""
+    return stored.number, first.revision, first.bits, first.revision, _encode_limits(stored.limits)
+
+
+def _encode_limits(limits: StoreLimits) -> str:
+    return msgspec.json.encode(limits).decode()
 
 
 def _read_model(new: NewStore) -> Script[tuple[Sequence[Row], Sequence[Row]]]:
@@ -102,9 +103,8 @@ def update_store(head: Revision, number: int, name: str, description: str, limit
     stored = yield from _find(number)
     if name != stored.name:
         yield from _require_free(name)
-    encoded = msgspec.json.encode(limits).decode()
-    yield Execute(UPDATE_STORE, [(name, description, encoded, number)], NOTHING)
-    yield Execute(MARK_STORE_UPDATED, [(draw_bits(), number)], NOTHING)
+    yield Execute(UPDATE_STORE, [(name, description, number)], NOTHING)
+    yield Execute(LIMIT_STORE, [(_encode_limits(limits), draw_bits(), number)], NOTHING)
     return (yield from _find(number))
 
 

@@ -5,6 +5,7 @@ Object types, objects and warrants are all written by the functions here, inside
 revision, its rows in the change log and its idempotency."""
 
 import secrets
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
@@ -88,7 +89,7 @@ def write(
     revision = Revision(head + 1)
     outcome = yield from work
     bits = secrets.randbits(BITS)
-    yield Execute(MOVE_HEAD, [(revision, bits)], NOTHING)
+    yield Execute(MOVE_HEAD, [(revision, bits, *count_growth(outcome.effects))], NOTHING)
     yield Execute(INSERT_REVISION, [(int(is_called), revision, bits, stamp.at, stamp.actor, stamp.request_id)], NOTHING)
     for start in range(0, len(outcome.effects), EFFECTS_AT_ONCE):
         effects = outcome.effects[start : start + EFFECTS_AT_ONCE]
@@ -103,6 +104,21 @@ def write(
         kept = (*key, stamp.once.fingerprint, revision, rows, stamp.at)
         yield Execute(KEEP_ONCE, [kept], {FIND_ONCE: [key]})
     return Snapshot(revision, outcome.rows)
+
+
+_DIFFERENCES = {"created": 1, "deleted": -1, "expired": -1}
+
+
+def count_growth(effects: Sequence[Effect]) -> tuple[int, int]:
+    """Returns how many more warrants and objects there are after these effects."""
+    kinds, actions = [effect.kind for effect in effects], [effect.action for effect in effects]
+    if actions.count("created") == len(actions):  # as in most large writes
+        return kinds.count("warrant"), kinds.count("object")
+    growth = {"warrant": 0, "object": 0}
+    for (kind, action), times in Counter(zip(kinds, actions, strict=True)).items():
+        if kind in growth:
+            growth[kind] += times * _DIFFERENCES.get(action, 0)
+    return growth["warrant"], growth["object"]
 
 
 def write_one(

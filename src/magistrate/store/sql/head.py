@@ -8,16 +8,21 @@ NEWEST = "h.revision, h.horizon, h.bits"
 HEAD = "(SELECT * FROM head WHERE store = :store AND deleted_at IS NULL) h"
 """Is what each read selects from. There is no row if the store was deleted."""
 READ_HEAD = f"SELECT {NEWEST} FROM {HEAD}"
-LOCK_HEAD = f"SELECT {NEWEST}, h.model_revision FROM head h WHERE store = :store AND deleted_at IS NULL FOR UPDATE"
-"""Is for databases that lock rows."""
+_OPEN_HEAD = f"SELECT {NEWEST}, h.model_revision, h.warrants, h.objects, h.limits FROM"
+OPEN_HEAD = f"{_OPEN_HEAD} {HEAD}"
+"""Reads what a transaction has to know before it writes; read_head (store/scripts/heads.py) takes these columns."""
+LOCK_HEAD = f"{_OPEN_HEAD} head h WHERE store = :store AND deleted_at IS NULL FOR UPDATE"
+"""Is that for databases that lock rows."""
 MAKE_HEAD = """
 INSERT INTO head (
     store, revision, bits, horizon, model_revision, changes_deleted, decisions_deleted, decisions_deleted_at,
-    keys_version, keys_bits, moved
-) VALUES (?, ?, ?, 1, ?, 0, 0, 0, 0, '', :moved)"""
+    keys_version, keys_bits, warrants, objects, limits, moved
+) VALUES (?, ?, ?, 1, ?, 0, 0, 0, 0, '', 0, 0, ?, :moved)"""
 ADD_KEYS_BITS = "keys_bits = substr(? || keys_bits, 1, 128)"
 """Keeps the bits of the last 16 changes of keys: more are not made between two looks at them."""
-MOVE_HEAD = "UPDATE head SET revision = ?, bits = ?, moved = :moved WHERE store = :store"
+MOVE_HEAD = """
+UPDATE head SET revision = ?, bits = ?, warrants = warrants + ?, objects = objects + ?, moved = :moved
+WHERE store = :store"""
 MOVE_MODEL = "UPDATE head SET model_revision = ? WHERE store = :store"
 MOVE_HORIZON = "UPDATE head SET horizon = ? WHERE store = :store AND horizon < ?"
 MOVE_DELETED_CHANGES = "UPDATE head SET changes_deleted = ? WHERE store = :store AND changes_deleted < ?"

@@ -9,9 +9,9 @@ from magistrate.store.sql.head import ADD_KEYS_BITS
 
 HAS_STORES = "SELECT 1 FROM store LIMIT 1"
 MAKE_STORE = """
-INSERT INTO store (number, id, name, description, limits, cursor_key, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)"""
+INSERT INTO store (number, id, name, description, cursor_key, created_at) VALUES (?, ?, ?, ?, ?, ?)"""
 LAST_NUMBER = "SELECT max(number) FROM store"
-_COLUMNS = "s.number, s.id, s.name, s.description, s.limits, s.cursor_key, s.created_at, h.deleted_at"
+_COLUMNS = "s.number, s.id, s.name, s.description, h.limits, s.cursor_key, s.created_at, h.deleted_at"
 _STORES = f"SELECT {_COLUMNS} FROM store s JOIN head h ON h.store = s.number"
 FIND_STORE = f"{_STORES} WHERE s.number = ?"
 FIND_NAMED_STORE = f"{_STORES} WHERE s.name = ?"
@@ -24,15 +24,15 @@ LIST_STORES_BEFORE = _LIST_STORES.format(sign="<", order="DESC")
 LIST_MOVED_STORES = f"""
 SELECT d.revision, d.bits, e.revision, e.bits, :first_moved, a.moved,
     a.keys_bits, a.deleted_at, a.revision, a.bits, b.bits,
-    {_COLUMNS}, h.revision, h.bits, h.model_revision, h.keys_version, h.keys_bits, h.moved
+    {_COLUMNS}, h.revision, h.bits, h.model_revision, h.keys_version, h.warrants, h.objects, h.keys_bits, h.moved
 FROM head d LEFT JOIN revision e ON e.store = :store AND e.revision = ?
 LEFT JOIN head a ON a.store = ? LEFT JOIN revision b ON b.store = a.store AND b.revision = ?
 LEFT JOIN head h ON h.moved >= ? LEFT JOIN store s ON s.number = h.store
 WHERE d.store = :store"""
 """Begins with the columns that show whether the store `default` still has the history that is known, and then those
 that show whether the last change that is known is still there: one of another store."""
-UPDATE_STORE = "UPDATE store SET name = ?, description = ?, limits = ? WHERE number = ?"
-MARK_STORE_UPDATED = f"UPDATE head SET {ADD_KEYS_BITS}, moved = :moved WHERE store = ?"
+UPDATE_STORE = "UPDATE store SET name = ?, description = ? WHERE number = ?"
+LIMIT_STORE = f"UPDATE head SET limits = ?, {ADD_KEYS_BITS}, moved = :moved WHERE store = ?"
 MARK_STORE_MOVED = "UPDATE head SET moved = :moved WHERE store = ?"
 DELETE_STORE = "UPDATE head SET deleted_at = ?, next_expiry = NULL, moved = :moved WHERE store = ?"
 LIST_EXPIRED = "SELECT store FROM head WHERE next_expiry <= ? ORDER BY next_expiry"

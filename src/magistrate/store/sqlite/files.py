@@ -14,7 +14,7 @@ import apsw
 import structlog
 
 from magistrate.errors import InvalidSetting, SchemaMismatch, StoreUnavailable
-from magistrate.store.contract.stores import DEFAULT_STORE
+from magistrate.store.contract.revisions import NOTHING_WRITTEN
 from magistrate.store.migration import (
     Applied,
     StoreReport,
@@ -24,7 +24,7 @@ from magistrate.store.migration import (
     make_default_store,
     migrations,
 )
-from magistrate.store.scripts.stores import store_row
+from magistrate.store.scripts.stores import head_row, store_row
 from magistrate.store.sql.dialect import COMMIT
 from magistrate.store.sql.head import MAKE_HEAD
 from magistrate.store.sql.revisions import LAST_WRITE
@@ -188,6 +188,7 @@ def _migrate(connection: apsw.Connection) -> None:
         connection.execute(migration.sql)
         connection.execute(INSERT_MIGRATION, (migration.number, migration.name))
     if not connection.execute(HAS_STORES).fetchall():
-        connection.execute(number_placeholders(MAKE_STORE), store_row(make_default_store()))
-        connection.execute(number_placeholders(MAKE_HEAD), (DEFAULT_STORE, 0, None, 0))
+        default = make_default_store()
+        connection.execute(number_placeholders(MAKE_STORE), store_row(default))
+        connection.execute(number_placeholders(MAKE_HEAD), head_row(default, NOTHING_WRITTEN))
     connection.execute(COMMIT)

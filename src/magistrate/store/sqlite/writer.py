@@ -17,7 +17,6 @@ from typing import Any, NoReturn, TypeVar, cast
 
 import apsw
 
-from magistrate.engine.names import Revision
 from magistrate.errors import StoreDeleted, StoreUnavailable
 from magistrate.store.contract.revisions import KnownRevisions, RevisionId, note_writes
 from magistrate.store.database import (
@@ -32,7 +31,8 @@ from magistrate.store.database import (
     Step,
     require_head,
 )
-from magistrate.store.scripts.script_runs import WRITES_AT_ONCE, QueuedWrite, WriteResult, read_moved_head
+from magistrate.store.scripts.heads import StoreHead, read_head, read_move
+from magistrate.store.scripts.script_runs import WRITES_AT_ONCE, QueuedWrite, WriteResult
 from magistrate.store.sql.dialect import (
     COMMIT,
     RELEASE,
@@ -42,7 +42,7 @@ from magistrate.store.sql.dialect import (
     Parameter,
     bind_store,
 )
-from magistrate.store.sql.head import MOVE_HEAD, READ_HEAD
+from magistrate.store.sql.head import MOVE_HEAD, OPEN_HEAD
 from magistrate.store.sql.insertions import join_insertions
 from magistrate.store.sql.sqlite import BEGIN_WRITE, build_lookups, number_placeholders
 
@@ -76,13 +76,13 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class _WrittenHead:
-    """Holds the newest revision of a store before the transaction, as it is stored by now, and as the transaction sees
-    it, and the revisions that it makes. `known` learns of these."""
+    """Holds the newest revision of a store before the transaction, its head as it is stored by now, and as the
+    transaction sees it, and the revisions that it makes. `known` learns of these."""
 
     known: KnownRevisions
     before: RevisionId
-    stored: RevisionId
-    newest: RevisionId
+    stored: StoreHead
+    seen: StoreHead
     written: list[RevisionId] = field(default_factory=list)
 
 
@@ -218,7 +218,7 @@ class FileWriter:
         except StoreDeleted as error:
             return WriteResult(write, error=error)
         self._store_head(write.store, head)
-        newest, written = head.newest, len(head.written)
+        seen, written = head.seen, len(head.written)
         self.connection.execute(SAVEPOINT)
         try:
             try:
@@ -229,7 +229,7 @@ class FileWriter:
             if not self.connection.in_transaction:  # SQLite rolls back by itself when the disk is full
                 raise
             self.connection.execute(ROLL_BACK_TO_SAVEPOINT)
-            head.newest = head.stored = newest
+            head.seen = head.stored = seen
             del head.written[written:]
             return WriteResult(write, error=error)
         finally:
@@ -241,15 +241,14 @@ class FileWriter:
         self._store = write.store
         head = self._heads.get(write.store)
         if head is None:
-            statement = number_placeholders(READ_HEAD)
-            rows = self.connection.execute(statement, (write.store,)).fetchall()
-            [(newest, _, bits)] = require_head(READ_HEAD, rows)
-            before = RevisionId(Revision(cast(int, newest)), cast("int | None", bits))
-            head = self._heads[write.store] = _WrittenHead(write.known, before, before, before)
+            statement = number_placeholders(OPEN_HEAD)
+            [row] = require_head(OPEN_HEAD, self.connection.execute(statement, (write.store,)).fetchall())
+            stored = read_head(row)
+            head = self._heads[write.store] = _WrittenHead(write.known, stored.newest, stored, stored)
         return head
 
     def _run(self, write: QueuedWrite) -> Any:
-        return self._drive(write.begin(self._find_head(write).newest.revision))
+        return self._drive(write.begin(self._find_head(write).seen.newest.revision))
 
     def _drive(self, script: Script[T]) -> T:
         try:
@@ -276,8 +275,10 @@ class FileWriter:
         self._has_changed = True
         head = self._heads[self._store]
         if step.sql == MOVE_HEAD:  # once for the group, before anything may read it
-            head.newest = read_moved_head(step)
-            head.written.append(head.newest)
+            move = read_move(step)
+            head.seen.check_limits(move)
+            head.seen = head.seen.move(move)
+            head.written.append(move.newest)
             return
         if step.changes is None:
             self._store_head(self._store, head)
@@ -299,11 +300,11 @@ class FileWriter:
         return [self.connection.execute(*self._bind(step.sql, values, step.store)).fetchall() for values in step.values]
 
     def _store_head(self, store: int, head: _WrittenHead) -> None:
-        if head.newest != head.stored:
+        if head.seen != head.stored:
             self._observer(MOVE_HEAD)
             self.statements += 1
-            self.connection.execute(number_placeholders(MOVE_HEAD), (store, *head.newest))
-            head.stored = head.newest
+            self.connection.execute(*self._bind(MOVE_HEAD, head.seen.values_after(head.stored), store))
+            head.stored = head.seen
 
     def _bind(
         self, statement: str, values: Sequence[Parameter], store: int | None = None
