@@ -10,7 +10,7 @@ from magistrate.api.auth.bearer import Bearers
 from magistrate.api.auth.callers import Holder, KeyRing
 from magistrate.api.http.admission import Admissions
 from magistrate.api.http.json_values import AnswerMemory, render_in_steps
-from magistrate.api.http.rate_limits import RateLimit
+from magistrate.api.http.rate_limits import RateLimit, StoreRates
 from magistrate.api.http.request_values import read_boolean
 from magistrate.engine.names import Revision
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
@@ -46,6 +46,7 @@ class Service:
     bearers: Bearers
     limits: Limits
     admissions: Admissions
+    store_rates: StoreRates
     rate_limit: RateLimit | None = None
     public_url: str = ""
 

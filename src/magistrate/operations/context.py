@@ -14,7 +14,7 @@ from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.store.contract.new_rows import Once, Stamp
 from magistrate.store.contract.store import Store
-from magistrate.store.contract.stores import Stores
+from magistrate.store.contract.stores import DEFAULT_STORE, Stores
 
 
 async def _take_over_nothing() -> None:
@@ -38,7 +38,8 @@ class Context:
     """Holds these dependencies. `now` returns microseconds since 1970 UTC; `new_id` a UUIDv7 in text form. Tests supply
     their own. `decisions` is None if decisions are not logged. `is_strict` is the default of reads.
 
-    Nothing is replaced but the caches, by `replace_caches`."""
+    Nothing is replaced but the caches, by `replace_caches`, and `requests_per_second`, the limit of the store, which is
+    None if there is none. `store_number` is the number of the store."""
 
     store: Store
     caches: Caches
@@ -54,6 +55,8 @@ class Context:
     list_counts: ListCounts = field(default_factory=ListCounts)
     take_over_keys: Callable[[], Awaitable[None]] = _take_over_nothing
     """Puts changes of the stored keys, and of the list of stores, in force in this process. Raises nothing."""
+    store_number: int = DEFAULT_STORE
+    requests_per_second: int | None = None
     stores: Stores | None = None
     """Is None for commands that work on one store."""
 

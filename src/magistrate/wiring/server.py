@@ -30,8 +30,11 @@ from magistrate.api.http.rate_limits import (
     ALL_SOURCES_NAME,
     SOURCES,
     SOURCES_NAME,
+    STORE_SLOTS,
+    STORES_NAME,
     RateLimit,
     RefusedRequests,
+    StoreRates,
     TokenBuckets,
     open_slots,
 )
@@ -176,7 +179,8 @@ def create_application(
         audit_log = AuditLog(settings.audit_log, settings.audit_format, shared_folder, settings.max_unwritten_bytes)
     METRICS.count_audit_dropped = int if audit_log is None else audit_log.count_dropped
     rate_limit = RateLimit(settings.rate_limit, open_slots(shared_folder)) if settings.rate_limit else None
-    opened = partial(open_service, settings, reload_signal, shared, rate_limit=rate_limit)
+    store_rates = StoreRates(open_slots(shared_folder, STORE_SLOTS, STORES_NAME))
+    opened = partial(open_service, settings, reload_signal, shared, rate_limit=rate_limit, store_rates=store_rates)
     ledger = Ledger(access_log, audit_log, _limit_refused(settings, shared_folder, audit_log))
     application = Application(
         opened,

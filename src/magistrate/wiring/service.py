@@ -14,7 +14,7 @@ from magistrate.api.auth.provider_keys import FetchedKeys, KeyFile, KeyOrigin
 from magistrate.api.calls import Limits, Service
 from magistrate.api.http.admission import Admissions, admissions
 from magistrate.api.http.metrics import METRICS, Readings
-from magistrate.api.http.rate_limits import RateLimit
+from magistrate.api.http.rate_limits import STORE_SLOTS, RateLimit, StoreRates, open_slots
 from magistrate.config.settings_table import Settings
 from magistrate.engine.lists.language import read_grammar
 from magistrate.errors import StoreDeleted
@@ -61,9 +61,11 @@ async def open_service(
     reload_signal: ReloadSignal | None = None,
     shared: SharedDigests | None = None,
     rate_limit: RateLimit | None = None,
+    store_rates: StoreRates | None = None,
 ) -> AsyncIterator[Service]:
     """Yields the service, and runs its background work until the context ends. `reload_signal` and `shared` are those
-    of ServiceKeys, `rate_limit` is that of the Service.
+    of ServiceKeys, `rate_limit` and `store_rates` are those of the Service;
+    the latter counts in this process alone unless it is given.
 
     Raises StoreUnavailable, SchemaMismatch or InvalidSetting."""
     async with open_contexts(settings) as contexts:
@@ -101,6 +103,7 @@ async def open_service(
                 bearers,
                 limits,
                 admissions=admitted,
+                store_rates=store_rates or StoreRates(open_slots(None, STORE_SLOTS)),
                 rate_limit=rate_limit,
                 public_url=settings.public_url,
             )

@@ -144,8 +144,8 @@ class FastPath:
 
     def begin_request(self, method: bytes, url: bytes, headers: RawHeaders) -> "BegunRequest | PendingRefusal | None":
         """Begins a request if its head qualifies for the fast path: the key is valid for the route and the stated
-        length is within the limits. Returns None otherwise. A request that is begun counts towards the rate limit of
-        its caller."""
+        length is within the limits. Returns None otherwise. A request that is begun counts towards the rate limits
+        of its caller and of its store."""
         path, _, query = url.partition(b"?") if method == b"GET" else (url, b"", b"")
         store = None
         if path.startswith(STORES_PREFIX):
@@ -172,8 +172,12 @@ class FastPath:
             return None
         if route.scope not in caller.scopes or head.length > service.limits.max_body_bytes:
             return None
-        rate_limit = service.rate_limit
+        rates, rate_limit, of_store = service.store_rates, service.rate_limit, context.requests_per_second
+        if of_store is not None and rates.is_exhausted(context.store_number, of_store):
+            return None  # before the caller is counted, whom the web framework counts, too
         if rate_limit is not None and not rate_limit.admit_caller(caller):
+            return None
+        if of_store is not None and not rates.admit_store(context.store_number, of_store):
             return None
         return BegunRequest(head, service, caller, context)
 

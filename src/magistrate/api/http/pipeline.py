@@ -96,7 +96,8 @@ class FastHead(msgspec.Struct, frozen=True):
 
 class BegunRequest(msgspec.Struct):
     """Represents a request as far as the fast path has come: its caller is known, and it was counted towards their rate
-    limit. The other parts are there once they have been reached. `started` is a time of time.perf_counter."""
+    limit and that of its store. The other parts are there once they have been reached. `started` is a time of
+    time.perf_counter."""
 
     head: FastHead
     service: Service

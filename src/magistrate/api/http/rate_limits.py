@@ -22,7 +22,8 @@ import structlog
 
 from magistrate.api.audit.log import AuditLog
 from magistrate.api.audit.records import REFUSED, AuditRecord
-from magistrate.errors import InvalidSetting, TooManyRequests
+from magistrate.errors import InvalidSetting, StoreRateExceeded, TooManyRequests
+from magistrate.operations.context import Context
 from magistrate.operations.keys.callers import Caller
 
 SECOND_NS = 1_000_000_000
@@ -33,8 +34,10 @@ PROBES = 8
 WORDS = 2
 """Sets the numbers of a slot: the fingerprint of the caller, 0 if there is none, and the time in nanoseconds at which
 the bucket is full."""
-SHARED_NAME = "rate-limit.slots"
-"""Names the file of shared slots. Files with a suffix are not metrics; see SharedCounts."""
+STORE_SLOTS = 16_384
+"""Sets the number of stores that are limited at the same time (256 KiB), like SLOTS."""
+SHARED_NAME, STORES_NAME = "rate-limit.slots", "store-rates.slots"
+"""Name the files of shared slots. Files with a suffix are not metrics; see SharedCounts."""
 
 
 class TokenBuckets:
@@ -61,6 +64,33 @@ class TokenBuckets:
             return False
         slots[place + 1] = max(full_at, now) + self._interval
         return True
+
+
+class StoreRates:
+    """Counts the requests to each store, from all its callers, against the limit of the store: a bucket a store, as in
+    TokenBuckets. Stores without a limit are not counted."""
+
+    def __init__(self, slots: "memoryview[int]", clock: Callable[[], int] = time.monotonic_ns) -> None:
+        self._slots = slots
+        self._clock = clock
+
+    def is_exhausted(self, store: int, per_second: int) -> bool:
+        """Returns whether a store, given by its number, may get no more requests now. Counts none."""
+        now = self._clock()
+        place = find_place(self._slots, store, now)
+        is_full = self._slots[place] != store  # whoever has no slot has a full bucket
+        return not is_full and self._slots[place + 1] - now > SECOND_NS - SECOND_NS // per_second
+
+    def admit_store(self, store: int, per_second: int) -> bool:
+        """Returns whether a store may get one more request now, and counts it if so."""
+        return TokenBuckets(per_second, self._slots, self._clock).admit(store)
+
+    def require(self, context: Context) -> None:
+        """Raises StoreRateExceeded if the store of a context has a limit and may get no more requests now; otherwise
+        counts one."""
+        per_second = context.requests_per_second
+        if per_second is not None and not self.admit_store(context.store_number, per_second):
+            raise StoreRateExceeded
 
 
 class RateLimit(TokenBuckets):

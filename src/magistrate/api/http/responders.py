@@ -41,7 +41,7 @@ from magistrate.api.http.request_scope import (
 from magistrate.api.http.request_values import LARGE_BODY_BYTES, read_parameters, require_json_type
 from magistrate.errors import TooManyRefused
 from magistrate.operations.consistency import NO_DEMAND
-from magistrate.operations.keys.callers import Caller
+from magistrate.operations.keys.callers import OPERATOR_SCOPES, Caller
 from magistrate.store.contract.new_rows import Once
 from magistrate.store.contract.read_memory import READ_MEMORY
 
@@ -124,6 +124,8 @@ class RouteResponder:
         route, pipeline = self._route, self._pipeline
         caller, holder = await identify_sender(req, service, route.takes_bearer)
         context = service.stores.resolve(caller, req.scope.get(STORE))
+        if BEGUN not in req.scope and route.scope not in OPERATOR_SCOPES:
+            service.store_rates.require(context)
         caller.require_scope(route.scope)
         if HAS_SLASH in req.scope:
             path = {name: text.replace(SLASH_IN_ID, "/") for name, text in path.items()}

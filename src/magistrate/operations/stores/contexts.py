@@ -72,6 +72,7 @@ class StoreContexts:
             if stored is None:
                 raise StoreDeleted
             context = self._contexts[number] = self._build(self.stores.open_store(stored))
+            context.store_number, context.requests_per_second = number, stored.limits.requests_per_second
             context.stores, context.take_over_keys = self.stores, self.default.take_over_keys
         return context
 
@@ -89,6 +90,8 @@ class StoreContexts:
         self._known[stored.number] = stored
         self._numbers[stored.name] = self._numbers[stored.id] = stored.number
         self._identities[stored.identity.store_id] = stored.number
+        if stored.number in self._contexts:
+            self._contexts[stored.number].requests_per_second = stored.limits.requests_per_second
 
     def _discard_lost(self, ids: Container[str]) -> None:
         """Discards the stores without one of these ids: the database was restored to a time before they were made."""
