@@ -1,11 +1,14 @@
 """The rows of deleted stores are removed in small transactions with pauses, by one process at a time."""
 
+import gc
 import time
 from collections.abc import AsyncIterator
+from weakref import ref
 
 import pytest
 
 from magistrate.engine.names import ObjectId, TypeName
+from magistrate.errors import StoreDeleted
 from magistrate.operations.stores import removal
 from magistrate.operations.stores.contexts import StoreContexts
 from magistrate.operations.stores.removal import (
@@ -134,3 +137,29 @@ def test_a_service_removes_the_rows_of_deleted_stores(database_url: str, monkeyp
             time.sleep(0.1)
 
         assert len(client.get("/v2/stores").json()["results"]) == 2
+
+
+async def test_what_a_process_holds_of_a_deleted_store_is_freed(
+    stores: Stores, database_url: str, no_collection: None
+) -> None:
+    contexts = StoreContexts(stores, lambda store: context_of(store, settings_for(database_url)))
+    stored = await stores.create(NewStore("first", "", StoreLimits(), "ann", 5))
+    await contexts.follow()
+    context = contexts.open_context(stored.number)
+    new = [NewObject(TypeName("document"), ObjectId("a"), None)]
+    await context.store.put_objects(new, Stamp("ann", 5))
+    statements = stores.default.statements
+    kept = ref(context.store)
+
+    await stores.delete(stored.number, 50)
+    await contexts.follow()
+    with pytest.raises(StoreDeleted):
+        contexts.open_context(stored.number)
+    with pytest.raises(StoreDeleted):
+        await context.store.put_objects(new, Stamp("ann", 5))
+    del context
+    await stores.default.put_objects(new, Stamp("ann", 5))  # the writer holds the last write until the next
+
+    gc.collect()
+    assert kept() is None
+    assert stores.default.statements > statements

@@ -21,6 +21,10 @@ async def _take_over_nothing() -> None:
     """Is for processes that identify no callers."""
 
 
+def _do_nothing() -> None:
+    """Is for stores that were deleted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caches:
     """Holds what a process keeps of a store by revision, which is all of one history."""
@@ -66,6 +70,12 @@ class Context:
         former, self.caches = self.caches, caches
         former.graph.evict()
         release_runs(former.listings.evict())
+
+    def release(self) -> None:
+        """Frees what is cached of a store that was deleted."""
+        self.store.known.call_on_change(_do_nothing)  # which referred to this context, and kept it alive
+        self.caches.graph.evict()
+        release_runs(self.caches.listings.evict())
 
     def stamp(self, actor: str, once: Once | None = None, request_id: str | None = None) -> Stamp:
         return Stamp(actor, self.now(), once, request_id)

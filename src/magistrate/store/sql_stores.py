@@ -73,12 +73,23 @@ class _LastChange:
         return is_written and moved >= self.moved and has_keys and (deleted_at is not None or not was_deleted)
 
 
+def _release_nothing(number: int) -> None:
+    """Is for databases that hold nothing of a store themselves."""
+
+
 class SqlStores:
     """Implements store/contract/stores.py. `open_part` returns the part of the database that a store has, given its
-    number."""
+    number, and `release_part` frees what is held of one that was deleted."""
 
-    def __init__(self, default: StoredStore, open_part: Callable[[int], Database], sealing: Sealing) -> None:
+    def __init__(
+        self,
+        default: StoredStore,
+        open_part: Callable[[int], Database],
+        sealing: Sealing,
+        release_part: Callable[[int], None] = _release_nothing,
+    ) -> None:
         self._open_part = open_part
+        self._release_part = release_part
         self._sealing = sealing
         self._removal: stores.RowPlace | None = None
         self.default = self.open_store(default)
@@ -89,6 +100,9 @@ class SqlStores:
 
     def open_store(self, stored: StoredStore) -> SqlStore:
         return SqlStore(self._open_part(stored.number), stored.identity, self._sealing)
+
+    def release(self, number: int) -> None:
+        self._release_part(number)
 
     async def create(self, new: NewStore) -> StoredStore:
         return await self._transact(lambda head: stores.create_store(head, new))

@@ -45,7 +45,7 @@ class StoreContexts:
             if each.stored.deleted_at is None:
                 self._add(each.stored)
             else:
-                self._contexts.pop(each.stored.number, None)
+                self._release(each.stored.number)
                 self.may_have_deleted = True
         return moved
 
@@ -97,7 +97,13 @@ class StoreContexts:
         """Discards the stores without one of these ids: the database was restored to a time before they were made."""
         for stored in [stored for stored in self._known.values() if stored.id not in ids]:
             self._discard(stored.number)
-            self._contexts.pop(stored.number, None)
+            self._release(stored.number)
+
+    def _release(self, number: int) -> None:
+        """Frees what is held of a store that is there no more."""
+        if (context := self._contexts.pop(number, None)) is not None:
+            context.release()
+        self.stores.release(number)
 
     def _discard(self, number: int) -> None:
         stored = self._known.pop(number, None)

@@ -146,6 +146,10 @@ class Stores(Protocol):
         StoreDeleted."""
         ...
 
+    def release(self, number: int) -> None:
+        """Frees what this process holds of a store that was deleted."""
+        ...
+
     async def create(self, new: NewStore) -> StoredStore:
         """Makes a store, with its model as revision 1. Raises Conflict if the name is taken, and NotFound if the store
         does not exist whose model it gets."""

@@ -78,7 +78,7 @@ async def open_postgres(
     except BaseException:
         await server.close()
         raise
-    return SqlStores(build_store(row), partial(PostgresDatabase, server), sealing)
+    return SqlStores(build_store(row), partial(PostgresDatabase, server), sealing, server.release_writer)
 
 
 class PostgresDatabase:
@@ -139,15 +139,22 @@ class PostgresServer:
         self._pool = ConnectionPool(conninfo, connections, timeout_ms)
         self._observer = observer
         self._writers: dict[int, GroupWriter] = {}
+        self._released_statements = 0
 
     @property
     def statements(self) -> int:
-        return self._reads + sum(writer.statements for writer in self._writers.values())
+        return self._reads + self._released_statements + sum(writer.statements for writer in self._writers.values())
 
     def open_writer(self, store: int, revisions: KnownRevisions) -> GroupWriter:
         """Returns the writer of a store, of which there is one. `revisions` learns of what it writes."""
         writer = self._writers[store] = GroupWriter(self._pool, store, revisions, self._timeout, self._observer)
         return writer
+
+    def release_writer(self, store: int) -> None:
+        """Frees the writer of a store that was deleted. A group that it is writing is refused by the database."""
+        writer = self._writers.pop(store, None)
+        if writer is not None:
+            self._released_statements += writer.statements
 
     def require_open(self) -> None:
         """Raises StoreUnavailable once the database was closed."""
