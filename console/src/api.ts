@@ -1,6 +1,7 @@
 /** Sends requests to the service that the console comes from, with the key of the session. */
 
 import { computed, signal } from "@preact/signals";
+import { store } from "./route";
 
 const STORED = "magistrate.key";
 
@@ -21,7 +22,7 @@ export const onlyTypes = computed(() => access.value?.objectTypes);
 
 /** Says what a key needs for something: a scope, and perhaps not to be limited to object types. */
 export interface Need {
-  scope: "check" | "query" | "read" | "write" | "model" | "events" | "metrics" | "keys";
+  scope: "check" | "query" | "read" | "write" | "model" | "events" | "metrics" | "keys" | "stores";
   ofAllTypes?: boolean;
 }
 
@@ -76,6 +77,10 @@ export interface Request {
   key?: string;
 }
 
+/** Matches the paths that are about the service, or the key, whatever the store. */
+const OF_NO_STORE = /^(?:metrics|v2\/stores(?:\/.*)?|v2\/keys\/self)$/;
+
+/** Sends a request about the store of this page. */
 export async function send(path: string, request: Request = {}): Promise<Response> {
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(request.query ?? {})) {
@@ -86,12 +91,14 @@ export async function send(path: string, request: Request = {}): Promise<Respons
     Accept: request.accept ?? "application/json",
     ...request.headers,
   };
-  if (writtenToken) headers["Warrant-Token"] = writtenToken;
+  const isOfStore = !OF_NO_STORE.test(path);
+  if (writtenToken && isOfStore) headers["Warrant-Token"] = writtenToken;
   const body = request.text ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
   if (body !== undefined) headers["Content-Type"] = request.text === undefined ? "application/json" : "text/plain";
   const method = request.method ?? (body === undefined ? "GET" : "POST");
   const text = query.toString();
-  const url = text ? `${path}?${text}` : path;
+  const prefix = store !== undefined && isOfStore ? `stores/${encodeURIComponent(store)}/` : "";
+  const url = `${prefix}${path}${text ? `?${text}` : ""}`;
   let answer: Response;
   try {
     answer = await fetch(url, { method, headers, body, signal: request.signal, credentials: "omit" });

@@ -22,6 +22,12 @@ export interface StoredObject {
   createdAt: string;
 }
 
+export interface Store {
+  id: string;
+  name: string;
+  description?: string;
+}
+
 const MOST_OBJECTS = 8;
 const MOST_TYPES = 6;
 
@@ -68,6 +74,14 @@ export const completeSubject: Complete = async (text, signal) => {
 export function completeRelation(type?: string): Complete {
   return (text) => Promise.resolve(matchNames(listRelations(type), text));
 }
+
+const MOST_STORES = 20;
+
+/** Completes the names of stores, which only keys with the scope `stores` may list. */
+export const completeStore: Complete = async (text, signal) => {
+  const page = await read<Page<Store>>("v2/stores", { query: { q: text, limit: MOST_STORES }, signal });
+  return page.results.map(({ name, description }) => ({ value: name, hint: description }));
+};
 
 export const completeType: Complete = (text) => Promise.resolve(matchNames(listTypes(), text));
 

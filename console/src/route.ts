@@ -9,23 +9,31 @@ export interface Route {
   parameters: Record<string, string>;
 }
 
+function readRoute(text: string): Route {
+  const [path = "", query = ""] = text.replace(/^#\/?/, "").split("?", 2);
+  return { page: path || "why", parameters: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** The store that every page is about, a name or an id; undefined: that of the key. It is the same as long as the page is
+ * loaded: with another one the page is loaded anew, so nothing that was read in one store is shown in another, and no
+ * write that has begun goes on there. */
+export const store = readRoute(location.hash).parameters.store || undefined;
+
 const fragment = signal(location.hash);
 addEventListener("hashchange", () => {
-  fragment.value = location.hash;
+  if ((readRoute(location.hash).parameters.store || undefined) === store) fragment.value = location.hash;
+  else location.reload();
 });
 
-export const route = computed<Route>(() => {
-  const [path = "", query = ""] = fragment.value.replace(/^#\/?/, "").split("?", 2);
-  return { page: path || "why", parameters: Object.fromEntries(new URLSearchParams(query)) };
-});
+export const route = computed<Route>(() => readRoute(fragment.value));
 
 /** The past point in time that every page shows, a token or a time; undefined: now. */
 export const asOf = computed(() => route.value.parameters.at || undefined);
 
-/** Returns the URL of a page. The point in time stays, unless `at` is among the parameters. */
+/** Returns the URL of a page. The store and the point in time stay, unless they are among the parameters. */
 export function link(page: string, parameters: Parameters = {}): string {
   const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ at: asOf.value, ...parameters })) {
+  for (const [name, value] of Object.entries({ store, at: asOf.value, ...parameters })) {
     if (value) query.set(name, value);
   }
   const text = query.toString();

@@ -13,8 +13,9 @@ import { WhyPage } from "./pages/why";
 import { Icon, type IconName } from "./parts/icons";
 import { Busy, Empty, Fault } from "./parts/notice";
 import { Permitted } from "./parts/permission";
+import { StoreBar, StoreButton } from "./parts/store_bar";
 import { TimeBar, TimeButton } from "./parts/time_bar";
-import { asOf, link, route } from "./route";
+import { asOf, link, route, store } from "./route";
 import { loadObjectTypes, schemaFault } from "./schema";
 import { changeTheme, theme } from "./theme";
 
@@ -51,7 +52,8 @@ export function Shell() {
   }, [isSignedIn, asOf.value]);
 
   useEffect(() => {
-    document.title = `${isSignedIn ? (entry?.title ?? "Not found") : "Sign in"} · Magistrate`;
+    const title = isSignedIn ? (entry?.title ?? "Not found") : "Sign in";
+    document.title = [title, ...(isSignedIn && store !== undefined ? [store] : []), "Magistrate"].join(" · ");
     if (!isFirst.current) main.current?.focus();
     isFirst.current = false;
   }, [page, isSignedIn]);
@@ -66,6 +68,7 @@ export function Shell() {
       </a>
       <div class="top">
         <Header current={BELONGS[page] ?? page} />
+        {isSignedIn && access.value && <StoreBar />}
         {isSignedIn && access.value && <TimeBar />}
       </div>
       <main id="content" ref={main} tabIndex={-1}>
@@ -117,6 +120,7 @@ function Header({ current }: { current: string }) {
         </nav>
       )}
       <div class="tools">
+        {isSignedIn && access.value && <StoreButton />}
         {isSignedIn && <TimeButton />}
         <button type="button" class="tool" onClick={changeTheme} title="Change the colours" aria-label={`Colours: ${colours}`}>
           <Icon name="theme" />
