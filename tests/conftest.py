@@ -15,6 +15,7 @@ from tests.running import Client, running_service, settings_for, wait_for_stoppe
 
 TESTS = Path(__file__).parent
 LONG_FILES = (
+    "api/test_store_matrix.py",
     "api/test_openapi.py",
     "test_query_scenarios.py",
     "processes/test_supervisor.py",
