@@ -148,6 +148,23 @@ async def test_a_restore_is_noticed_after_another_read_has_noticed_it(followed: 
     assert followed.contexts.stores.restores == 1
 
 
+async def test_a_restore_of_what_another_restore_has_undone_is_noticed(followed: Followed) -> None:
+    early = dump(followed.url)
+    await followed.other.create(new("third"))
+    await followed.other.delete(followed.first.number, 50)
+    await write_to_second(followed)
+    late = dump(followed.url)
+    restore(followed.url, early)
+    await followed.contexts.follow()
+    assert [followed.contexts.find(name) is None for name in ("first", "third")] == [False, True]
+
+    restore(followed.url, late)
+    await followed.contexts.follow()
+
+    assert [followed.contexts.find(name) is None for name in ("first", "third")] == [True, False]
+    assert await followed.contexts.follow() == []
+
+
 async def test_the_number_of_a_lost_store_is_not_given_to_another(followed: Followed) -> None:
     backup = dump(followed.url)
     lost = await followed.other.create(new("third"))

@@ -157,7 +157,9 @@ class SqlStores:
         return build_store(rows[0]) if rows else None
 
     async def list_moved(self, since: int) -> tuple[int, Sequence[MovedStore]]:
-        rows = await self._read_moved(since)
+        # From the last change on, because another restore may bring back later ones that are known no more.
+        first = since if self._last is None else min(since, self._last.moved)
+        rows = await self._read_moved(first)
         if since and self._is_restored(rows[0], since):
             self.restores += 1
             self._last = None
@@ -168,8 +170,9 @@ class SqlStores:
         last = self._last
         for number, row in enumerate(rows, 1):
             if row[_STORE.start] is not None:
-                moved.append(_build_moved(row[_STORE]))
-                change = _LastChange(row[-2], row[-1], moved[-1])
+                change = _LastChange(row[-2], row[-1], _build_moved(row[_STORE]))
+                if change != self._last or not since:
+                    moved.append(change.store)
                 last = change if last is None or last.moved <= change.moved else last
             if not number % ROWS_AT_ONCE:
                 await asyncio.sleep(0)

@@ -10,7 +10,7 @@ SELECT n.store, CASE WHEN n.is_called = 1 THEN n.revision ELSE coalesce(p.called
 FROM (SELECT CAST(:store AS BIGINT) AS store, CAST(? AS BIGINT) AS is_called,
     CAST(? AS BIGINT) AS revision, CAST(? AS BIGINT) AS bits,
     CAST(? AS BIGINT) AS written_at, CAST(? AS TEXT) AS actor, CAST(? AS TEXT) AS request_id) n
-LEFT JOIN revision p ON p.store = n.store AND p.revision = n.revision - 1"""
+LEFT JOIN revision p ON p.store = :store AND p.revision = n.revision - 1"""
 _FIND_REVISION = f"""
 SELECT {NEWEST}, h.model_revision, r.revision, r.written_at, r.reached_at, r.bits,
     o.revision, o.written_at, o.reached_at
