@@ -14,7 +14,7 @@ from magistrate.store.contract.store import Store
 from magistrate.store.contract.stores import NewStore, StoredStore, StoreLimits, Stores
 from magistrate.wiring.contexts import context_of
 from magistrate.wiring.stores import migrate_store, open_stores
-from tests.databases import dump, restore
+from tests.databases import dump, restore, run_sql
 from tests.running import settings_for
 
 pytestmark = pytest.mark.anyio
@@ -163,6 +163,21 @@ async def test_a_restore_of_what_another_restore_has_undone_is_noticed(followed:
 
     assert [followed.contexts.find(name) is None for name in ("first", "third")] == [True, False]
     assert await followed.contexts.follow() == []
+
+
+async def test_a_dump_of_a_server_that_is_far_ahead_costs_nothing_when_idle(followed: Followed) -> None:
+    """Such as that of a cluster with more transactions, or of a file in which more was written."""
+    run_sql(followed.url, "UPDATE head SET moved = moved + 1000000000")
+    contexts = StoreContexts(followed.other, lambda store: context_of(store, settings_for(followed.url)))
+    await contexts.follow()
+
+    assert await contexts.follow() == []
+    await write_to_second(followed)
+    assert [each.stored.name for each in await contexts.follow()] == ["second"]
+    await rename(followed)
+    await contexts.follow()
+    assert contexts.find("renamed") is not None
+    assert followed.other.restores == 0
 
 
 async def test_the_number_of_a_lost_store_is_not_given_to_another(followed: Followed) -> None:

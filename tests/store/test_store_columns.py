@@ -49,6 +49,7 @@ from magistrate.store.sql.models import FIND_PATTERN, OBJECT_TYPE
 from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.reads import ahead_statement, objects_statement, read_statement, split_objects
 from magistrate.store.sql.sqlite import SQLITE, build_lookups
+from magistrate.store.sql.stores import TableRows, list_stored_rows
 from magistrate.store.sql.warrants import WARRANT, WARRANT_NAMES
 from magistrate.wiring.stores import migrate_store
 from tests.running import settings_for
@@ -89,10 +90,7 @@ ABOUT_ALL_STORES = {
     "sqlite.PROBE_TABLES": "is about the schema",
 }
 """Look at rows of all stores, in other tables than `store` and `head`."""
-OF_A_STATED_STORE = {
-    "keys.LIST_STORE_KEYS": 1,
-    "stores.STORED_ROWS": 1,
-}
+OF_A_STATED_STORE = {"keys.LIST_STORE_KEYS": 1}
 """Have the number of a store as this parameter."""
 
 
@@ -294,6 +292,16 @@ def test_statements_that_are_built_look_at_rows_of_their_store(connection: apsw.
     for statement in dict.fromkeys(clause.sql for clause in list_built()):
         assert STORE_PARAMETER in statement
         assert not find_foreign_rows(connection, statement, 1), statement
+
+
+@pytest.mark.parametrize("rows", list_stored_rows(SQLITE))
+def test_only_rows_of_the_stated_store_are_removed(connection: apsw.Connection, rows: TableRows) -> None:
+    """The rows that are deleted are found by the keys of a subquery, which begin with the store."""
+    assert re.search(r"WHERE \(store, .*\) IN \(SELECT store, .* WHERE store = \? ", rows.delete)
+
+    foreign = find_foreign_rows(connection, rows.delete, 1)
+
+    assert not [each for each in foreign if not re.search(r" where store = column of \d+$", each)]
 
 
 @pytest.mark.parametrize("name", [name for name in CHECKED if not name.startswith(("stores.", "head.MAKE_HEAD"))])

@@ -48,7 +48,7 @@ STORES_AT_ONCE = 1_000
 DIGITS_OF_BITS = 8
 AFTER_ALL_NAMES = "~"
 """Sorts behind every character of a name."""
-_NEXT_SINCE, _OF_LAST_CHANGE, _STORE = 4, slice(5, 11), slice(11, None)
+_NEXT_SINCE, _END, _OF_LAST_CHANGE, _STORE = 4, 5, slice(6, 12), slice(12, None)
 """Are the places of columns of LIST_MOVED_STORES."""
 
 
@@ -173,7 +173,8 @@ class SqlStores:
                 change = _LastChange(row[-2], row[-1], _build_moved(row[_STORE]))
                 if change != self._last or not since:
                     moved.append(change.store)
-                last = change if last is None or last.moved <= change.moved else last
+                if change.moved < rows[0][_END] and (last is None or last.moved <= change.moved):
+                    last = change
             if not number % ROWS_AT_ONCE:
                 await asyncio.sleep(0)
         self._last = last
@@ -188,7 +189,7 @@ class SqlStores:
     async def _read_moved(self, since: int) -> Rows:
         newest = self.default.known.newest
         last = (0, 0) if self._last is None else (self._last.store.stored.number, self._last.store.newest.revision)
-        rows = await self._database.read(LIST_MOVED_STORES, (newest.revision, *last, since), long=not since)
+        rows = await self._database.read(LIST_MOVED_STORES, (newest.revision, *last, since, since), long=not since)
         self.default.known.link(RevisionId(rows[0][0], rows[0][1]), build_id(rows[0][2:4]), newest)
         return rows
 

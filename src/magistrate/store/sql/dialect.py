@@ -1,6 +1,7 @@
 """Defines what statements are made of. Parameters are `?`, in order, and `:store`, the number of the store that runs
 the statement, which whoever runs it adds (`bind_store`). `:moved` stands for the next value of the column `moved`,
-and `:first_moved` for the one from which on all changes have to be looked for that are not seen yet.
+`:first_moved` for the one from which on all changes have to be looked for that are not seen yet, and `:end_of_moved`
+for one that no change has reached.
 
 One text serves SQLite and PostgreSQL: it uses only what both understand, and nothing that a wire-compatible database
 would lack (no advisory locks). Where they differ, the pieces of a Dialect are filled in."""
@@ -59,7 +60,7 @@ class Dialect:
     all_following: str
 
 
-STORE_PARAMETER, MOVED, FIRST_MOVED = ":store", ":moved", ":first_moved"
+STORE_PARAMETER, MOVED, FIRST_MOVED, END_OF_MOVED = ":store", ":moved", ":first_moved", ":end_of_moved"
 
 
 def bind_store(statement: str, store: int, values: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
@@ -71,12 +72,14 @@ _PARAMETERS = re.compile(r":store\b|\?")
 
 
 @lru_cache(maxsize=2_048)
-def number_parameters(statement: str, sign: str, moved: str = "0", first_moved: str = "0") -> str:
+def number_parameters(
+    statement: str, sign: str, moved: str = "0", first_moved: str = "0", end_of_moved: str = "0"
+) -> str:
     """Returns a statement with numbered parameters, as databases read them: the first is the number of the store, if
     the statement has `:store`, and those behind it are the `?`, in order. `sign` is what the database writes before a
-    number, `moved` and `first_moved` are its expressions for these. None of our statements has a question mark
-    elsewhere."""
+    number; `moved`, `first_moved` and `end_of_moved` are its expressions for these. None of our statements has a
+    question mark elsewhere."""
     of_store = f"{sign}1"
     numbers = count(2 if STORE_PARAMETER in statement else 1)
     numbered = _PARAMETERS.sub(lambda matched: of_store if matched[0] != "?" else f"{sign}{next(numbers)}", statement)
-    return numbered.replace(MOVED, moved).replace(FIRST_MOVED, first_moved)
+    return numbered.replace(MOVED, moved).replace(FIRST_MOVED, first_moved).replace(END_OF_MOVED, end_of_moved)

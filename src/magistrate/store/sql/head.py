@@ -18,6 +18,7 @@ INSERT INTO head (
     store, revision, bits, horizon, model_revision, changes_deleted, decisions_deleted, decisions_deleted_at,
     keys_version, keys_bits, warrants, objects, limits, moved
 ) VALUES (?, ?, ?, 1, ?, 0, 0, 0, 0, '', 0, 0, ?, :moved)"""
+MAX_MOVED = 2**63 - 1
 ADD_KEYS_BITS = "keys_bits = substr(? || keys_bits, 1, 128)"
 """Keeps the bits of the last 16 changes of keys: more are not made between two looks at them."""
 MOVE_HEAD = """

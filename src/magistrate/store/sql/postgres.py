@@ -49,6 +49,8 @@ NEXT_MOVED = "pg_current_xact_id()::text::bigint"
 """Is the number of the transaction. Numbers are not committed in order, but whoever looks next for those from the
 oldest one that was still running (FIRST_MOVED) misses none."""
 FIRST_MOVED = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+END_OF_MOVED = "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+"""Is not reached by any change that is seen. Rows of a dump of another server may be beyond: their changes are old."""
 READ_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 HAS_MIGRATIONS = "SELECT to_regclass(quote_ident(current_schema()) || '.migration') IS NOT NULL"
 """Looks where the table would be created: IF NOT EXISTS alone demands the privilege to create it even if it exists.
@@ -85,4 +87,4 @@ def find_each(statement: str) -> str:
 
 def number_placeholders(statement: str) -> str:
     """Returns a statement with PostgreSQL's parameters; see `number_parameters`."""
-    return number_parameters(statement, "$", NEXT_MOVED, FIRST_MOVED)
+    return number_parameters(statement, "$", NEXT_MOVED, FIRST_MOVED, END_OF_MOVED)

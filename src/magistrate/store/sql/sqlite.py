@@ -8,6 +8,7 @@ from itertools import chain, compress
 from operator import itemgetter
 
 from magistrate.store.sql.dialect import Dialect, Parameter, number_parameters
+from magistrate.store.sql.head import MAX_MOVED
 
 SQLITE = Dialect(
     # The planner ignores LIMIT: given statistics, it may sort a table instead of reading an index in order.
@@ -47,6 +48,7 @@ HAS_MIGRATIONS = "SELECT 1 FROM sqlite_schema WHERE name = 'migration'"
 
 NEXT_MOVED = FIRST_MOVED = "(SELECT coalesce(max(moved), 0) + 1 FROM head)"
 """Is the next number: writers are alone, so numbers are committed in order."""
+END_OF_MOVED = str(MAX_MOVED)
 
 PROBE_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 PROBE_INDEXES = "SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND rootpage > 0"
@@ -140,4 +142,4 @@ def _pad_keys(keys: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
 
 def number_placeholders(statement: str) -> str:
     """Returns a statement with SQLite's numbered parameters; see `number_parameters`."""
-    return number_parameters(statement, "?", NEXT_MOVED, FIRST_MOVED)
+    return number_parameters(statement, "?", NEXT_MOVED, FIRST_MOVED, END_OF_MOVED)

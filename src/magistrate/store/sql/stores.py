@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from magistrate.store.sql.dialect import Dialect, Parameter
-from magistrate.store.sql.head import ADD_KEYS_BITS
+from magistrate.store.sql.head import ADD_KEYS_BITS, MAX_MOVED
 
 HAS_STORES = "SELECT 1 FROM store LIMIT 1"
 MAKE_STORE = """
@@ -22,12 +22,13 @@ ORDER BY s.name {{order}} LIMIT ?"""
 LIST_STORES_AFTER = _LIST_STORES.format(sign=">", order="ASC")
 LIST_STORES_BEFORE = _LIST_STORES.format(sign="<", order="DESC")
 LIST_MOVED_STORES = f"""
-SELECT d.revision, d.bits, e.revision, e.bits, :first_moved, a.moved,
-    a.keys_bits, a.deleted_at, a.revision, a.bits, b.bits,
+SELECT d.revision, d.bits, e.revision, e.bits, :first_moved, :end_of_moved,
+    a.moved, a.keys_bits, a.deleted_at, a.revision, a.bits, b.bits,
     {_COLUMNS}, h.revision, h.bits, h.model_revision, h.keys_version, h.warrants, h.objects, h.keys_bits, h.moved
 FROM head d LEFT JOIN revision e ON e.store = :store AND e.revision = ?
 LEFT JOIN head a ON a.store = ? LEFT JOIN revision b ON b.store = a.store AND b.revision = ?
-LEFT JOIN head h ON h.moved >= ? LEFT JOIN store s ON s.number = h.store
+LEFT JOIN head h ON h.moved >= ? AND h.moved < CASE CAST(? AS BIGINT) WHEN 0 THEN {MAX_MOVED} ELSE :end_of_moved END
+LEFT JOIN store s ON s.number = h.store
 WHERE d.store = :store"""
 """Begins with the columns that show whether the store `default` still has the history that is known, and then those
 that show whether the last change that is known is still there: one of another store."""
