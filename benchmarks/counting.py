@@ -70,6 +70,10 @@ class CountingDatabase:
     async def schema_version(self) -> int:
         return await self._database.schema_version()
 
+    @property
+    def is_writing(self) -> bool:
+        return self._database.is_writing
+
     async def close(self) -> None:
         await self._database.close()
 

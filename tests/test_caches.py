@@ -50,7 +50,9 @@ FIXED = {
     "engine/policy/access.py _take_member": "1,024 names of up to 4 KiB",
     "engine/policy/texts.py": "80 compiled expressions of up to 512 KiB",
     "operations/lists/bitmap_listings.py BitmapSearches": "200 connected graphs, which grow with the model",
+    "operations/models/compiled_models.py CompiledModels": "holds what the models of open stores use",
     "operations/scheduling.py": "one entry for each event loop",
+    "operations/stores/contexts.py StoreContexts": "500 contexts of stores, of up to 50 KB each",
     "store/postgres/pipeline.py": "one entry for each connection",
 }
 """Has what bounds the others that are no functions, or whose keys may be long."""

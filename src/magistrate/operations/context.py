@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from magistrate.operations.cache_budget import CacheShare
 from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.lists.bitmap_listings import BitmapSearches
 from magistrate.operations.lists.counts import ListCounts
@@ -21,10 +22,6 @@ async def _take_over_nothing() -> None:
     """Is for processes that identify no callers."""
 
 
-def _do_nothing() -> None:
-    """Is for stores that were deleted."""
-
-
 @dataclass(frozen=True, slots=True)
 class Caches:
     """Holds what a process keeps of a store by revision, which is all of one history."""
@@ -36,8 +33,13 @@ class Caches:
     session_keys: SessionKeys
     shared_reads: SharedReads
 
+    def release(self) -> None:
+        """Evicts everything, in steps, and lets go of all that refers to itself: nobody uses the store any more."""
+        self.graph.release()
+        release_runs(self.listings.evict())
 
-@dataclass(slots=True)
+
+@dataclass(slots=True, weakref_slot=True)
 class Context:
     """Holds these dependencies. `now` returns microseconds since 1970 UTC; `new_id` a UUIDv7 in text form. Tests supply
     their own. `decisions` is None if decisions are not logged. `is_strict` is the default of reads.
@@ -54,6 +56,8 @@ class Context:
     max_check_work: int
     max_context_bytes: int
     max_query_work: int
+    share: CacheShare
+    """Limits the caches."""
     decisions: DecisionLog | None = None
     is_strict: bool = False
     list_counts: ListCounts = field(default_factory=ListCounts)
@@ -73,9 +77,16 @@ class Context:
 
     def release(self) -> None:
         """Frees what is cached of a store that was deleted."""
-        self.store.known.call_on_change(_do_nothing)  # which referred to this context, and kept it alive
         self.caches.graph.evict()
         release_runs(self.caches.listings.evict())
+        self.share.close()
+
+    @property
+    def is_busy(self) -> bool:
+        """Returns whether anything goes on that no request waits for: decisions or warrants that are to be written, or
+        reads ahead of requests."""
+        has_decisions = self.decisions is not None and self.decisions.is_waiting
+        return has_decisions or self.store.is_writing or self.caches.graph.has_reads_ahead
 
     def stamp(self, actor: str, once: Once | None = None, request_id: str | None = None) -> Stamp:
         return Stamp(actor, self.now(), once, request_id)

@@ -14,6 +14,7 @@ from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.cache.adjacency_reads import EntryFetch
 from magistrate.engine.cache.entry_reads import Fetch, MissingEntries
 from magistrate.engine.cache.graph import Graph
+from magistrate.engine.cache.segments import stay_as_large
 from magistrate.engine.model.model import Model
 from magistrate.engine.model.reachability import group_names
 from magistrate.engine.names import Revision
@@ -40,8 +41,9 @@ class ExtendedGraph:
     its entries are others than those of the graph cache. The model of this graph also has the patterns of recent
     contextual warrants. No contextual warrant is in it."""
 
-    def __init__(self, max_bytes: int) -> None:
+    def __init__(self, max_bytes: int, grow: Callable[[], bool]) -> None:
         self._max_bytes = max_bytes
+        self._grow = grow
         self._patterns = NO_PATTERNS
         self._graph: Graph | None = None
 
@@ -70,7 +72,7 @@ class ExtendedGraph:
         if self._graph is not None and not joined.issuperset(self._patterns):
             self.evict()
         if self._graph is None:
-            self._graph = Graph(model, current.revision, self._max_bytes, discard=free_in_steps)
+            self._graph = Graph(model, current.revision, self._max_bytes, discard=free_in_steps, grow=self._grow)
         else:
             self._graph.change_model(model, current.revision)
         self._patterns = joined
@@ -86,6 +88,18 @@ class ExtendedGraph:
             self.evict()
         elif self._graph is not None:
             self._graph.apply(news.changes, news.revision)
+
+    def resize(self, max_bytes: int) -> None:
+        """Sets the limit on its bytes, and evicts what exceeds it."""
+        self._max_bytes = max_bytes
+        if self._graph is not None:
+            self._graph.resize(max_bytes)
+
+    def release(self) -> None:
+        """Evicts the graph, and lets go of all that refers to itself."""
+        if self._graph is not None:
+            self._graph.release()
+        self._graph = None
 
     def evict(self) -> None:
         """Evicts the graph."""
@@ -131,15 +145,17 @@ class LiveGraph:
         max_bytes: int,
         now: Callable[[], int],
         counts: GraphCounts | None = None,
+        grow: Callable[[], bool] = stay_as_large,
     ) -> None:
         self.counts = counts or GraphCounts()
+        self._grow = grow
         self._now = now
         self._followed_at = 0
         self._store = store
         self._models = models
         self._max_bytes = max_bytes - max_bytes // EXTENDED_SHARE
         self._graph: Graph | None = None
-        self._extended = ExtendedGraph(max_bytes // EXTENDED_SHARE)
+        self._extended = ExtendedGraph(max_bytes // EXTENDED_SHARE, grow)
         self._mark: Mark = (0.0, 0)
         self._newest = NOTHING_WRITTEN
         """Identifies the revision of the graph."""
@@ -178,6 +194,27 @@ class LiveGraph:
     @property
     def is_enabled(self) -> bool:
         return self._max_bytes > 0
+
+    def resize(self, max_bytes: int) -> None:
+        """Sets the limit on its bytes, and evicts what exceeds it."""
+        extended = max_bytes // EXTENDED_SHARE
+        self._max_bytes = max_bytes - extended
+        self._extended.resize(extended)
+        if self._graph is not None:
+            self._graph.resize(self._max_bytes)
+
+    def release(self) -> None:
+        """Evicts all entries, in steps, and lets go of all that refers to itself: nobody uses the store any more."""
+        self._extended.release()
+        if self._graph is not None:
+            self._graph.release()
+        self._graph = None
+
+    @property
+    def has_reads_ahead(self) -> bool:
+        """Returns whether a task reads that goes on without the requests that wait for it."""
+        tasks = (self._following_ahead, self._fetching_ahead, self._following_next)
+        return any(task is not None for task in tasks)
 
     def evict(self) -> None:
         """Evicts all entries, which are freed in steps."""
@@ -334,7 +371,7 @@ class LiveGraph:
             model = graph.model
         self._done = number
         if graph is None:
-            self._graph = Graph(model, news.revision, self._max_bytes, discard=free_in_steps)
+            self._graph = Graph(model, news.revision, self._max_bytes, discard=free_in_steps, grow=self._grow)
         elif self._newest == since:
             self._bring_forward(graph, model, news)
         elif graph.revision < news.revision:

@@ -138,6 +138,10 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     def identity(self) -> Identity:
         return self._identity
 
+    @property
+    def is_writing(self) -> bool:
+        return self.database.is_writing
+
     async def check(self) -> Revision:
         version = await self.database.schema_version()
         if version != len(migrations()):

@@ -1,8 +1,9 @@
 """Builds the context of operations on an open store."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from weakref import ref
 
 from uuid_utils import uuid7
 
@@ -12,15 +13,19 @@ from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.lists.language import measure_queries
 from magistrate.engine.policy.policy import measure_policies
 from magistrate.errors import NotFound
+from magistrate.operations.cache_budget import CacheBudget, CacheShare
 from magistrate.operations.checks.decision_log import DecisionLog, UnwrittenDecisions
 from magistrate.operations.context import Caches, Context
 from magistrate.operations.lists.bitmap_listings import BitmapSearches
+from magistrate.operations.lists.counts import ListCounts
 from magistrate.operations.lists.listings import Listings
 from magistrate.operations.live_graph import GraphCounts, LiveGraph
 from magistrate.operations.models.cache import Models
+from magistrate.operations.models.compiled_models import CompiledModels
 from magistrate.operations.readers.shared_reads import SharedReads
+from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
-from magistrate.operations.stores.contexts import StoreContexts
+from magistrate.operations.stores.contexts import MAX_CONTEXTS, StoreContexts
 from magistrate.store.contract.store import Store
 from magistrate.wiring.stores import open_stores
 
@@ -29,17 +34,29 @@ LISTS_SHARE, MODELS_SHARE = 8, 32
 """Divide the bytes of caches: an eighth is for lists, a 32nd for models of the past, the rest for the graph cache."""
 
 
-def context_of(store: Store, settings: Settings, unwritten: UnwrittenDecisions | None = None) -> Context:
-    """Builds a context whose caches are replaced when the store turns out to have another history. `unwritten` is what
-    the contexts of a process share."""
-    counts = GraphCounts()
+class SharedState:
+    """Holds what the stores of a process share: the budget of their caches, compiled models, and the counters, which
+    stay when a context is dropped."""
+
+    def __init__(self, settings: Settings, max_contexts: int = 1) -> None:
+        self.budget = CacheBudget(settings.cache_bytes, max_contexts)
+        self.compiled_models = CompiledModels()
+        self.graph_counts = GraphCounts()
+        self.list_counts = ListCounts()
+        self.unwritten = UnwrittenDecisions(settings.max_unwritten_bytes)
+
+
+def context_of(store: Store, settings: Settings, shared: SharedState | None = None) -> Context:
+    """Builds a context whose caches are replaced when the store turns out to have another history. One without shared
+    state has the whole budget."""
+    shared = shared or SharedState(settings)
+    share = shared.budget.open()
     decisions = None
     if settings.decision_log:
-        unwritten = unwritten or UnwrittenDecisions(settings.max_unwritten_bytes)
-        decisions = DecisionLog(store, settings.decision_log, unwritten)
+        decisions = DecisionLog(store, settings.decision_log, shared.unwritten)
     context = Context(
         store=store,
-        caches=_build_caches(store, settings, counts),
+        caches=_build_caches(store, shared, share),
         now=store.now,
         new_id=lambda: str(uuid7()),
         max_meta_bytes=settings.max_meta_bytes,
@@ -47,39 +64,65 @@ def context_of(store: Store, settings: Settings, unwritten: UnwrittenDecisions |
         max_check_work=settings.max_check_work,
         max_context_bytes=settings.max_context_bytes,
         max_query_work=settings.max_query_work,
+        share=share,
+        list_counts=shared.list_counts,
         decisions=decisions,
         is_strict=settings.strict,
     )
-    store.known.call_on_change(lambda: context.replace_caches(_build_caches(store, settings, counts)))
+    # A context that nobody uses is freed at once, for which nothing that it has may refer to it.
+    weakly = ref(context)
+
+    def replace_caches() -> None:
+        if (replaced := weakly()) is not None:
+            replaced.replace_caches(_build_caches(replaced.store, shared, share))
+
+    store.known.call_on_change(replace_caches)
     return context
 
 
-def _build_caches(store: Store, settings: Settings, counts: GraphCounts) -> Caches:
-    max_bytes = settings.cache_bytes
-    lists, past = max_bytes // LISTS_SHARE, max_bytes // MODELS_SHARE
-    models = Models(store, past)
+def _build_caches(store: Store, shared: SharedState, share: CacheShare) -> Caches:
+    graph_bytes, lists, past = _divide_bytes(share.bytes)
+    models = Models(store, past, share.grow, shared.compiled_models)
+    graph = LiveGraph(store, models, graph_bytes, store.now, counts=shared.graph_counts, grow=share.grow)
+    listings = Listings(lists, share.grow)
+
+    def resize(max_bytes: int) -> None:
+        graph_bytes, lists, past = _divide_bytes(max_bytes)
+        graph.resize(graph_bytes)
+        release_runs(listings.resize(lists))
+        models.resize(past)
+
+    share.resize = resize
     return Caches(
         models=models,
-        graph=LiveGraph(store, models, max_bytes - lists - past, store.now, counts=counts),
-        listings=Listings(lists),
+        graph=graph,
+        listings=listings,
         bitmap_searches=BitmapSearches(),
         session_keys=SessionKeys(store, store.now),
         shared_reads=SharedReads(),
     )
 
 
-def measure_caches(context: Context) -> Sequence[CacheBytes]:
-    """Returns how many bytes each cache of this process takes, and the limits on them."""
-    return (
-        *context.caches.graph.measure(),
-        *context.caches.listings.measure(),
-        context.caches.models.measure_past(),
-        context.caches.shared_reads.measure(),
-        *context.store.measure_caches(),
-        *measure_policies(),
-        measure_queries(),
-        measure_parameters(),
-    )
+def _divide_bytes(max_bytes: int) -> tuple[int, int, int]:
+    """Returns the bytes of the graph cache, of lists and of models of the past."""
+    lists, past = max_bytes // LISTS_SHARE, max_bytes // MODELS_SHARE
+    return max_bytes - lists - past, lists, past
+
+
+def measure_caches(contexts: Iterable[Context]) -> Sequence[CacheBytes]:
+    """Returns how many bytes each cache of this process takes, of all stores together, and the limits on them."""
+    sums: dict[str, CacheBytes] = {}
+    for context in contexts:
+        for name, taken, limit in (
+            *context.caches.graph.measure(),
+            *context.caches.listings.measure(),
+            context.caches.models.measure_past(),
+            context.caches.shared_reads.measure(),
+            *context.store.measure_caches(),
+        ):
+            others = sums.get(name, CacheBytes(name, 0, 0))
+            sums[name] = CacheBytes(name, others.bytes + taken, others.max_bytes + limit)
+    return (*sums.values(), *measure_policies(), measure_queries(), measure_parameters())
 
 
 @asynccontextmanager
@@ -88,8 +131,8 @@ async def open_contexts(settings: Settings) -> AsyncIterator[StoreContexts]:
     SchemaMismatch."""
     stores = await open_stores(settings)
     try:
-        unwritten = UnwrittenDecisions(settings.max_unwritten_bytes)
-        yield StoreContexts(stores, lambda store: context_of(store, settings, unwritten))
+        shared = SharedState(settings, MAX_CONTEXTS)
+        yield StoreContexts(stores, lambda store: context_of(store, settings, shared))
     finally:
         await stores.close()
 

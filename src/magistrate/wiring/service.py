@@ -84,8 +84,8 @@ async def open_service(
             settings.wait_timeout_ms,
             settings.max_all_bodies_bytes,
         )
-        METRICS.read = partial(_readings, context, admitted)
-        METRICS.measure_caches = partial(measure_caches, context)
+        METRICS.read = partial(_readings, contexts, admitted)
+        METRICS.measure_caches = partial(measure_caches, contexts)
         METRICS.read_lists = context.list_counts.read
         METRICS.requests_by_store = Counter() if settings.metrics_store_label else None
         METRICS.name_store = contexts.name_issuer
@@ -174,8 +174,10 @@ async def _write_metrics_now_and_then() -> None:
         await asyncio.sleep(WRITE_METRICS_EVERY_SECONDS)
 
 
-def _readings(context: Context, admitted: Admissions) -> Readings:
-    """Returns the values that /metrics reports besides those of requests."""
+def _readings(contexts: StoreContexts, admitted: Admissions) -> Readings:
+    """Returns the values that /metrics reports besides those of requests: sums over all stores, but the revision, and
+    how far the graph is behind, of the store `default`."""
+    context = contexts.default
     graph = context.caches.graph
     return {
         "requests_running": sum(admission.running for admission in admitted.by_scope.values()),
@@ -189,7 +191,7 @@ def _readings(context: Context, admitted: Admissions) -> Readings:
         "graph_given_up": graph.counts.given_up,
         "graph_fetches": graph.counts.fetches,
         "graph_changes": graph.counts.changes,
-        "graph_entries": graph.count_entries(),
+        "graph_entries": sum([each.caches.graph.count_entries() for each in contexts]),
         "graph_revision": graph.revision,
         "graph_lag_seconds": graph.lag_microseconds() / 1_000_000,
         "unwritten_decision_bytes": context.decisions.unwritten.bytes if context.decisions is not None else 0,

@@ -9,13 +9,14 @@ depends on the context of a request is cached.
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import NamedTuple
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.cache.adjacency import Adjacency, AdjacencyIndex, Indexes
 from magistrate.engine.cache.closures import Groups, Kind, MembershipClosure
 from magistrate.engine.cache.decision_cache import DecisionCache
 from magistrate.engine.cache.memberships import Memberships
-from magistrate.engine.cache.segments import CacheSegment, Capacity, free_at_once
+from magistrate.engine.cache.segments import CacheSegment, Capacity, free_at_once, stay_as_large
 from magistrate.engine.cache.subject_adjacency import SubjectAdjacency, SubjectIndex
 from magistrate.engine.cache.views import VIEW_BYTES, CombinedView, PlanView, SubjectViews, ViewKey, ViewsBySubjectType
 from magistrate.engine.model.model import Model
@@ -53,10 +54,25 @@ FREED_AT_ONCE = 4
 _Place = tuple[Branch, tuple[int, ...]]
 
 
+class _Limits(NamedTuple):
+    entries: int
+    absent: int
+    decisions: int
+    ids: int
+    views: int
+
+
+def _divide_bytes(max_bytes: int) -> _Limits:
+    shares = (ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE)
+    others = [max_bytes // share for share in shares]
+    return _Limits(max_bytes - sum(others), *others)
+
+
 class Graph:
     """Holds the cached entries as of `revision`.
 
-    `max_bytes` limits what is cached in total, divided as said above; `max_each` limits the warrants of a single
+    `max_bytes` limits what is cached in total, divided as said above, until `resize` sets another limit; `grow` may do
+    so when there is no space, and returns whether it has. `max_each` limits the warrants of a single
     object, and the groups that a single subject is in by its own warrants. `discard` gets what is evicted and takes
     long to free; see Capacity. For lists, `adjacency` has the objects of warrants by subject, and `subject_adjacency`
     the subjects by object, with the same numbers.
@@ -70,6 +86,7 @@ class Graph:
         max_each: int = MAX_EACH,
         max_visits: int = MAX_VISITS,
         discard: Callable[[Container], None] = free_at_once,
+        grow: Callable[[], bool] = stay_as_large,
     ) -> None:
         self.revision = revision
         self.max_each = max_each
@@ -81,18 +98,39 @@ class Graph:
         self._evicted: list[int] = []
         self._evicted_memberships: list[CacheSegment[Groups] | CacheSegment[MembershipClosure]] = []
         self._max_visits = max_visits
-        shares = (ABSENT_SHARE, DECISIONS_SHARE, IDS_SHARE, VIEWS_SHARE)
-        absent, decisions, ids, views = (max_bytes // share for share in shares)
-        self._capacity = Capacity(max_bytes - absent - decisions - ids - views, discard, Capacity(absent, discard))
-        self._subjects = ViewsBySubjectType(views)
-        self._decision_capacity = Capacity(decisions, discard)
-        self._max_bytes_of_ids = ids
+        limits = _divide_bytes(max_bytes)
+        self._grow = grow
+        self._capacity = Capacity(limits.entries, discard, Capacity(limits.absent, discard, grow=grow), grow)
+        self._subjects = ViewsBySubjectType(limits.views)
+        self._decision_capacity = Capacity(limits.decisions, discard, grow=grow)
+        self._max_bytes_of_ids = limits.ids
         self.adjacency = Adjacency(self._capacity)
         self.decisions = DecisionCache(self._decision_capacity, self._capacity)
         self.subject_adjacency = SubjectAdjacency(self.adjacency, self._capacity)
         self._outdated: set[int] = set()
         self._views_by_relation: dict[tuple[str, str], dict[PlanView, None]] = defaultdict(dict)
         self._use(model)
+
+    def resize(self, max_bytes: int) -> None:
+        """Sets the limit on what is cached in total, and evicts what exceeds it."""
+        limits = _divide_bytes(max_bytes)
+        self._capacity.resize(limits.entries)
+        self._capacity.absent.resize(limits.absent)
+        self._decision_capacity.resize(limits.decisions)
+        self._max_bytes_of_ids, self._subjects.max_bytes = limits.ids, limits.views
+        if self.adjacency.measure_ids() > limits.ids:
+            self.replace_adjacency()
+        if self._subjects.bytes > limits.views:
+            self._evict_views(None)
+
+    def release(self) -> None:
+        """Evicts everything, in steps, and lets go of all that refers to the graph, which cannot be used afterwards."""
+        self.clear(self.revision)
+        for capacity in (self._capacity, self._decision_capacity):
+            capacity.release()
+        self._capacity.discard(self.views)
+        self.views, self._subjects = {}, ViewsBySubjectType(0)
+        self._views_by_relation = defaultdict(dict)
 
     def _use(self, model: Model) -> None:
         self.model = model
@@ -213,8 +251,10 @@ class Graph:
     def limit_adjacency(self) -> None:
         """Replaces the adjacency by an empty one when its ids take more than their share. Ids are not evicted with the
         entries that name them: their numbers are in all of them."""
-        if self.adjacency.measure_ids() > self._max_bytes_of_ids:
-            self.replace_adjacency()
+        while self.adjacency.measure_ids() > self._max_bytes_of_ids:
+            if not self._grow():
+                self.replace_adjacency()
+                return
 
     def replace_adjacency(self) -> None:
         """Replaces the adjacency by an empty one."""
@@ -275,10 +315,13 @@ class Graph:
             raise CheckpointNeeded
         subjects.search = None
 
-    def _evict_views(self, kept: TypeName) -> None:
+    def _evict_views(self, kept: TypeName | None) -> None:
         """Evicts the views for subjects of types that have not been used for longest, if all take too many bytes."""
         if self._unresolved:
             return
+        while kept is not None and self._subjects.bytes > self._subjects.max_bytes:
+            if not self._grow():
+                break
         for subjects in self._subjects.evict_unused(kept, VIEW_BYTES * len(self._evicted)):
             self.view_evictions += 1
             self._evicted += subjects.numbers.values()

@@ -26,6 +26,11 @@ def free_at_once(evicted: Container) -> None:
     """Frees what was evicted as soon as it returns, for callers whom nobody waits for."""
 
 
+def stay_as_large() -> bool:
+    """Stands for a capacity whose limit is fixed."""
+    return False
+
+
 def measure_key(key: Key) -> int:
     """Returns the bytes of a key and of its place in a container."""
     return SLOT_BYTES + (measure_text(key) if isinstance(key, str) else _measure_other(key))
@@ -57,17 +62,20 @@ class Removable(Aging, Protocol):
 class Capacity:
     """Limits the bytes that all segments hold together; a single entry may exceed it. `absent` is the
     capacity for keys that have nothing, so that these do not evict what exists. `discard` gets every container of more
-    than MAX_ITEMS_FREED_AT_ONCE that is evicted; nothing else refers to it."""
+    than MAX_ITEMS_FREED_AT_ONCE that is evicted; nothing else refers to it. `grow` is called when there is no space: it
+    may raise `max_bytes`, and returns whether it is worth another look."""
 
     def __init__(
         self,
         max_bytes: int,
         discard: Callable[[Container], None] = free_at_once,
         absent: "Capacity | None" = None,
+        grow: Callable[[], bool] = stay_as_large,
     ) -> None:
         self.max_bytes = max_bytes
         self.absent = absent or self
         self._discard = discard
+        self._grow = grow
         self._young = 0
         self._old = 0
         self._segments: dict[Aging, None] = {}
@@ -89,15 +97,34 @@ class Capacity:
 
     def fits(self, weight: int) -> bool:
         """Returns whether this much can be taken without evicting anything."""
-        return 2 * (self._young + weight) <= self.max_bytes
+        return self._has_space(self._young + weight)
 
     def can_hold(self, weight: int) -> bool:
         """Returns whether an entry of this weight is worth adding: others would have to go as soon as it came."""
-        return 2 * weight <= self.max_bytes
+        return self._has_space(weight)
+
+    def _has_space(self, young: int) -> bool:
+        while 2 * young > self.max_bytes:
+            if not self._grow():
+                return False
+        return True
+
+    def resize(self, max_bytes: int) -> None:
+        """Sets the limit, and evicts what exceeds it."""
+        self.max_bytes = max_bytes
+        for _ in range(2):
+            if self.bytes > max_bytes:
+                self.age()
+
+    def release(self) -> None:
+        """Unregisters all segments, so that nothing refers to itself. Neither it nor they can be used afterwards."""
+        self._segments.clear()
+        if self.absent is not self:
+            self.absent.release()
 
     def take(self, weight: int) -> None:
         """Counts an entry that is about to be added to the young generation; others become old if there is no space."""
-        if 2 * (self._young + weight) > self.max_bytes:
+        if 2 * (self._young + weight) > self.max_bytes and not self._has_space(self._young + weight):
             self.age()
             if self._old + weight > self.max_bytes:  # because of a single large entry, this one or one of the others
                 self.age()

@@ -221,7 +221,7 @@ class ViewsBySubjectType(dict[TypeName, SubjectViews]):
         self.bytes += views.bytes - views.counted
         views.counted = views.bytes
 
-    def evict_unused(self, kept: TypeName, pending_bytes: int) -> Iterator[SubjectViews]:
+    def evict_unused(self, kept: TypeName | None, pending_bytes: int) -> Iterator[SubjectViews]:
         """Yields the views of types that have not been used for longest, until there is space again; those of one type
         are kept. `pending_bytes` are those of views that are still to be freed."""
         if self.bytes + pending_bytes <= self.max_bytes:

@@ -14,6 +14,7 @@ are.
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
+from copy import copy
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -179,6 +180,8 @@ class Model:
         self._followed: set[Plan | Operation] = set()
         """Holds the plans and operations that are compiled with all they reach, except by groups."""
         self._included: dict[tuple[str, str], Set[str]] = {}
+        self._origin: Model | None = None
+        """Is the model that shares its plans, which lives as long as this one."""
         self._without_rules: Model | None = None
         self._with_all_arrows: Model | None = None
         self._extended: dict[Set[WarrantPattern], Model] = {}
@@ -270,6 +273,17 @@ class Model:
         if self._without_rules is None:
             self._without_rules = self._derive({name: of_type.without_rules() for name, of_type in self.types.items()})
         return self._without_rules
+
+    def at_revision(self, revision: Revision) -> "Model":
+        """Returns a model with the same types and patterns that another store, or the same one, has had since a
+        revision. It shares the plans, whichever of the models compiles them."""
+        if revision == self.revision:
+            return self
+        shared = copy(self)
+        shared.revision, shared._origin = revision, self
+        shared._without_rules = shared._with_all_arrows = None
+        shared._extended = {}
+        return shared
 
     def with_all_arrows(self) -> "Model":
         """Returns the same model with `has_all_arrows`, for the paths of checks: what grants a relation first may be a

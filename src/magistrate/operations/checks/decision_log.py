@@ -117,6 +117,11 @@ class DecisionLog:
         self._max_kept = max_kept
         self._waiting: list[DecisionRecord] = []
 
+    @property
+    def is_waiting(self) -> bool:
+        """Returns whether decisions wait to be written."""
+        return bool(self._waiting)
+
     def note(
         self,
         checks: Sequence[Check],

@@ -1,8 +1,9 @@
 """Holds the rows of queries in order, cuts pages out of them, and caches them, so that a later page of the same listing
 need not be computed again."""
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from operator import attrgetter
@@ -21,6 +22,7 @@ from magistrate.engine.byte_sizes import (
     measure_texts,
     measure_warrant,
 )
+from magistrate.engine.cache.segments import stay_as_large
 from magistrate.engine.evaluation.conditions import ALWAYS
 from magistrate.engine.lists.language import ObjectsQuery, Query
 from magistrate.engine.lists.results import QueryRow, RelationResult
@@ -225,16 +227,30 @@ class _Kept(NamedTuple):
 class Listings:
     """Caches the most recently used listings, up to a total number of bytes; those without rows apart."""
 
-    def __init__(self, max_bytes: int) -> None:
-        of_empty = max_bytes // EMPTY_SHARE
-        self._listings: LRUCache[ListingKey, _Kept] = LRUCache(max_bytes - of_empty, getsizeof=_BYTES)
-        self._empty: LRUCache[ListingKey, _Kept] = LRUCache(of_empty, getsizeof=_BYTES)
+    def __init__(self, max_bytes: int, grow: Callable[[], bool] = stay_as_large) -> None:
+        """`grow` is called when there is no space. It may set another limit with `resize`, and returns whether it
+        has."""
+        self._listings: LRUCache[ListingKey, _Kept] = LRUCache(math.inf, getsizeof=_BYTES)
+        self._empty: LRUCache[ListingKey, _Kept] = LRUCache(math.inf, getsizeof=_BYTES)
         self._numbering: object = None
+        self._grow = grow
+        self.resize(max_bytes)
 
     def measure(self) -> Sequence[CacheBytes]:
         """Returns how many bytes the listings take, and the limits on them."""
-        caches = {"lists": self._listings, "empty_lists": self._empty}
-        return [CacheBytes(name, int(cache.currsize), int(cache.maxsize)) for name, cache in caches.items()]
+        return [
+            CacheBytes("lists", int(self._listings.currsize), self._max_bytes),
+            CacheBytes("empty_lists", int(self._empty.currsize), self._max_bytes_of_empty),
+        ]
+
+    def resize(self, max_bytes: int) -> list[Listing]:
+        """Sets the limit on the bytes of all listings, and returns those that are evicted for it."""
+        self._max_bytes_of_empty = max_bytes // EMPTY_SHARE
+        self._max_bytes = max_bytes - self._max_bytes_of_empty
+        return [*_evict_above(self._listings, self._max_bytes), *_evict_above(self._empty, self._max_bytes_of_empty)]
+
+    def _find_limit(self, cache: "LRUCache[ListingKey, _Kept]") -> int:
+        return self._max_bytes if cache is self._listings else self._max_bytes_of_empty
 
     def find(self, key: ListingKey, now: int) -> Listing | None:
         """Returns the listing unless it is not valid any more."""
@@ -247,15 +263,16 @@ class Listings:
         of them is."""
         cache = self._listings if listing.count_rows() else self._empty
         kept = _Kept(listing, listing.bytes + measure_key(key))
-        if kept.bytes > cache.maxsize:
+        while cache.currsize + kept.bytes > self._find_limit(cache) and self._grow():
+            pass
+        if kept.bytes > self._find_limit(cache):
             return [listing]
         former = [cache.pop(key).listing for cache in (self._listings, self._empty) if key in cache]
         evicted = [other for other in former if other is not listing]
         if listing.numbering is not None and listing.numbering is not self._numbering:
             self._numbering = listing.numbering
             evicted += self._evict_numbered()
-        while cache.currsize + kept.bytes > cache.maxsize:
-            evicted.append(cache.popitem()[1].listing)
+        evicted += _evict_above(cache, self._find_limit(cache) - kept.bytes)
         cache[key] = kept
         return evicted
 
@@ -265,7 +282,9 @@ class Listings:
         kept = self._listings.get(key) or self._empty.get(key)
         if kept is None or kept.listing is not listing or kept.bytes == listing.bytes + measure_key(key):
             return []
-        if LARGE_PAGE_SHARE * listing.kept_page.bytes > self._listings.maxsize:
+        while LARGE_PAGE_SHARE * listing.kept_page.bytes > self._max_bytes and self._grow():
+            pass
+        if LARGE_PAGE_SHARE * listing.kept_page.bytes > self._max_bytes:
             listing.kept_page.clear()
         evicted = self.keep(key, listing)
         if any(other is listing for other in evicted):
@@ -287,6 +306,14 @@ class Listings:
         self._listings.clear()
         self._empty.clear()
         return evicted
+
+
+def _evict_above(cache: "LRUCache[ListingKey, _Kept]", max_bytes: int) -> list[Listing]:
+    """Evicts the listings that have not been used for longest until the others take at most so many bytes."""
+    evicted = []
+    while cache and cache.currsize > max_bytes:
+        evicted.append(cache.popitem()[1].listing)
+    return evicted
 
 
 _BYTES = attrgetter("bytes")

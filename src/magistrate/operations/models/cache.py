@@ -1,18 +1,18 @@
 """Caches the compiled model of a store as long as no object type changes, and a few models of the past."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from operator import attrgetter
 from typing import NamedTuple
 
 from cachetools import LRUCache
 
 from magistrate.engine.byte_sizes import CacheBytes
+from magistrate.engine.cache.segments import stay_as_large
 from magistrate.engine.model.model import Model
-from magistrate.engine.model.object_types import ObjectType
-from magistrate.engine.names import PolicyName, Revision, TypeName
-from magistrate.operations.models.definitions import parse_definition, parse_policies
-from magistrate.operations.scheduling import offload
+from magistrate.engine.names import Revision
+from magistrate.operations.models.compiled_models import CompiledModels, ParsedDefinitions
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stored_rows import StoredModel
 
@@ -21,8 +21,6 @@ MIN_BYTES = 262_144
 BYTES_OF_A_CHARACTER = 40
 """Counts what a character of a definition becomes in memory, compiled plans included."""
 BYTES_OF_A_PATTERN = 600
-BYTES_FOR_A_PATTERN = 40
-"""Counts the bytes of definitions that are read in the time in which a pattern is sorted into a model."""
 
 
 class _PastModel(NamedTuple):
@@ -39,13 +37,23 @@ class Models:
     still is the model of that revision: so the model is read only when it changed, and an outdated one is never
     used. Holds also the models of the past that were used most recently."""
 
-    def __init__(self, store: Store, max_bytes: int) -> None:
-        """`max_bytes` limits the models of the past."""
+    def __init__(
+        self,
+        store: Store,
+        max_bytes: int,
+        grow: Callable[[], bool] = stay_as_large,
+        compiled: CompiledModels | None = None,
+    ) -> None:
+        """`max_bytes` limits the models of the past. `grow` is called when there is no space; it may set another limit
+        with `resize`, and returns whether it has. `compiled` has the models that stores share."""
         self._store = store
-        self._past: LRUCache[_Span, _PastModel] = LRUCache(max_bytes, getsizeof=lambda kept: kept.size)
+        self._compiled = compiled or CompiledModels()
+        self._grow = grow
+        self._max_bytes = max_bytes
+        self._past: LRUCache[_Span, _PastModel] = LRUCache(math.inf, getsizeof=attrgetter("size"))
         self._known: Model | None = None
-        self._definitions: Mapping[TypeName, str] = {}
-        self._policies: Mapping[PolicyName, str] = {}
+        self._parsed: ParsedDefinitions | None = None
+        """Is what the newest model was made of."""
 
     @property
     def known(self) -> Model | None:
@@ -54,7 +62,16 @@ class Models:
 
     def measure_past(self) -> CacheBytes:
         """Returns how many bytes the models of the past take, and the limit on them."""
-        return CacheBytes("past_models", int(self._past.currsize), int(self._past.maxsize))
+        return CacheBytes("past_models", int(self._past.currsize), self._max_bytes)
+
+    def resize(self, max_bytes: int) -> None:
+        """Sets the limit on the models of the past, and evicts what exceeds it."""
+        self._max_bytes = max_bytes
+        self._evict_above(max_bytes)
+
+    def _evict_above(self, max_bytes: int) -> None:
+        while self._past and self._past.currsize > max_bytes:
+            self._past.popitem()
 
     async def get_known(self) -> Model:
         """Returns a model that was the newest at some time."""
@@ -87,34 +104,23 @@ class Models:
             model = newest
             until = min(until, newest.revision)  # it has all patterns up to there
         else:
-            model = await self._compile(replace(read, written_at=since))
+            model, _ = await self._compiled.compile(replace(read, written_at=since), self._parsed)
         texts = (*read.definitions.values(), *read.policies.values())
         size = MIN_BYTES + BYTES_OF_A_CHARACTER * sum(map(len, texts)) + BYTES_OF_A_PATTERN * len(read.patterns)
-        if size <= self._past.maxsize:
+        while self._past.currsize + size > self._max_bytes and self._grow():
+            pass
+        if size <= self._max_bytes:
+            self._evict_above(self._max_bytes - size)
             self._past[since, until] = _PastModel(model, size)
         return model
 
     def _is_known(self, read: StoredModel) -> bool:
         """Returns whether the object types and policies are those of the cached model."""
-        return (read.definitions, read.policies) == (self._definitions, self._policies)
+        parsed = self._parsed
+        return parsed is not None and (read.definitions, read.policies) == (parsed.definitions, parsed.policies)
 
     async def _keep(self, read: StoredModel) -> Model:
-        model = await self._compile(read)
+        model, parsed = await self._compiled.compile(read, self._parsed)
         if self._known is None or self._known.revision < model.revision:
-            self._known, self._definitions, self._policies = model, read.definitions, read.policies
+            self._known, self._parsed = model, parsed
         return self._known if self._known.revision == model.revision else model
-
-    async def _compile(self, read: StoredModel) -> Model:
-        """Compiles a model, reading only the definitions that differ from those of the cached model."""
-        types = dict(self._known.types) if self._known is not None else {}
-        before, now = self._definitions, read.definitions
-        changed = {name: definition for name, definition in now.items() if before.get(name) != definition}
-
-        def read_changed() -> Mapping[TypeName, ObjectType]:
-            return {name: parse_definition(name, definition) for name, definition in changed.items()}
-
-        types |= await offload(read_changed, sum(map(len, changed.values())))
-        policies = await offload(partial(parse_policies, read.policies), sum(map(len, read.policies.values())))
-        types = {name: types[name] for name in now}
-        building = partial(Model, types, read.written_at, read.patterns, policies=policies)
-        return await offload(building, BYTES_FOR_A_PATTERN * len(read.patterns))

@@ -1,6 +1,8 @@
 """Knows the stores of the database in memory, and opens a context for each that is used."""
 
+from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Sequence
+from weakref import ref
 
 from magistrate.errors import NotFound, StoreDeleted
 from magistrate.operations.context import Context
@@ -10,17 +12,25 @@ from magistrate.store.contract.stores import DEFAULT_STORE, MovedStore, StoredSt
 
 BuildContext = Callable[[Store], Context]
 
+MAX_CONTEXTS = 500
+"""Limits the contexts in a process, which take about 50 KB each with what one check caches."""
+KEPT_ROUNDS = 1_200
+"""Counts the rounds, each of a quarter of a second, for which the context of a store is kept that nobody uses."""
+MAX_DROPPED = 2
+"""Limits the contexts that are dropped together, each of which takes some fractions of a millisecond."""
+
 
 class StoreContexts:
-    """Holds the context of each store that was used in this process, by its number. `build` builds one on an open
-    store."""
+    """Holds the contexts of the stores that were used most recently in this process, by their numbers, and that of
+    `default`. `build` builds one on an open store."""
 
     def __init__(self, stores: Stores, build: BuildContext) -> None:
         self.stores = stores
         self.default = build(stores.default)
         self.default.stores = stores
         self._build = build
-        self._contexts = {DEFAULT_STORE: self.default}
+        self._contexts: OrderedDict[int, Context] = OrderedDict()
+        """Has those of the other stores, the one that was used least recently first."""
         self._known: dict[int, StoredStore] = {}
         self._numbers: dict[str, int] = {}
         """Has the number of each store by its name and by its id."""
@@ -31,7 +41,7 @@ class StoreContexts:
         """Says whether rows of deleted stores may be left."""
 
     def __iter__(self) -> Iterator[Context]:
-        return iter(tuple(self._contexts.values()))
+        return iter((self.default, *self._contexts.values()))
 
     async def follow(self) -> Sequence[MovedStore]:
         """Takes over all changes of stores since the last call, and returns these. It has to be called before anything
@@ -47,6 +57,7 @@ class StoreContexts:
             else:
                 self._release(each.stored.number)
                 self.may_have_deleted = True
+        self._drop_unused(self.default.share.begin_round() - KEPT_ROUNDS)
         return moved
 
     def find(self, named: str) -> StoredStore | None:
@@ -66,15 +77,48 @@ class StoreContexts:
 
     def open_context(self, number: int) -> Context:
         """Returns the context of a store. Raises StoreDeleted."""
+        if number == DEFAULT_STORE:
+            return self.default
         context = self._contexts.get(number)
         if context is None:
-            stored = self._known.get(number)
-            if stored is None:
-                raise StoreDeleted
-            context = self._contexts[number] = self._build(self.stores.open_store(stored))
-            context.store_number, context.requests_per_second = number, stored.limits.requests_per_second
-            context.stores, context.take_over_keys = self.stores, self.default.take_over_keys
+            context = self._open(number)
+        else:
+            self._contexts.move_to_end(number)
+        context.share.use()
         return context
+
+    def _open(self, number: int) -> Context:
+        stored = self._known.get(number)
+        if stored is None:
+            raise StoreDeleted
+        for _ in range(MAX_DROPPED):
+            if len(self._contexts) >= MAX_CONTEXTS - 1:
+                self._drop_oldest()
+        context = self._contexts[number] = self._build(self.stores.open_store(stored))
+        context.store_number, context.requests_per_second = number, stored.limits.requests_per_second
+        context.stores, context.take_over_keys = self.stores, self.default.take_over_keys
+        return context
+
+    def _drop_unused(self, before: int) -> None:
+        """Drops a few of the contexts that were not used since a round."""
+        for _ in range(MAX_DROPPED):
+            if self._contexts and next(iter(self._contexts.values())).share.used_in < before:
+                self._drop_oldest()
+
+    def _drop_oldest(self) -> None:
+        """Drops the context that was used least recently, unless something still uses it."""
+        number, context = self._contexts.popitem(last=False)
+        weakly, is_busy = ref(context), context.is_busy
+        caches, share = context.caches, context.share
+        if not is_busy:
+            del context  # the last reference, unless something uses it
+        if (used := weakly()) is not None:
+            used.share.use()
+            self._contexts[number] = used
+            return
+        caches.release()
+        share.close()
+        self.stores.release(number)
 
     def resolve(self, caller: Caller, named: str | None) -> Context:
         """Returns the context of the store that a request is about: the one that its path names, or that of the

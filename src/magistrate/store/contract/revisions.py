@@ -243,6 +243,11 @@ class StoreState(Protocol):
         a statement. Takes no longer than `mark`. Raises StoreUnavailable."""
         ...
 
+    @property
+    def is_writing(self) -> bool:
+        """Returns whether a write goes on that its caller may not wait for."""
+        ...
+
     async def close(self) -> None: ...
 
 

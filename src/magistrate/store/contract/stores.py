@@ -147,7 +147,7 @@ class Stores(Protocol):
         ...
 
     def release(self, number: int) -> None:
-        """Frees what this process holds of a store that was deleted."""
+        """Frees what this process holds of a store that was deleted, or that nobody uses. It can be opened again."""
         ...
 
     async def create(self, new: NewStore) -> StoredStore:

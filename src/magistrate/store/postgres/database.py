@@ -109,6 +109,10 @@ class PostgresDatabase:
     async def transact(self, script: ScriptStart[T], makes_revision: bool = True) -> T:
         return await self._writer.transact(script, makes_revision)
 
+    @property
+    def is_writing(self) -> bool:
+        return self._writer.is_writing
+
     def mark(self) -> Mark:
         self.server.require_open()
         return time.monotonic(), self._writer.revisions
@@ -151,7 +155,8 @@ class PostgresServer:
         return writer
 
     def release_writer(self, store: int) -> None:
-        """Frees the writer of a store that was deleted. A group that it is writing is refused by the database."""
+        """Frees the writer of a store that was deleted, where a group that it is writing is refused by the database, or
+        that nobody uses."""
         writer = self._writers.pop(store, None)
         if writer is not None:
             self._released_statements += writer.statements

@@ -294,6 +294,10 @@ class GroupWriter:
         finally:
             timer.cancel()
 
+    @property
+    def is_writing(self) -> bool:
+        return self._task is not None and not self._task.done()
+
     async def close(self) -> None:
         """Waits shortly for the group that is being written, and then breaks it off."""
         if self._task is not None and not self._task.done():
