@@ -42,6 +42,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "config",
         "wiring",
         "engine.importers",
+        "engine.names",
         "engine.testing",
         "engine.text",
         "engine.nesting",

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from magistrate.cli.completion import complete_objects
-from magistrate.engine.warrants.notation import Written, read_written, unquote_id
+from magistrate.engine.names import unquote_id
 from magistrate.errors import InvalidRequest
 
 if TYPE_CHECKING:
     from magistrate.client import CheckJson, LimitsJson, RefJson, SubjectJson, WarrantJson
     from magistrate.engine.rules.rule_operator import RuleOperator
+    from magistrate.engine.warrants.notation import Written
 
 
 def find_operator(keyword: str) -> "type[RuleOperator] | None":
@@ -26,9 +27,16 @@ def find_operator(keyword: str) -> "type[RuleOperator] | None":
     return RULE_OPERATORS.get(keyword)
 
 
+def read_warrant_names(text: str) -> "Written":
+    """Reads the names and the policy of a warrant in written form, which takes a moment to import, too."""
+    from magistrate.engine.warrants.notation import read_written
+
+    return read_written(text)
+
+
 def read_check(text: str) -> "CheckJson":
     """Reads a check, such as `document:plan#viewer@user:ann`."""
-    written = read_written(text)
+    written = read_warrant_names(text)
     if written.policy:
         raise InvalidRequest(
             f"{text!r} has a policy; write a check without one, and pass the variables of policies with --context"
@@ -38,13 +46,13 @@ def read_check(text: str) -> "CheckJson":
 
 def read_warrant(text: str, policy: str | None = None, limits: "LimitsJson | None" = None) -> "WarrantJson":
     """Reads a warrant with the policy in its brackets, or with the policy given separately."""
-    written = read_written(text)
+    written = read_warrant_names(text)
     if written.policy and policy is not None:
         raise InvalidRequest(f"{text!r} has a policy already; leave out --policy, or the brackets")
     return {**_render_names(written), "policy": written.policy or policy or "", **(limits or {})}
 
 
-def _render_names(written: Written) -> "CheckJson":
+def _render_names(written: "Written") -> "CheckJson":
     names = written.names
     subject: SubjectJson = {
         "objectType": names.subject_type,

@@ -36,3 +36,8 @@ def nearest_name(wrong: str, names: Iterable[str]) -> str:
     by_lower_case = {name.lower(): name for name in islice(names, MAX_COMPARED)}
     nearest = get_close_matches(wrong.lower(), by_lower_case, n=1)
     return by_lower_case[nearest[0]] if nearest else ""
+
+
+def unquote_id(text: str) -> str:
+    """Returns an id without the double quotes around it, if there are any. No id contains one."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text

@@ -17,11 +17,10 @@ from magistrate.api.endpoints.warrants import SubjectAnswer
 from magistrate.api.http.json_values import render_time
 from magistrate.engine.evaluation.check import Check
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery, hide_undefined_types
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, unquote_id
 from magistrate.engine.policy.policy import policy_of_context
 from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import ObjectRef, object_id_or_wildcard, relation_name, type_name
-from magistrate.engine.warrants.notation import unquote_id
 from magistrate.engine.warrants.warrant import Warrant, policy_digest
 from magistrate.errors import InvalidParameter
 from magistrate.operations.checks.check import check_all

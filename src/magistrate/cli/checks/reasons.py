@@ -5,10 +5,9 @@ import re
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
-from magistrate.cli.input import find_operator
+from magistrate.cli.input import find_operator, read_warrant_names
 from magistrate.cli.output import align_columns, render_object, render_subject, render_warrant
 from magistrate.engine.nesting import fold
-from magistrate.engine.warrants.notation import read_written
 from magistrate.terminal import printable
 
 Node = dict[str, Any]
@@ -246,7 +245,7 @@ def _step_of(node: Node) -> list[str]:
 
 
 def _describe_lack(node: Node) -> list[str]:
-    names = read_written(node["check"]).names
+    names = read_warrant_names(node["check"]).names
     group = f"#{names.subject_relation}" if names.subject_relation else ""
     subject = f"{names.subject_type}:{names.subject_id}{group}"
     return [subject, f"is not {say_relation(names.relation)}", f"{names.object_type}:{names.object_id}", ""]
@@ -261,7 +260,7 @@ def _sentence(node: Node, verb: str = "is") -> str:
 
 
 def _relation(node: Node) -> str:
-    return "" if "rule" in node else read_written(node["check"]).names.relation
+    return "" if "rule" in node else read_warrant_names(node["check"]).names.relation
 
 
 def _indent(steps: Steps) -> Iterator[str]:

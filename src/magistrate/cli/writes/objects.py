@@ -17,7 +17,7 @@ from magistrate.cli.output import (
     render_object,
 )
 from magistrate.cli.service import calls_service, elements_named, limit_option, page_size, strict_option
-from magistrate.engine.warrants.notation import unquote_id
+from magistrate.engine.names import unquote_id
 
 if TYPE_CHECKING:
     from magistrate.client import Client

@@ -21,7 +21,7 @@ from magistrate.cli.output import (
     render_warrant,
 )
 from magistrate.cli.service import Command, calls_service, elements_named, limit_option, page_size, strict_option
-from magistrate.engine.warrants.notation import unquote_id
+from magistrate.engine.names import unquote_id
 from magistrate.errors import InvalidRequest, MagistrateError, RequestRefused
 from magistrate.terminal import printable
 

@@ -14,11 +14,10 @@ from lark import Lark, Token, Transformer, UnexpectedToken
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.cache.segments import CacheSegment, Capacity
-from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName
+from magistrate.engine.names import WILDCARD, ObjectId, RelationName, TypeName, unquote_id
 from magistrate.engine.subjects import join_subject_type
 from magistrate.engine.terms import ObjectRef, object_id, relation_name, type_name
 from magistrate.engine.text.positions import Position, position
-from magistrate.engine.warrants.notation import unquote_id
 from magistrate.errors import InvalidParameter
 
 MAX_QUERY_LENGTH = 4_096

@@ -8,6 +8,7 @@ but one in double quotes is read as well. Names and ids are not validated here.
 import re
 from typing import NamedTuple
 
+from magistrate.engine.names import unquote_id
 from magistrate.engine.warrants.warrant import WarrantNames, warrant_names
 from magistrate.errors import InvalidRequest
 
@@ -39,8 +40,3 @@ def read_written(text: str) -> Written:
     object_type, object_id, relation, subject_type, subject_id, group = names
     ids = unquote_id(object_id), unquote_id(subject_id)
     return Written(warrant_names(object_type, ids[0], relation, subject_type, ids[1], group), policy)
-
-
-def unquote_id(text: str) -> str:
-    """Returns an id without the double quotes around it, if there are any. No id contains one."""
-    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text

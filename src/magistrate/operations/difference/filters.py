@@ -10,10 +10,9 @@ from magistrate.engine.difference.origins import list_targets
 from magistrate.engine.lists.language import Query, SubjectsQuery, read_query
 from magistrate.engine.lists.reverse_graph import Target
 from magistrate.engine.model.model import Model
-from magistrate.engine.names import RelationName, TypeName, suggest_name
+from magistrate.engine.names import RelationName, TypeName, suggest_name, unquote_id
 from magistrate.engine.subjects import is_userset_type
 from magistrate.engine.terms import ObjectRef, object_id, relation_name, type_name
-from magistrate.engine.warrants.notation import unquote_id
 from magistrate.errors import InvalidParameter
 
 OF, SUBJECT, OBJECT, Q = "of", "subject", "object", "q"
