@@ -134,8 +134,9 @@ class StoreContexts:
         self._known[stored.number] = stored
         self._numbers[stored.name] = self._numbers[stored.id] = stored.number
         self._identities[stored.identity.store_id] = stored.number
-        if stored.number in self._contexts:
-            self._contexts[stored.number].requests_per_second = stored.limits.requests_per_second
+        context = self.default if stored.number == DEFAULT_STORE else self._contexts.get(stored.number)
+        if context is not None:
+            context.requests_per_second = stored.limits.requests_per_second
 
     def _discard_lost(self, ids: Container[str]) -> None:
         """Discards the stores without one of these ids: the database was restored to a time before they were made."""
