@@ -35,9 +35,11 @@ NOT_FOUND_ALIKE = ("Service-Token", "Warrant-Token", "Content-Type", "Allow", "L
 
 _MEMBERS = "token|warrant_token|nextCursor|prevCursor|lastId|key|prefix|id|requestId|lastUsedAt"
 _PLACES = f'(service|warrant)-token: |"({_MEMBERS})":"'
+_TOOK = r'"processing_?time":\d+'
+"""Matches a member that answers of less than a millisecond may not have."""
 _DIFFERING = (
     rf'(?P<place>{_PLACES})[^"\n]*'
-    r'|(?<="processingTime":)\d+'
+    rf"|,{_TOOK}|{_TOOK},?"
     r"|\d{4}-\d\d-\d\dT[\d:.]+Z|\b\d{13,16}\b"
     r"|\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b|\b[0-9a-f]{64}\b"
 )
