@@ -92,9 +92,10 @@ class Obtainable:
         if rule.kind == "computed":
             self._add_leaf(above, declared.name.text, rule.relation.text)
         elif rule.kind in ("arrow", "for_all"):
+            link = self._add_node(above, 1)  # of several types one is enough, and all of them are one rule
             for of_type in rule.types:
                 if self.has_link(declared.name.text, rule.link.text, of_type.text):
-                    self._add_leaf(above, of_type.text, rule.relation.text)
+                    self._add_leaf(link, of_type.text, rule.relation.text)
         elif rule.kind != "nobody":
             self._add_node(above, 0)
 
