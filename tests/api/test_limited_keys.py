@@ -59,7 +59,7 @@ def send(client: Client, method: str, of_type: str, request: tuple[str, dict[str
 
 
 def test_there_is_a_request_for_every_route_that_names_object_types() -> None:
-    """A new route needs one here."""
+    """A new route needs one in tests/api/named_types.py."""
     without = {route for route, list_types in NEWEST_ROUTES.items() if list_types is list_none}
 
     assert {*NEWEST_ROUTES} == {*REQUESTS, *FOR_ALL_TYPES_ALONE, *without}

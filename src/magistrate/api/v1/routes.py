@@ -4,11 +4,11 @@ warrants. Lists are bare arrays."""
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from magistrate.api.calls import Handler
 from magistrate.api.endpoints import events
-from magistrate.api.endpoints.lists import bare
+from magistrate.api.endpoints.lists import ListAnswer, bare
 from magistrate.api.route import FROM_HANDLER, SEARCH, TEXT, V1_PARAMETERS, Parameter, Route, list_parameters
 from magistrate.api.used_types import always_list, list_in_v1_query
 from magistrate.api.v1 import query
@@ -48,9 +48,9 @@ def v1_routes(v2: Iterable[Route]) -> Iterator[Route]:
 
 def _adapt_route(route: Route) -> Route:
     path = route.path.replace("/v2/", "/v1/")
-    if route.method != "GET" or "{" in route.path:
+    if get_origin(route.answer) is not ListAnswer:
         return replace(route, path=path)
-    row: Any = route.answer.__args__[0]  # of ListAnswer
+    row: Any = get_args(route.answer)[0]
     parameters = _use_v1_parameters(route.parameters, takes_ids=route.path != "/v2/warrants")
     return replace(route, path=path, handler=bare(route.handler), answer=list[row], parameters=parameters)
 

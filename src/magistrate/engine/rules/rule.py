@@ -1,4 +1,5 @@
-"""Defines the interface of rule operators, and the JSON form they are written in (docs/compatibility.md#rules)."""
+"""Defines what every rule can do, whether it is an operator, a leaf or an arrow, and the JSON form in which rules are
+written (docs/compatibility.md#rules)."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -123,10 +124,10 @@ class BranchCollector(Protocol):
 
 
 class Rule:
-    """Represents one operator with all its operations; rules are values, compared by content.
+    """Represents one rule with all its operations; rules are values, compared by content.
 
     Each covers itself alone: callers continue with `rules`, the rules within it, without recursion (see
-    engine/rules/__init__.py). `is_monotone` says that it never loses value when one of them gains some, `is_antitone`
+    engine/nesting.py). `is_monotone` says that it never loses value when one of them gains some, `is_antitone`
     that it never gains any then; both may be false. `size` counts the rules written in it, itself included; an empty
     rule counts as none.
     """
