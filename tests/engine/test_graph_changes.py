@@ -107,6 +107,25 @@ def test_a_warrant_whose_limits_the_log_does_not_name_is_not_taken_for_another_o
     assert decided(graph, stored[:1], asked("viewer")) == IMPLICIT
 
 
+def test_a_graph_that_gets_more_bytes_meanwhile_evicts_nothing_for_it() -> None:
+    limits = [256]
+
+    def grow() -> bool:
+        limits.append(2 * limits[-1])
+        graph.resize(limits[-1])
+        return True
+
+    ever = warrants(ANN_VIEWS, *others(5))
+    graph = Graph(model_of(TYPES, ever), Revision(1), max_bytes=limits[0], grow=grow)
+    adjacency = graph.adjacency
+    decided(graph, ever, asked("viewer"))
+    graph.limit_adjacency()
+
+    assert len(limits) > 3
+    assert graph.adjacency is adjacency
+    assert without_reading(graph, asked("viewer")) == EXPLICIT
+
+
 def test_an_object_with_too_many_subjects_is_not_cached_with_them() -> None:
     ever = warrants(ANN_VIEWS, *others(5))
     graph = Graph(model_of(TYPES, ever), Revision(1), max_bytes=10_000_000, max_each=5)

@@ -117,7 +117,10 @@ class Graph:
         self._capacity.resize(limits.entries)
         self._capacity.absent.resize(limits.absent)
         self._decision_capacity.resize(limits.decisions)
+        is_reduced = limits.ids < self._max_bytes_of_ids
         self._max_bytes_of_ids, self._subjects.max_bytes = limits.ids, limits.views
+        if not is_reduced:
+            return  # what still exceeds a limit may raise it again
         if self.adjacency.measure_ids() > limits.ids:
             self.replace_adjacency()
         if self._subjects.bytes > limits.views:
