@@ -9,7 +9,7 @@ from select import PIPE_BUF
 from time import gmtime, perf_counter, strftime, time
 
 import msgspec
-from uuid_utils import uuid7
+from uuid_utils import uuid4, uuid7
 
 from magistrate.api.audit.log import AuditLog
 from magistrate.api.http.metrics import METRICS
@@ -101,6 +101,8 @@ def _whole_seconds(seconds: int) -> str:
     return strftime("%Y-%m-%dT%H:%M:%S", gmtime(seconds))
 
 
+TIMED = 15
+"""Cuts the time and the version from the text of a UUID of version 7."""
 COUNTED = -12
 """Cuts the hexadecimal digits from a UUID that count instead: 48 bits."""
 
@@ -110,7 +112,8 @@ class RequestIds:
     time and with random bits; the rest is a counter, which takes a third of the time of a new UUID."""
 
     def __init__(self) -> None:
-        self._beginning = str(uuid7())[:COUNTED]
+        # Two UUIDs of version 7 that are made in the same millisecond may begin alike.
+        self._beginning = f"{str(uuid7())[:TIMED]}{str(uuid4())[TIMED:COUNTED]}"
         self._numbers = count()
 
     def make(self) -> str:
