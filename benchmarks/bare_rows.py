@@ -1,18 +1,19 @@
-"""The rows that a batch of new objects leaves behind, written by `executemany` and nothing else."""
+"""The rows that a write leaves behind, written by `executemany` and nothing else."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from typing import Any, LiteralString, Protocol
+from typing import Any, LiteralString
 
 import apsw
 import msgspec
 import psycopg
 
 from magistrate.config.database_url import SqliteUrl, read_database_url
+from magistrate.store.contract.stores import DEFAULT_STORE
 from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.changes import INSERT_CHANGE
+from magistrate.store.sql.dialect import bind_store, number_parameters
 from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.revisions import INSERT_REVISION
@@ -24,53 +25,65 @@ BITS = 0
 """Stands for the bits of every revision, which a store draws at random."""
 
 Row = tuple[str | int | None, ...]
+Statements = list[tuple[str, list[Row]]]
+"""What one transaction runs, in order: each statement for each of its rows."""
+Write = Callable[[Statements], None]
+"""Runs one transaction, which is on disk when this returns."""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchRows:
-    """What one transaction writes, for the statements of these names in the files of `store/sql/`."""
-
-    head: Row
-    revision: Row
-    changes: Sequence[Row]
-    objects: Sequence[Row]
-
-
-class Writer(Protocol):
-    def write(self, rows: BatchRows) -> None:
-        """In one transaction, which is on disk when this returns."""
-        ...
+def rows_of_store(statement: str, rows: Iterable[Row]) -> tuple[str, list[Row]]:
+    """A statement with what it needs to write these rows to the store `default`."""
+    return statement, [bind_store(statement, DEFAULT_STORE, row) for row in rows]
 
 
 def render_key(*names: str) -> str:
     return msgspec.json.encode(names).decode()
 
 
-def batch_rows(revision: int, objects: Sequence[tuple[str, str, str]], now: int) -> BatchRows:
+def batch_rows(revision: int, objects: Sequence[tuple[str, str, str]], now: int) -> Statements:
     """For objects given as (type, id, meta as compact JSON); `now` in microseconds since 1970 UTC."""
-    return BatchRows(
-        head=(revision, BITS, 0, 0),
-        revision=(1, revision, BITS, now, ACTOR, None),
-        changes=[
-            (revision, position, "created", "object", render_key(of_type, object_id), None, meta, None, None)
-            for position, (of_type, object_id, meta) in enumerate(objects)
-        ],
-        objects=[(of_type, object_id, meta, now, revision) for of_type, object_id, meta in objects],
-    )
+    changes: list[Row] = [
+        (revision, position, "created", "object", render_key(of_type, object_id), None, meta, None, None)
+        for position, (of_type, object_id, meta) in enumerate(objects)
+    ]
+    return [
+        rows_of_store(MOVE_HEAD, [(revision, BITS, 0, len(objects))]),
+        rows_of_store(INSERT_REVISION, [(1, revision, BITS, now, ACTOR, None)]),
+        rows_of_store(INSERT_CHANGE, changes),
+        rows_of_store(OBJECT.insert, [(*one, now, revision) for one in objects]),
+    ]
 
 
 @contextmanager
-def bare_writer(database_url: str) -> Iterator[Writer]:
+def bare_writer(database_url: str) -> Iterator[Write]:
     """On an empty database, which is given the schema of the store first."""
     database = read_database_url(database_url)
     if isinstance(database, SqliteUrl):
         migrate_sqlite(database.path, TIMEOUT_MS)
         with closing(apsw.Connection(database.path)) as sqlite:
-            yield _Sqlite(sqlite)
+            # As the store sets them (store/sqlite/files.py); the file is in WAL mode since it was migrated.
+            sqlite.execute("PRAGMA synchronous = FULL")
+            sqlite.execute("PRAGMA cache_size = -16384")
+            yield lambda statements: _write_sqlite(sqlite, statements)
     else:
         migrate_postgres(database.conninfo, TIMEOUT_MS)
         with psycopg.connect(database.conninfo, autocommit=True) as postgres:
-            yield _Postgres(postgres)
+            yield lambda statements: _write_postgres(postgres, statements)
+
+
+def _write_sqlite(connection: apsw.Connection, statements: Statements) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    for statement, rows in statements:
+        connection.executemany(number_parameters(statement, "?"), rows)
+    connection.execute("COMMIT")
+
+
+def _write_postgres(connection: psycopg.Connection, statements: Statements) -> None:
+    """In one pipeline, as the store does it: a transaction waits for the server once."""
+    with connection.pipeline(), connection.transaction():
+        cursor = psycopg.RawCursor(connection)
+        for statement, rows in statements:
+            cursor.executemany(number_parameters(statement, "$").encode(), rows)
 
 
 def row_counts(database_url: str) -> Counter[str]:
@@ -88,40 +101,3 @@ def _counted(
 ) -> Counter[str]:
     tables: list[Any] = [table for (table,) in execute(f"SELECT {name} FROM {catalogue}")]
     return Counter({table: count for table in tables for (count,) in execute(f"SELECT count(*) FROM {table}")})
-
-
-_MOVE_HEAD, _INSERT_REVISION, _INSERT_CHANGE, _INSERT_OBJECT = (
-    statement.replace("?", "%s") for statement in (MOVE_HEAD, INSERT_REVISION, INSERT_CHANGE, OBJECT.insert)
-)
-
-
-class _Sqlite:
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
-        # As the store sets them (store/sqlite/files.py); the file is in WAL mode since it was migrated.
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA cache_size = -16384")
-
-    def write(self, rows: BatchRows) -> None:
-        connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
-        connection.execute(MOVE_HEAD, rows.head)
-        connection.execute(INSERT_REVISION, rows.revision)
-        connection.executemany(INSERT_CHANGE, rows.changes)
-        connection.executemany(OBJECT.insert, rows.objects)
-        connection.execute("COMMIT")
-
-
-class _Postgres:
-    """All in one pipeline, as the store does it: a transaction waits for the server once."""
-
-    def __init__(self, connection: psycopg.Connection) -> None:
-        self._connection = connection
-
-    def write(self, rows: BatchRows) -> None:
-        with self._connection.pipeline(), self._connection.transaction():
-            cursor = self._connection.cursor()
-            cursor.execute(_MOVE_HEAD, rows.head)
-            cursor.execute(_INSERT_REVISION, rows.revision)
-            cursor.executemany(_INSERT_CHANGE, rows.changes)
-            cursor.executemany(_INSERT_OBJECT, rows.objects)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from benchmarks.bare_rows import Writer, bare_writer, batch_rows, row_counts
+from benchmarks.bare_rows import Write, bare_writer, batch_rows, row_counts
 from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.databases import STORES, NewDatabase
 from benchmarks.keep_alive import drive, request_bytes
@@ -77,9 +77,9 @@ def _warm_up(cases: list[Case]) -> None:
 def _cases(stack: ExitStack, store: str, new_database: NewDatabase) -> list[Case]:
     """Each on a database of its own: none is slowed by the rows of another."""
     urls = [new_database(name) for name in ("bare", "one", "few")]
-    writer = stack.enter_context(bare_writer(urls[0]))
+    write_rows = stack.enter_context(bare_writer(urls[0]))
     one, few = (stack.enter_context(serving(url)) for url in urls[1:])
-    bare = Case(f"bare executemany, {store}", urls[0], _through(writer))
+    bare = Case(f"bare executemany, {store}", urls[0], _through(write_rows))
     target = TARGET_OF_BARE if store == "SQLite" else None
     return [
         bare,
@@ -88,7 +88,7 @@ def _cases(stack: ExitStack, store: str, new_database: NewDatabase) -> list[Case
     ]
 
 
-def _through(writer: Writer) -> WriteBatches:
+def _through(write_rows: Write) -> WriteBatches:
     def write(numbers: range, max_seconds: int) -> float:
         now = time.time_ns() // 1_000
         # Revisions of a bare database are its own: it has no seed, and begins with 1.
@@ -98,7 +98,7 @@ def _through(writer: Writer) -> WriteBatches:
             for rows in batches:
                 if time.perf_counter() - started >= max_seconds:
                     break
-                writer.write(rows)
+                write_rows(rows)
                 written += BATCH_SIZE
         return written / (time.perf_counter() - started)
 

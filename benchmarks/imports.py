@@ -3,17 +3,16 @@
 import io
 import statistics
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 import apsw
 import msgspec
-import psycopg
 
-from benchmarks.bare_rows import BITS, TIMEOUT_MS
+from benchmarks.bare_rows import BITS, Statements, bare_writer, rows_of_store
 from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.databases import STORES, NewDatabase
 from benchmarks.datasets import DATASETS
@@ -22,13 +21,11 @@ from benchmarks.table import markdown_table
 from magistrate.cli.importing.command import CHUNK_LINES
 from magistrate.config.database_url import SqliteUrl, read_database_url
 from magistrate.config.settings import ImportTarget, read_settings
-from magistrate.store.postgres.migration import migrate_postgres
 from magistrate.store.sql.changes import INSERT_CHANGE
 from magistrate.store.sql.head import MOVE_HEAD
 from magistrate.store.sql.objects import OBJECT
 from magistrate.store.sql.revisions import INSERT_REVISION
 from magistrate.store.sql.warrants import WARRANT
-from magistrate.store.sqlite.files import migrate_sqlite
 from magistrate.wiring.maintenance import Reached, import_file
 from magistrate.wiring.stores import migrate_store
 
@@ -37,11 +34,6 @@ SIZE = 200_000
 SEED = 1
 ROUNDS = 3
 TARGET_OF_BARE = 0.50
-
-Row = tuple[str | int | None, ...]
-Statements = list[tuple[str, list[Row]]]
-"""What one transaction runs, in order: each statement for each of its rows."""
-Write = Callable[[Statements], None]
 
 
 class EnoughTime(Exception):
@@ -117,37 +109,6 @@ def _imported_chunks(database_url: str, content: bytes, seconds: float) -> tuple
     return reached[-1]
 
 
-@contextmanager
-def bare_writer(database_url: str) -> Iterator[Write]:
-    """For an empty database, which is given the schema of the store first."""
-    database = read_database_url(database_url)
-    if isinstance(database, SqliteUrl):
-        migrate_sqlite(database.path, TIMEOUT_MS)
-        with closing(apsw.Connection(database.path)) as sqlite:
-            # As the store sets them (store/sqlite/files.py).
-            sqlite.execute("PRAGMA synchronous = FULL")
-            sqlite.execute("PRAGMA cache_size = -16384")
-            yield lambda chunk: _write_sqlite(sqlite, chunk)
-    else:
-        migrate_postgres(database.conninfo, TIMEOUT_MS)
-        with psycopg.connect(database.conninfo, autocommit=True) as postgres:
-            yield lambda chunk: _write_postgres(postgres, chunk)
-
-
-def _write_sqlite(connection: apsw.Connection, chunk: Statements) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    for statement, rows in chunk:
-        connection.executemany(statement, rows)
-    connection.execute("COMMIT")
-
-
-def _write_postgres(connection: psycopg.Connection, chunk: Statements) -> None:
-    with connection.pipeline(), connection.transaction():
-        cursor = connection.cursor()
-        for statement, rows in chunk:
-            cursor.executemany(statement.replace("?", "%s").encode(), rows)
-
-
 def read_written_chunks(content: bytes) -> list[Statements]:
     """What an import of the whole leaves behind in its tables, chunk by chunk."""
     with STORES["SQLite"]() as new_database:
@@ -170,17 +131,15 @@ def _chunk(connection: apsw.Connection, revision: tuple[Any, ...]) -> Statements
         "WHERE revision = ? ORDER BY position"
     )
     keys = [msgspec.json.decode(str(row[4]), type=tuple[str, ...]) for row in changes if row[3] == "object"]
+    warrants = found(
+        "SELECT object_type, object_id, relation, subject_type, subject_id, subject_relation, policy, number, "
+        "created_at, created_revision, starts_at, expires_at FROM warrant "
+        "WHERE created_revision = ? ORDER BY number"
+    )
     return [
-        (MOVE_HEAD, [(revision[0], BITS)]),
-        (INSERT_REVISION, [(1, revision[0], BITS, *revision[1:])]),
-        (INSERT_CHANGE, changes),
-        (OBJECT.insert, [(*key, None, revision[1], revision[0]) for key in keys]),
-        (
-            WARRANT.insert,
-            found(
-                "SELECT object_type, object_id, relation, subject_type, subject_id, subject_relation, policy, number, "
-                "created_at, created_revision, starts_at, expires_at FROM warrant "
-                "WHERE created_revision = ? ORDER BY number"
-            ),
-        ),
+        rows_of_store(MOVE_HEAD, [(revision[0], BITS, len(warrants), len(keys))]),
+        rows_of_store(INSERT_REVISION, [(1, revision[0], BITS, *revision[1:])]),
+        rows_of_store(INSERT_CHANGE, changes),
+        rows_of_store(OBJECT.insert, [(*key, None, revision[1], revision[0]) for key in keys]),
+        rows_of_store(WARRANT.insert, warrants),
     ]

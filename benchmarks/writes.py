@@ -13,10 +13,9 @@ from itertools import count
 import httpx
 import msgspec
 
-from benchmarks.bare_rows import ACTOR, BITS
+from benchmarks.bare_rows import ACTOR, BITS, Row, Statements, Write, bare_writer, rows_of_store
 from benchmarks.cores import SERVER_CORE, on_core
 from benchmarks.databases import STORES, NewDatabase
-from benchmarks.imports import Row, Statements, Write, bare_writer
 from benchmarks.keep_alive import drive, request_bytes
 from benchmarks.server import AUTHORIZATION, Server, serving
 from benchmarks.single_writes import measure_single_writes
@@ -167,12 +166,13 @@ def build_statements(number: int) -> Statements:
         for place, (kind, key) in enumerate(logged)
     ]
     first = revision * MAX_WARRANTS_IN_A_WRITE
+    warrants: list[Row] = [(*key, first + place, now, revision, None, None) for place, key in enumerate(keys)]
     return [
-        (MOVE_HEAD, [(revision, BITS, len(keys), len(objects))]),
-        (INSERT_REVISION, [(1, revision, BITS, now, ACTOR, None)]),
-        (WARRANT.insert, [(*key, first + place, now, revision, None, None) for place, key in enumerate(keys)]),
-        (OBJECT.insert, [(*key, None, now, revision) for key in objects]),
-        (INSERT_CHANGE, changes),
+        rows_of_store(MOVE_HEAD, [(revision, BITS, len(keys), len(objects))]),
+        rows_of_store(INSERT_REVISION, [(1, revision, BITS, now, ACTOR, None)]),
+        rows_of_store(WARRANT.insert, warrants),
+        rows_of_store(OBJECT.insert, [(*key, None, now, revision) for key in objects]),
+        rows_of_store(INSERT_CHANGE, changes),
     ]
 
 

@@ -4,11 +4,10 @@ import asyncio
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.bare_rows import bare_writer as objects_writer
-from benchmarks.bare_rows import batch_rows, row_counts
+from benchmarks.bare_rows import Statements, bare_writer, batch_rows, row_counts
 from benchmarks.datasets import DATASETS
 from benchmarks.datasets.lines import lines
-from benchmarks.imports import Statements, bare_writer, read_written_chunks
+from benchmarks.imports import read_written_chunks
 from benchmarks.writes import DEFINITION, ELEMENTS, build_statements, build_warrants
 from magistrate.engine.names import ObjectId, TypeName
 from magistrate.store.contract.new_rows import ImportBatch, NewObject, NewObjectType, Stamp
@@ -55,10 +54,7 @@ def test_an_atomic_write_by_bare_statements_leaves_the_rows_of_the_store(databas
 def test_a_batch_of_objects_by_bare_statements_leaves_the_rows_of_the_store(database_url: str, tmp_path: Path) -> None:
     meta = '{"name":"Ann"}'
 
-    with objects_writer(database_url) as writer:
-        before = row_counts(database_url)
-        writer.write(batch_rows(1, [("user", "ann", meta), ("user", "bob", meta)], STAMP.at))
-    bare = row_counts(database_url) - before
+    bare = rows_of_statements(database_url, batch_rows(1, [("user", "ann", meta), ("user", "bob", meta)], STAMP.at))
 
     objects = [NewObject(TypeName("user"), ObjectId(object_id), meta) for object_id in ("ann", "bob")]
     assert bare == rows_of_store(tmp_path, ImportBatch(objects=objects))

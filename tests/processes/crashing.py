@@ -85,7 +85,7 @@ def kill_in_the_middle_of_writes(url: str, folder: Path) -> None:
     tables = dump(url)
     batches = verify_batches(tables, acknowledged)
     replacements = verify_replacements(tables, replaced)
-    [(_, _, _, revision, *_)] = tables["head"]
+    [(revision, *_)] = tables["head"]
     assert revision == len(tables["revision"]) == batches + replacements + 1
     assert min(len(acknowledged), len(replaced)) > ROUNDS
 
