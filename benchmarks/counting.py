@@ -61,6 +61,15 @@ class CountingDatabase:
     def is_newest(self, mark: Mark) -> bool:
         return self._database.is_newest(mark)
 
+    async def confirm(self, mark: Mark) -> bool:
+        before = self._database.statements
+        confirmed = await self._database.confirm(mark)
+        self.reads += self._database.statements - before
+        return confirmed
+
+    def measure_lag(self, mark: Mark) -> float:
+        return self._database.measure_lag(mark)
+
     def now(self) -> int:
         return self._database.now()
 

@@ -22,7 +22,7 @@ from magistrate.engine.warrants.reader import WarrantReader
 from magistrate.engine.warrants.warrant import WarrantPattern
 from magistrate.engine.work import WORK_BETWEEN_LOOKS, Work
 from magistrate.errors import MagistrateError, StoreUnavailable
-from magistrate.operations.consistency import Freshness
+from magistrate.operations.consistency import NO_DEMAND, Freshness
 from magistrate.operations.models.cache import Models
 from magistrate.operations.runs import free_in_steps
 from magistrate.operations.scheduling import SharedLock, checkpoint, is_time_up, limit_work
@@ -185,11 +185,13 @@ class LiveGraph:
     def lag_microseconds(self) -> int:
         """Returns how long ago the graph was last known to be at the newest revision; 0 if it is now, or if there is no
         graph."""
+        since_followed = self._now() - self._followed_at
         try:
-            is_current = self._graph is None or self._store.staleness(self._mark) == Staleness.CURRENT
+            if self._graph is None or self._store.staleness(self._mark) == Staleness.CURRENT:
+                return 0
+            return int(min(since_followed, self._store.measure_lag(self._mark) * 1_000_000))
         except StoreUnavailable:
-            is_current = False
-        return 0 if is_current else self._now() - self._followed_at
+            return since_followed
 
     @property
     def is_enabled(self) -> bool:
@@ -326,7 +328,8 @@ class LiveGraph:
         async with self._following.acquire():
             was_followed = self._done > before or not freshness.newest
             enough = replace(freshness, newest=not was_followed)
-            if self._graph is None or not self._is_fresh(self._graph, enough):
+            is_fresh = self._graph is not None and self._is_fresh(self._graph, enough)
+            if not is_fresh and not await self._confirm(enough):
                 await self._follow()
             assert self._graph is not None
             return self._graph
@@ -352,11 +355,20 @@ class LiveGraph:
         """Follows the store ahead of time, so that no request has to wait for it."""
         try:
             async with self._following.acquire():
-                await self._follow()
+                if not await self._confirm(NO_DEMAND):
+                    await self._follow()
         except MagistrateError:
             pass  # the next request that has to wait for it gets the error
         finally:
             self._following_ahead = None
+
+    async def _confirm(self, freshness: Freshness) -> bool:
+        """Returns whether the graph is as fresh as required because its store has not moved, as a statement shows that
+        all stores in use share."""
+        graph = self._graph
+        if graph is None or freshness.newest or freshness.revision > graph.revision:
+            return False
+        return await self._store.confirm(self._mark)
 
     async def _follow(self) -> None:
         self._begun += 1

@@ -248,6 +248,17 @@ class StoreState(Protocol):
         """Returns whether a write goes on that its caller may not wait for."""
         ...
 
+    async def confirm(self, mark: Mark) -> bool:
+        """Returns whether no revision was made since the mark, as of a time after this was called or less than STALE_MS
+        ago; false as well if the changes of the store are read as fast. All stores in use share the statement that it
+        takes: their number does not matter, only how many of them are written to. Raises StoreUnavailable."""
+        ...
+
+    def measure_lag(self, mark: Mark) -> float:
+        """Returns for how long it has not been known whether other processes have made a revision since the mark;
+        infinity if that is not recorded. Takes no longer than `mark`. Raises StoreUnavailable."""
+        ...
+
     async def close(self) -> None: ...
 
 

@@ -70,6 +70,8 @@ class ConnectionPool:
     """Lends autocommit connections."""
 
     def __init__(self, conninfo: Conninfo, connections: int, timeout_ms: int) -> None:
+        self.lost = 0
+        """Counts the connections that were closed while they were used."""
         self._drained_at = 0.0
         self._timeout = timeout_ms / 1000
         self._check_interval_ms = min(CHECK_INTERVAL_MS, timeout_ms)
@@ -156,6 +158,7 @@ class ConnectionPool:
             return await once(connection)
         finally:
             use.connection, use.is_lost = None, connection.closed
+            self.lost += connection.closed
             await self._pool.putconn(connection)
 
 

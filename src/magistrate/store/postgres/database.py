@@ -17,6 +17,7 @@ from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisio
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
 from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
 from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
+from magistrate.store.postgres.heads import FollowedHead, HeadFollower
 from magistrate.store.postgres.pipeline import Connection
 from magistrate.store.postgres.writer import GroupWriter
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
@@ -94,7 +95,10 @@ class PostgresDatabase:
         self.close = server.close
         self.server = server
         self._store = store
-        self._writer = server.open_writer(store, self.known)
+        self._heads = server.heads
+        self._head = server.heads.open_head(store)
+        self._writer = server.open_writer(store, self.known, self._head)
+        self.known.call_on_change(server.heads.begin_anew)
 
     @property
     def statements(self) -> int:
@@ -119,10 +123,27 @@ class PostgresDatabase:
 
     def staleness(self, mark: Mark) -> Staleness:
         now, writes = self.mark()
-        marked_at, writes_then = mark
-        if writes != writes_then or now - marked_at > STALE_MS / 1_000:
+        if writes != mark[1]:
             return Staleness.STALE
-        return Staleness.AGING if now - marked_at > AGING_MS / 1_000 else Staleness.CURRENT
+        age = now - self._find_confirmed(mark)
+        if age > STALE_MS / 1_000:
+            return Staleness.STALE
+        return Staleness.AGING if age > AGING_MS / 1_000 else Staleness.CURRENT
+
+    async def confirm(self, mark: Mark) -> bool:
+        called_at, writes = self.mark()
+        if writes != mark[1] or not await self._heads.follow(self._store):
+            return False
+        is_unmoved = mark[0] >= self._head.moved_at and writes == self._writer.revisions
+        return is_unmoved and (self._heads.read_at >= called_at or self.staleness(mark) != Staleness.STALE)
+
+    def measure_lag(self, mark: Mark) -> float:
+        return self.mark()[0] - self._find_confirmed(mark)
+
+    def _find_confirmed(self, mark: Mark) -> float:
+        """Returns the last monotonic time at which no other process had made a revision since the mark."""
+        marked_at, read_at = mark[0], self._heads.read_at
+        return read_at if read_at > marked_at >= self._head.moved_at else marked_at
 
     def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
         return self._writer.recent.find(after, most, self._writer.revisions)
@@ -144,19 +165,22 @@ class PostgresServer:
         self._observer = observer
         self._writers: dict[int, GroupWriter] = {}
         self._released_statements = 0
+        self.heads = HeadFollower(self.read, lambda: self._pool.lost)
 
     @property
     def statements(self) -> int:
         return self._reads + self._released_statements + sum(writer.statements for writer in self._writers.values())
 
-    def open_writer(self, store: int, revisions: KnownRevisions) -> GroupWriter:
-        """Returns the writer of a store, of which there is one. `revisions` learns of what it writes."""
-        writer = self._writers[store] = GroupWriter(self._pool, store, revisions, self._timeout, self._observer)
+    def open_writer(self, store: int, revisions: KnownRevisions, head: FollowedHead) -> GroupWriter:
+        """Returns the writer of a store, of which there is one. `revisions` and `head` learn of what it writes."""
+        writer = GroupWriter(self._pool, store, revisions, self._timeout, self._observer, head)
+        self._writers[store] = writer
         return writer
 
     def release_writer(self, store: int) -> None:
         """Frees the writer of a store that was deleted, where a group that it is writing is refused by the database, or
         that nobody uses."""
+        self.heads.release_head(store)
         writer = self._writers.pop(store, None)
         if writer is not None:
             self._released_statements += writer.statements

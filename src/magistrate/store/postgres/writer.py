@@ -29,6 +29,7 @@ from magistrate.store.database import (
     Step,
 )
 from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, translate_error
+from magistrate.store.postgres.heads import FollowedHead
 from magistrate.store.postgres.pipeline import (
     STATEMENTS_AT_ONCE,
     Connection,
@@ -260,7 +261,13 @@ class GroupWriter:
     answered after the commit that it shares."""
 
     def __init__(
-        self, pool: ConnectionPool, store: int, revisions: KnownRevisions, timeout_seconds: float, observer: Observer
+        self,
+        pool: ConnectionPool,
+        store: int,
+        revisions: KnownRevisions,
+        timeout_seconds: float,
+        observer: Observer,
+        head: FollowedHead,
     ) -> None:
         self.statements = 0
         self.revisions = 0
@@ -271,6 +278,7 @@ class GroupWriter:
         self._observer = observer
         self._store = store
         self._known = revisions
+        self._followed_head = head
         self._waiting: deque[QueuedWrite] = deque()
         self._group: list[QueuedWrite] = []
         self._use = ConnectionUse()
@@ -397,6 +405,7 @@ class GroupWriter:
         note_writes(self._known, transaction.head_before.newest, transaction.written)
         if any(write.makes_revision for write in self._group):
             self.recent.add(changes)
+            self._followed_head.note_write(changes.newest, changes.mark)
         return results
 
     def _put_back(self, accepted: int) -> None:

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from functools import partial
+from math import inf
 from typing import NoReturn, TypeVar, cast
 
 import apsw
@@ -157,6 +158,13 @@ class SqliteDatabase:
 
     def is_newest(self, mark: Mark) -> bool:
         return mark[1] == self._read_newest()
+
+    async def confirm(self, mark: Mark) -> bool:
+        return self.is_newest(mark)
+
+    def measure_lag(self, mark: Mark) -> float:
+        """Returns infinity: the file shows whether something was written, not when."""
+        return inf
 
     def find_changes(self, after: RevisionId, most: int) -> tuple[Mark, Rows] | None:
         mark = self.mark()
