@@ -14,7 +14,8 @@ from magistrate.store.contract.new_rows import NewObject, NewObjectType, Stamp
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, Mark, Staleness
 from magistrate.store.contract.store import Store
 from magistrate.store.contract.stores import NewStore, StoreLimits, Stores
-from magistrate.store.postgres.heads import IN_USE_SECONDS, MAX_GAP_SECONDS, MAX_MOVED
+from magistrate.store.postgres import heads
+from magistrate.store.postgres.heads import IN_USE_SECONDS, MAX_GAP_SECONDS
 from magistrate.wiring.stores import migrate_store, open_stores
 from tests.conftest import new_database_url
 from tests.databases import run_sql
@@ -182,24 +183,18 @@ async def test_nobody_waits_for_a_statement_that_has_none_to_continue(processes:
 
 
 async def test_more_stores_that_moved_than_are_listed_all_count_as_moved(
-    processes: tuple[Process, Process], url: str
+    processes: tuple[Process, Process], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     process, _ = processes
+    monkeypatch.setattr(heads, "MAX_MOVED", 1)
     await process.begin()
-    columns = "revision, bits, horizon, model_revision, changes_deleted, decisions_deleted, decisions_deleted_at"
-    marks = [store.mark() for store in process.opened]
-    run_sql(
-        url,
-        f"INSERT INTO head (store, {columns}, keys_version, moved) SELECT n, 0, 0, 1, 0, 0, 0, 0, 0, "
-        f"pg_current_xact_id()::text::bigint FROM generate_series(1001, {1_000 + MAX_MOVED}) n",
-    )
-    await asyncio.sleep(AGED)
-    assert await process.opened[0].confirm(marks[0])
-
-    run_sql(url, "UPDATE head SET moved = pg_current_xact_id()::text::bigint WHERE store > 1000")
-    run_sql(url, "UPDATE head SET moved = pg_current_xact_id()::text::bigint WHERE store = 1")
-    await asyncio.sleep(AGED)
-    assert not await process.opened[0].confirm(marks[0])
+    mark = process.opened[0].mark()
+    for names, is_confirmed in ((("second",), True), (("second", "third"), False)):
+        stored = [await process.stores.find_store(name) for name in names]
+        numbers = ", ".join(str(each.number) for each in stored if each is not None)
+        run_sql(url, f"UPDATE head SET moved = pg_current_xact_id()::text::bigint WHERE store IN ({numbers})")
+        await asyncio.sleep(AGED)
+        assert await process.opened[0].confirm(mark) == is_confirmed
 
 
 async def test_a_deleted_store_is_not_confirmed(processes: tuple[Process, Process]) -> None:
@@ -234,6 +229,27 @@ async def test_a_database_that_was_restored_confirms_nothing_from_before(
     await process.stores.list_moved(0)
 
     assert default.known.history > history
+    assert not await process.opened[0].confirm(mark)
+
+
+async def test_a_restore_that_took_back_another_store_confirms_nothing_from_before(
+    processes: tuple[Process, Process], url: str
+) -> None:
+    """`Stores.list_moved` finds it by the last change that it has listed, which is not one of `default`."""
+    process, _ = processes
+    await process.begin()
+    await put(process.opened[1], "plan")
+    since, _ = await process.stores.list_moved(0)
+    mark = process.opened[0].mark()
+    await asyncio.sleep(AGED)
+    assert await process.opened[0].confirm(mark)
+    stored = await process.stores.find_store("second")
+    assert stored is not None
+    for table in ("revision", "head"):
+        run_sql(url, f"UPDATE {table} SET bits = (bits + 1) % 1000 WHERE store = {stored.number}")
+
+    await process.stores.list_moved(since)
+
     assert not await process.opened[0].confirm(mark)
 
 

@@ -79,7 +79,8 @@ def _release_nothing(number: int) -> None:
 
 class SqlStores:
     """Implements store/contract/stores.py. `open_part` returns the part of the database that a store has, given its
-    number, and `release_part` frees what is held of one that was deleted."""
+    number, `release_part` frees what is held of one that was deleted, and `note_restore` is called when the database
+    turns out to have been restored."""
 
     def __init__(
         self,
@@ -87,9 +88,11 @@ class SqlStores:
         open_part: Callable[[int], Database],
         sealing: Sealing,
         release_part: Callable[[int], None] = _release_nothing,
+        note_restore: Callable[[], None] = lambda: None,
     ) -> None:
         self._open_part = open_part
         self._release_part = release_part
+        self._note_restore = note_restore
         self._sealing = sealing
         self._removal: stores.RowPlace | None = None
         self.default = self.open_store(default)
@@ -162,6 +165,7 @@ class SqlStores:
         rows = await self._read_moved(first)
         if since and self._is_restored(rows[0], since):
             self.restores += 1
+            self._note_restore()
             self._last = None
             rows = await self._read_moved(0)
         self._history = self.default.known.history

@@ -79,7 +79,8 @@ async def open_postgres(
     except BaseException:
         await server.close()
         raise
-    return SqlStores(build_store(row), partial(PostgresDatabase, server), sealing, server.release_writer)
+    part = partial(PostgresDatabase, server)
+    return SqlStores(build_store(row), part, sealing, server.release_writer, server.heads.begin_anew)
 
 
 class PostgresDatabase:
