@@ -2,7 +2,7 @@
 
 Each statement lists the heads that were moved by transactions which the snapshot of the statement before did not see.
 What is not listed has not moved between the two snapshots, in whatever order transactions were begun and committed.
-See docs/decisions/0092-one-statement-follows-all-heads.md."""
+See docs/decisions/0094-one-statement-follows-all-heads.md."""
 
 import asyncio
 import time
