@@ -146,6 +146,17 @@ async def test_counters_stay_when_contexts_are_dropped(contexts: StoreContexts) 
     assert contexts.default.store.statements > statements
 
 
+async def test_no_store_gives_up_a_walk_because_its_caches_grow_meanwhile(contexts: StoreContexts) -> None:
+    await fill(contexts)
+    before = [find(contexts, number).share.bytes for number in range(STORES)]
+    counts = contexts.default.caches.graph.counts
+
+    assert await use_all(contexts) == [False, True] * (STORES // 2)
+
+    assert all(find(contexts, number).share.bytes > small for number, small in enumerate(before))
+    assert (counts.given_up, counts.misses, counts.hits) == (0, STORES, STORES)
+
+
 async def test_contexts_that_nobody_uses_are_dropped_after_some_time(
     contexts: StoreContexts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
