@@ -27,6 +27,7 @@ from benchmarks.observing import measure_observing
 from benchmarks.overload import measure_overload
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
+from benchmarks.stores import measure_stores
 from benchmarks.writes import measure_writes
 
 TOPICS = {
@@ -45,6 +46,7 @@ TOPICS = {
     "observing": measure_observing,
     "overload": measure_overload,
     "startup": measure_startup,
+    "stores": measure_stores,
     "writes": measure_writes,
 }
 
