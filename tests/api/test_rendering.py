@@ -1,5 +1,6 @@
 """Large answers are rendered in steps, to the same bytes as at once."""
 
+import sys
 from typing import Any
 
 import msgspec
@@ -78,3 +79,14 @@ def test_a_large_page_arrives_as_it_was_rendered(client: Client, path: str) -> N
 def list_rows(value: Any) -> list[Any]:
     rows: list[Any] = value if isinstance(value, list) else value.get("results", value.get("data"))
     return rows
+
+
+def test_what_was_rendered_takes_no_memory_afterwards() -> None:
+    value = {"code": 200, "result": "Authorized"}
+    render_json(value)
+    before = sys.getallocatedblocks()
+
+    for _ in range(1_000):
+        render_json(value)
+
+    assert sys.getallocatedblocks() - before < 100

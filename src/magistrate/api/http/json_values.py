@@ -19,7 +19,7 @@ _ENCODER = msgspec.json.Encoder()
 
 def render_json(value: object) -> bytes:
     """Returns the value and a newline."""
-    return _ENCODER.encode_lines((value,))
+    return _ENCODER.encode_lines([value])  # msgspec 0.22.0 never frees a `tuple`
 
 
 class AnswerMemory(Protocol):
