@@ -253,6 +253,7 @@ class Application:
                 await self._send_error(stopping, scope, send, {"connection": "close"})
         finally:
             account.close()
+            del scope[RECEIVE]  # it refers to the scope: only a collection would free either of them
 
     def _find_full(self, scope: Scope) -> FullRoute | None:
         """Returns the route of a request that would be refused as soon as it would be admitted, otherwise None."""
