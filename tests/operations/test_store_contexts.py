@@ -109,6 +109,27 @@ async def test_a_dropped_context_is_freed_at_once_without_a_collection(contexts:
 
 
 @pytest.mark.usefixtures("few")
+async def test_dropped_contexts_leave_nothing_that_only_a_collection_would_free(contexts: StoreContexts) -> None:
+    """Survivors of collections are frozen: cycles among them would stay for good (wiring/garbage_collection.py)."""
+    await fill(contexts)
+    await use_all(contexts)
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        await use_all(contexts)
+        await finish_releases()
+        gc.collect()
+        left = [one for one in gc.garbage if type(one).__module__.startswith("magistrate.")]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+
+    assert left == []
+
+
+@pytest.mark.usefixtures("few")
 async def test_a_context_that_is_used_is_not_dropped(contexts: StoreContexts) -> None:
     await fill(contexts)
     used = find(contexts, 0)

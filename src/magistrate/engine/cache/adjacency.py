@@ -116,15 +116,16 @@ class Index(Protocol):
 
 
 IndexT = TypeVar("IndexT", bound=Index)
+IdTables = defaultdict[TypeName, IdTable]
 
 
 class Indexes(Generic[IndexT]):
-    """Holds the indexes of one direction, which are made when they are first needed. `table` returns the numbers of the
-    ids of a type."""
+    """Holds the indexes of one direction, which are made when they are first needed. `tables` holds the numbers of ids
+    by type."""
 
-    def __init__(self, make: type[IndexT], table: Callable[[TypeName], IdTable], capacity: Capacity) -> None:
+    def __init__(self, make: type[IndexT], tables: IdTables, capacity: Capacity) -> None:
         self._make = make
-        self._find_table = table
+        self._tables = tables
         self._capacity = capacity
         self._indexes: dict[AdjacencyKey, IndexT] = {}
         self._by_relation: dict[tuple[TypeName, RelationName], list[IndexT]] = defaultdict(list)
@@ -132,7 +133,7 @@ class Indexes(Generic[IndexT]):
     def index(self, key: AdjacencyKey) -> IndexT:
         index = self._indexes.get(key)
         if index is None:
-            objects, subjects = self._find_table(key.object_type), self._find_table(key.subject_type)
+            objects, subjects = self._tables[key.object_type], self._tables[key.subject_type]
             index = self._indexes[key] = self._make(key, objects, subjects, self._capacity)
             self._by_relation[key.object_type, key.relation].append(index)
         return index
@@ -163,29 +164,29 @@ class Adjacency(Indexes[AdjacencyIndex]):
     is an object of its own for each adjacency: numbers of different ones must not be compared."""
 
     def __init__(self, capacity: Capacity) -> None:
-        super().__init__(AdjacencyIndex, self.table, capacity)
+        self.tables: IdTables = defaultdict(IdTable)
+        super().__init__(AdjacencyIndex, self.tables, capacity)
         self.numbering = object()
         self.former_lists = FormerLists(capacity)
-        self._tables: dict[TypeName, IdTable] = defaultdict(IdTable)
 
     def release(self) -> None:
         super().release()
         self._capacity.remove(self.former_lists)
 
     def count_ids(self) -> int:
-        return sum(map(len, self._tables.values()))
+        return sum(map(len, self.tables.values()))
 
     def measure_ids(self) -> int:
         """Returns what the ids take in memory."""
-        return sum([table.bytes for table in self._tables.values()])
+        return sum([table.bytes for table in self.tables.values()])
 
     def pack_ids(self, work: Work) -> Iterator[None]:
         """Packs the ids that have arrived recently. Yields None at the end of a time slice."""
-        for table in [*self._tables.values()]:
+        for table in [*self.tables.values()]:
             yield from table.pack_blocks(work)
 
     def table(self, of_type: TypeName) -> IdTable:
-        return self._tables[of_type]
+        return self.tables[of_type]
 
 
 def group_indexes(

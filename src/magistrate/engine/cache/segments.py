@@ -119,8 +119,10 @@ class Capacity:
     def release(self) -> None:
         """Unregisters all segments, so that nothing refers to itself. Neither it nor they can be used afterwards."""
         self._segments.clear()
-        if self.absent is not self:
-            self.absent.release()
+        absent = self.absent
+        del self.absent
+        if absent is not self:
+            absent.release()
 
     def take(self, weight: int) -> None:
         """Counts an entry that is about to be added to the young generation; others become old if there is no space."""

@@ -180,4 +180,4 @@ class SubjectAdjacency(Indexes[SubjectIndex]):
     """Holds the indexes by object of a graph. Their numbers are those of the tables of an Adjacency."""
 
     def __init__(self, adjacency: Adjacency, capacity: Capacity) -> None:
-        super().__init__(SubjectIndex, adjacency.table, capacity)
+        super().__init__(SubjectIndex, adjacency.tables, capacity)
