@@ -48,7 +48,7 @@ DOCUMENT, USER, VIEWER, EDITOR = TypeName("document"), TypeName("user"), Relatio
 DOCUMENT_TYPE = read_object_type(
     DOCUMENT,
     None,
-    msgspec.convert({VIEWER: {"inheritIf": EDITOR}, EDITOR: {}}, dict[RelationName, RuleDefinition | None]),
+    msgspec.convert({VIEWER: {"inheritIf": EDITOR}, EDITOR: {}}, dict[str, RuleDefinition | None]),
 )
 BODY = msgspec.json.encode(
     {
