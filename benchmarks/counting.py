@@ -61,9 +61,9 @@ class CountingDatabase:
     def is_newest(self, mark: Mark) -> bool:
         return self._database.is_newest(mark)
 
-    async def confirm(self, mark: Mark) -> bool:
+    async def confirm_mark(self, mark: Mark) -> bool:
         before = self._database.statements
-        confirmed = await self._database.confirm(mark)
+        confirmed = await self._database.confirm_mark(mark)
         self.reads += self._database.statements - before
         return confirmed
 

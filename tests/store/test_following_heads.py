@@ -37,7 +37,7 @@ class Process(NamedTuple):
     async def begin(self) -> None:
         """Follows two stores until a statement continues another."""
         first, second, _ = self.opened
-        while not all([await store.confirm(store.mark()) for store in (first, second)]):
+        while not all([await store.confirm_mark(store.mark()) for store in (first, second)]):
             await asyncio.sleep(AGED)
 
 
@@ -69,7 +69,7 @@ async def put(store: Store, name: str) -> None:
 async def count_confirming(store: Store, mark: Mark) -> tuple[bool, int]:
     """Whether the store has not moved since the mark, and how many statements that took."""
     before = store.statements
-    confirmed = await store.confirm(mark)
+    confirmed = await store.confirm_mark(mark)
     return confirmed, store.statements - before
 
 
@@ -86,7 +86,7 @@ async def test_one_statement_keeps_all_stores_fresh(processes: tuple[Process, Pr
     fresh = [store.staleness(mark) for store, mark in zip(process.opened, marks, strict=True)]
     assert Staleness.STALE not in fresh
     assert third.measure_lag(marks[2]) < STALE_MS / 1_000
-    together = await asyncio.gather(*(store.confirm(store.mark()) for store in process.opened * 9))
+    together = await asyncio.gather(*(store.confirm_mark(store.mark()) for store in process.opened * 9))
     assert all(together)
 
 
@@ -97,14 +97,14 @@ async def test_a_store_that_another_process_has_written_to_is_not_confirmed(proc
     await put(other.opened[1], "plan")
     await asyncio.sleep(STALE_MS / 1_000)
 
-    confirmed = [await store.confirm(mark) for store, mark in zip(process.opened, marks, strict=True)]
-    again = [await store.confirm(mark) for store, mark in zip(process.opened, marks, strict=True)]
+    confirmed = [await store.confirm_mark(mark) for store, mark in zip(process.opened, marks, strict=True)]
+    again = [await store.confirm_mark(mark) for store, mark in zip(process.opened, marks, strict=True)]
 
     assert confirmed == again == [True, False, True]
     assert process.opened[1].staleness(marks[1]) == Staleness.STALE
     later = process.opened[1].mark()
     await asyncio.sleep(AGED)
-    assert await process.opened[1].confirm(later)
+    assert await process.opened[1].confirm_mark(later)
 
 
 async def test_transactions_that_commit_out_of_order_are_never_missed(
@@ -133,7 +133,7 @@ async def test_transactions_that_commit_out_of_order_are_never_missed(
             if commit is not None:
                 commit.commit()
             await asyncio.sleep(AGED)
-            seen.append([await store.confirm(mark) for store, mark in zip(process.opened, marks, strict=True)])
+            seen.append([await store.confirm_mark(mark) for store, mark in zip(process.opened, marks, strict=True)])
 
     assert seen == [[True] * 3, [True, False, True], [True] * 3, [False, True, True], [True] * 3]
 
@@ -154,7 +154,7 @@ async def test_what_this_process_has_written_itself_is_confirmed(processes: tupl
 
     await put(other.opened[0], "other")
     await asyncio.sleep(AGED)
-    assert not await first.confirm(mark)
+    assert not await first.confirm_mark(mark)
 
 
 async def test_a_store_in_use_alone_takes_no_statement_of_all(processes: tuple[Process, Process]) -> None:
@@ -176,10 +176,10 @@ async def test_nobody_waits_for_a_statement_that_has_none_to_continue(processes:
     mark = first.mark()
     await asyncio.sleep(MAX_GAP_SECONDS)
 
-    assert not await second.confirm(second.mark())
-    assert not await first.confirm(mark)
+    assert not await second.confirm_mark(second.mark())
+    assert not await first.confirm_mark(mark)
     await asyncio.sleep(AGED)
-    assert not await first.confirm(mark)
+    assert not await first.confirm_mark(mark)
 
 
 async def test_more_stores_that_moved_than_are_listed_all_count_as_moved(
@@ -194,7 +194,7 @@ async def test_more_stores_that_moved_than_are_listed_all_count_as_moved(
         numbers = ", ".join(str(each.number) for each in stored if each is not None)
         run_sql(url, f"UPDATE head SET moved = pg_current_xact_id()::text::bigint WHERE store IN ({numbers})")
         await asyncio.sleep(AGED)
-        assert await process.opened[0].confirm(mark) == is_confirmed
+        assert await process.opened[0].confirm_mark(mark) == is_confirmed
 
 
 async def test_a_deleted_store_is_not_confirmed(processes: tuple[Process, Process]) -> None:
@@ -208,7 +208,7 @@ async def test_a_deleted_store_is_not_confirmed(processes: tuple[Process, Proces
     await other.stores.delete(stored.number, 50)
     await asyncio.sleep(AGED)
 
-    assert not await first.confirm(mark)
+    assert not await first.confirm_mark(mark)
 
 
 async def test_a_database_that_was_restored_confirms_nothing_from_before(
@@ -223,13 +223,13 @@ async def test_a_database_that_was_restored_confirms_nothing_from_before(
         run_sql(url, f"UPDATE {table} SET bits = (bits + 1) % 1000 WHERE store = 1")
     mark = process.opened[0].mark()
     await asyncio.sleep(AGED)
-    assert await process.opened[0].confirm(mark)
+    assert await process.opened[0].confirm_mark(mark)
     history = default.known.history
 
     await process.stores.list_moved(0)
 
     assert default.known.history > history
-    assert not await process.opened[0].confirm(mark)
+    assert not await process.opened[0].confirm_mark(mark)
 
 
 async def test_a_restore_that_took_back_another_store_confirms_nothing_from_before(
@@ -242,7 +242,7 @@ async def test_a_restore_that_took_back_another_store_confirms_nothing_from_befo
     since, _ = await process.stores.list_moved(0)
     mark = process.opened[0].mark()
     await asyncio.sleep(AGED)
-    assert await process.opened[0].confirm(mark)
+    assert await process.opened[0].confirm_mark(mark)
     stored = await process.stores.find_store("second")
     assert stored is not None
     for table in ("revision", "head"):
@@ -250,7 +250,7 @@ async def test_a_restore_that_took_back_another_store_confirms_nothing_from_befo
 
     await process.stores.list_moved(since)
 
-    assert not await process.opened[0].confirm(mark)
+    assert not await process.opened[0].confirm_mark(mark)
 
 
 async def put_type(store: Store) -> None:
@@ -265,12 +265,12 @@ async def test_after_a_lost_connection_nothing_from_before_is_confirmed(
     await process.begin()
     mark = process.opened[0].mark()
     await asyncio.sleep(AGED)
-    assert await process.opened[0].confirm(mark)
+    assert await process.opened[0].confirm_mark(mark)
 
     request.getfixturevalue("postgres").terminate_connections(url)
     await asyncio.sleep(AGED)
 
-    assert not await process.opened[0].confirm(mark)
+    assert not await process.opened[0].confirm_mark(mark)
     later = process.opened[0].mark()
     await asyncio.sleep(AGED)
-    assert await process.opened[0].confirm(later)
+    assert await process.opened[0].confirm_mark(later)

@@ -368,7 +368,7 @@ class LiveGraph:
         graph = self._graph
         if graph is None or freshness.newest or freshness.revision > graph.revision:
             return False
-        return await self._store.confirm(self._mark)
+        return await self._store.confirm_mark(self._mark)
 
     async def _follow(self) -> None:
         self._begun += 1

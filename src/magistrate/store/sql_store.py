@@ -130,7 +130,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         self.mark: Callable[[], Mark] = database.mark
         self.staleness: Callable[[Mark], Staleness] = database.staleness
         self.is_newest: Callable[[Mark], bool] = database.is_newest
-        self.confirm: Callable[[Mark], Coroutine[Any, Any, bool]] = database.confirm
+        self.confirm_mark: Callable[[Mark], Coroutine[Any, Any, bool]] = database.confirm_mark
         self.measure_lag: Callable[[Mark], float] = database.measure_lag
         self.measure_caches: Callable[[], Sequence[CacheBytes]] = database.measure_caches
         self.synchronize_clock: Callable[[], Coroutine[Any, Any, None]] = database.synchronize_clock

@@ -248,7 +248,7 @@ class StoreState(Protocol):
         """Returns whether a write goes on that its caller may not wait for."""
         ...
 
-    async def confirm(self, mark: Mark) -> bool:
+    async def confirm_mark(self, mark: Mark) -> bool:
         """Returns whether no revision was made since the mark, as of a time after this was called or less than STALE_MS
         ago; false as well if the changes of the store are read as fast. All stores in use share the statement that it
         takes: their number does not matter, only how many of them are written to. Raises StoreUnavailable."""

@@ -131,7 +131,7 @@ class PostgresDatabase:
             return Staleness.STALE
         return Staleness.AGING if age > AGING_MS / 1_000 else Staleness.CURRENT
 
-    async def confirm(self, mark: Mark) -> bool:
+    async def confirm_mark(self, mark: Mark) -> bool:
         called_at, writes = self.mark()
         if writes != mark[1] or not await self._heads.follow(self._store):
             return False

@@ -159,7 +159,7 @@ class SqliteDatabase:
     def is_newest(self, mark: Mark) -> bool:
         return mark[1] == self._read_newest()
 
-    async def confirm(self, mark: Mark) -> bool:
+    async def confirm_mark(self, mark: Mark) -> bool:
         return self.is_newest(mark)
 
     def measure_lag(self, mark: Mark) -> float:
