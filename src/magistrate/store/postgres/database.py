@@ -19,6 +19,7 @@ from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothi
 from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse, Conninfo, translate_error
 from magistrate.store.postgres.heads import FollowedHead, HeadFollower
 from magistrate.store.postgres.pipeline import Connection
+from magistrate.store.postgres.planner_statistics import PlannerStatistics
 from magistrate.store.postgres.writer import GroupWriter
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.dialect import Parameter, bind_store
@@ -166,6 +167,7 @@ class PostgresServer:
         self._observer = observer
         self._writers: dict[int, GroupWriter] = {}
         self._released_statements = 0
+        self._statistics = PlannerStatistics(self._read_with)
         self.heads = HeadFollower(self.read, lambda: self._pool.lost)
 
     @property
@@ -174,7 +176,9 @@ class PostgresServer:
 
     def open_writer(self, store: int, revisions: KnownRevisions, head: FollowedHead) -> GroupWriter:
         """Returns the writer of a store, of which there is one. `revisions` and `head` learn of what it writes."""
-        writer = GroupWriter(self._pool, store, revisions, self._timeout, self._observer, head)
+        writer = GroupWriter(
+            self._pool, store, revisions, self._timeout, self._observer, head, statistics=self._statistics
+        )
         self._writers[store] = writer
         return writer
 
@@ -229,6 +233,7 @@ class PostgresServer:
         return int(version)
 
     async def close(self) -> None:
+        await self._statistics.close()
         await self._pool.close()
         await asyncio.gather(*(writer.close() for writer in self._writers.values()))
         if self._abandoned:

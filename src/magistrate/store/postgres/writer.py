@@ -37,6 +37,7 @@ from magistrate.store.postgres.pipeline import (
     StatementPipeline,
     pipeline_of,
 )
+from magistrate.store.postgres.planner_statistics import PlannerStatistics
 from magistrate.store.postgres.recent_changes import MAX_ROWS, GroupChanges, RecentChanges
 from magistrate.store.scripts.heads import NO_HEAD, read_head
 from magistrate.store.scripts.script_runs import (
@@ -268,6 +269,7 @@ class GroupWriter:
         timeout_seconds: float,
         observer: Observer,
         head: FollowedHead,
+        statistics: PlannerStatistics,
     ) -> None:
         self.statements = 0
         self.revisions = 0
@@ -279,6 +281,7 @@ class GroupWriter:
         self._store = store
         self._known = revisions
         self._followed_head = head
+        self._statistics = statistics
         self._waiting: deque[QueuedWrite] = deque()
         self._group: list[QueuedWrite] = []
         self._use = ConnectionUse()
@@ -401,6 +404,7 @@ class GroupWriter:
         self._is_committing = True
         changes = transaction.list_changes((time.monotonic(), self.revisions + 1))
         await transaction.commit()
+        self._statistics.note_statements(transaction.statements)
         self._head = transaction.head.newest.revision
         note_writes(self._known, transaction.head_before.newest, transaction.written)
         if any(write.makes_revision for write in self._group):

@@ -2,6 +2,7 @@
 its clock, and how statements are written for it."""
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import count
 
@@ -71,6 +72,11 @@ CHECK_CLIENT = """
 SELECT set_config('client_connection_check_interval', $1, false)
 WHERE current_setting('client_connection_check_interval', true) = '0'"""
 LIMIT_LOCK_WAIT = "SET LOCAL lock_timeout = {milliseconds}"
+LIST_SMALL_TABLES = """
+SELECT relname FROM pg_class
+WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind = 'r' AND relname = ANY ($1)
+AND reltuples < $2"""
+"""Lists those of the named tables that had fewer rows when they were analyzed last, or never were."""
 
 _SCHEMA_WORDS = {"INTEGER": "BIGINT", "TEXT": 'TEXT COLLATE "C"', " STRICT, WITHOUT ROWID": "", " STRICT": ""}
 _SCHEMA_WORD = re.compile(r"\b(?:INTEGER|TEXT)\b| STRICT(?:, WITHOUT ROWID)?(?=;)")
@@ -91,6 +97,12 @@ def find_each(statement: str) -> str:
     columns = ", ".join(f"key ->> {number} AS key_{number}" for number in range(statement.count("?")))
     keys = f"SELECT {columns} FROM json_array_elements(?::json) k (key) OFFSET 0"
     return f"SELECT f.* FROM ({keys}) k CROSS JOIN LATERAL ({lookup} OFFSET 0) f"
+
+
+def analyze_tables(names: Iterable[str]) -> str:
+    """Returns a statement that leaves out tables which another process analyzes or changes right now, and, with a
+    warning, those of another owner."""
+    return f"ANALYZE (SKIP_LOCKED) {', '.join(names)}"
 
 
 def number_placeholders(statement: str) -> str:

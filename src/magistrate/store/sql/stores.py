@@ -89,6 +89,8 @@ _KEYS = {
     "caller_key": "id",
     "session_key": "id",
 }
+TABLES = ("store", "head", *_KEYS)
+"""Names all tables but `migration`."""
 _INTEGERS = frozenset(("number", "revision", "position", "deleted_revision"))
 
 
