@@ -27,6 +27,8 @@ from benchmarks.observing import measure_observing
 from benchmarks.overload import measure_overload
 from benchmarks.request_rates import measure_request_rates
 from benchmarks.startup import measure_startup
+from benchmarks.store_removal import measure_store_removal
+from benchmarks.store_writes import measure_store_writes
 from benchmarks.stores import measure_stores
 from benchmarks.writes import measure_writes
 
@@ -47,6 +49,8 @@ TOPICS = {
     "overload": measure_overload,
     "startup": measure_startup,
     "stores": measure_stores,
+    "store-removal": measure_store_removal,
+    "store-writes": measure_store_writes,
     "writes": measure_writes,
 }
 

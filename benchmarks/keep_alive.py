@@ -93,9 +93,9 @@ class _Connection(asyncio.Protocol):
         self._fail(f"the server hung up: {exc}")
 
     def _send(self) -> None:
-        self._sent_at = time.perf_counter()
-        request = next(self._requests, None) if self._sent_at < self._deadline else None
+        request = next(self._requests, None) if time.perf_counter() < self._deadline else None
         if request is not None:
+            self._sent_at = time.perf_counter()
             self._transport.write(request)
         elif not self.finished.done():
             self.finished.set_result(None)
