@@ -14,7 +14,7 @@ from magistrate.operations.checks.check import check_all
 from magistrate.operations.consistency import NO_DEMAND
 from magistrate.operations.context import Context
 from magistrate.operations.readers import shared_reads
-from magistrate.operations.readers.shared_reads import SharedReads
+from magistrate.operations.readers.shared_reads import SharedReadBytes, SharedReads
 from magistrate.wiring.contexts import context_of
 from tests.operations.stored_warrants import define, grant, question
 from tests.running import settings_for
@@ -83,6 +83,37 @@ async def test_what_is_kept_is_limited_and_an_evaluation_reads_the_rest_itself(
     assert found == [[True, False]] * CLIENTS
 
 
+async def test_what_all_stores_keep_is_limited_together(
+    counted: tuple[Context, CountingDatabase], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_reads, "MAX_BYTES", 30_000)
+    ctx, _ = counted
+    model = await ctx.caches.models.get_known()
+    [check] = asked("ann")
+    request = model.request(check.object.type, (check.relation,), check.subject)
+    assert request is not None
+    newest = (await ctx.store.read_warrants((), None, 1)).revision
+    total = SharedReadBytes()
+    first, second = SharedReads(total), SharedReads(total)
+
+    async def read_some(shared: SharedReads) -> int:
+        with shared.join(ctx.store) as one, shared.join(ctx.store):
+            for start in range(0, 200, 50):
+                ids = tuple(ObjectId(f"unknown-{number}") for number in range(start, start + 50))
+                await one.read_warrants([WarrantRead(request, ids)], newest, 10)
+            return total.bytes
+
+    with first.join(ctx.store):
+        alone = await read_some(first)
+        together = await read_some(second)
+        left = total.bytes
+
+    assert alone > 0.9 * 30_000
+    assert together <= 30_000
+    assert left == alone
+    assert total.bytes == 0
+
+
 class FailingOnce:
     """A reader whose first read fails after another evaluation has begun to wait for it."""
 
@@ -108,7 +139,7 @@ async def test_a_read_that_fails_is_made_again_by_those_that_waited_for_it(
     assert request is not None
     reads = [WarrantRead(request, (ObjectId(str(LEVELS)), ObjectId("0")))] * 2
     newest = (await ctx.store.read_warrants((), None, 1)).revision
-    shared, failing = SharedReads(), FailingOnce(ctx)
+    shared, failing = SharedReads(SharedReadBytes()), FailingOnce(ctx)
 
     with shared.join(failing) as one, shared.join(failing) as other:
         first, second = await asyncio.gather(

@@ -9,9 +9,16 @@ from magistrate.engine.subjects import Subject
 from magistrate.engine.terms import object_ref
 from magistrate.errors import NotFound
 from magistrate.store.contract.new_rows import NewObjectType, NewWarrant, Once, Stamp
-from magistrate.store.contract.revisions import Staleness
+from magistrate.store.contract.revisions import RevisionId, Staleness
 from magistrate.store.contract.store import Store
-from magistrate.store.postgres.recent_changes import MAX_GROUPS, MAX_ROWS
+from magistrate.store.postgres.recent_changes import (
+    MAX_BYTES,
+    MAX_GROUPS,
+    MAX_ROWS,
+    GroupChanges,
+    RecentChanges,
+    RecentGroups,
+)
 from magistrate.wiring.stores import open_store
 from tests.running import settings_for
 
@@ -113,3 +120,41 @@ async def test_what_was_long_ago_need_not_be_known(store: Store) -> None:
 
     assert found is None or found[1] == await store.list_warrant_changes(await store.identify(revisions[0]), MOST)
     await expect_known(store, revisions[1])
+
+
+def group(revision: int, text: str = "x") -> GroupChanges:
+    before, newest = (RevisionId(Revision(number), number) for number in (revision, revision + 1))
+    rows = [(newest.revision, 0, "created", "warrant", text, None, None, None, None)]
+    return GroupChanges(before, newest, Revision(1), rows, (0.0, revision + 1))
+
+
+def is_known(changes: RecentChanges, revision: int, writes: int) -> bool:
+    return changes.find(RevisionId(Revision(revision), revision), MOST, writes) is not None
+
+
+def test_the_groups_of_all_stores_are_limited_together_and_the_oldest_are_discarded() -> None:
+    shared = RecentGroups()
+    first, second = RecentChanges(shared), RecentChanges(shared)
+    for revision in range(2):
+        first.add(group(revision, "x" * (MAX_BYTES // 4)))
+    second.add(group(0, "x" * (MAX_BYTES // 3)))
+    assert is_known(first, 0, 2)
+
+    second.add(group(1, "x" * (MAX_BYTES // 3)))
+
+    assert (is_known(first, 0, 2), is_known(first, 1, 2)) == (False, True)
+    assert is_known(second, 0, 2)
+    assert shared.measure().bytes <= MAX_BYTES
+
+
+def test_a_store_that_writes_much_discards_what_another_has_written_before() -> None:
+    shared = RecentGroups()
+    first, second = RecentChanges(shared), RecentChanges(shared)
+    first.add(group(0))
+
+    for revision in range(9):
+        second.add(group(revision, "x" * (MAX_BYTES // 8)))
+
+    assert not is_known(first, 0, 1)
+    assert is_known(second, 8, 9)
+    assert shared.measure().bytes <= MAX_BYTES

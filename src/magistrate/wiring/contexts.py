@@ -1,6 +1,6 @@
 """Builds the context of operations on an open store."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
 from weakref import ref
@@ -22,7 +22,7 @@ from magistrate.operations.lists.listings import Listings
 from magistrate.operations.live_graph import GraphCounts, LiveGraph
 from magistrate.operations.models.cache import Models
 from magistrate.operations.models.compiled_models import CompiledModels
-from magistrate.operations.readers.shared_reads import SharedReads
+from magistrate.operations.readers.shared_reads import SharedReadBytes, SharedReads
 from magistrate.operations.runs import release_runs
 from magistrate.operations.sessions.session_keys import SessionKeys
 from magistrate.operations.stores.contexts import MAX_CONTEXTS, StoreContexts
@@ -35,7 +35,7 @@ LISTS_SHARE, MODELS_SHARE = 8, 32
 
 
 class SharedState:
-    """Holds what the stores of a process share: the budget of their caches, compiled models, and the counters, which
+    """Holds what the stores of a process share: the limits on their caches, compiled models, and the counters, which
     stay when a context is dropped."""
 
     def __init__(self, settings: Settings, max_contexts: int = 1) -> None:
@@ -43,6 +43,7 @@ class SharedState:
         self.compiled_models = CompiledModels()
         self.graph_counts = GraphCounts()
         self.list_counts = ListCounts()
+        self.shared_read_bytes = SharedReadBytes()
         self.unwritten = UnwrittenDecisions(settings.max_unwritten_bytes)
 
 
@@ -99,7 +100,7 @@ def _build_caches(store: Store, shared: SharedState, share: CacheShare) -> Cache
         listings=listings,
         bitmap_searches=BitmapSearches(),
         session_keys=SessionKeys(store, store.now),
-        shared_reads=SharedReads(),
+        shared_reads=SharedReads(shared.shared_read_bytes),
     )
 
 
@@ -109,7 +110,7 @@ def _divide_bytes(max_bytes: int) -> tuple[int, int, int]:
     return max_bytes - lists - past, lists, past
 
 
-def measure_caches(contexts: Iterable[Context]) -> Sequence[CacheBytes]:
+def measure_caches(contexts: StoreContexts) -> Sequence[CacheBytes]:
     """Returns how many bytes each cache of this process takes, of all stores together, and the limits on them."""
     sums: dict[str, CacheBytes] = {}
     for context in contexts:
@@ -117,12 +118,12 @@ def measure_caches(contexts: Iterable[Context]) -> Sequence[CacheBytes]:
             *context.caches.graph.measure(),
             *context.caches.listings.measure(),
             context.caches.models.measure_past(),
-            context.caches.shared_reads.measure(),
-            *context.store.measure_caches(),
         ):
             others = sums.get(name, CacheBytes(name, 0, 0))
             sums[name] = CacheBytes(name, others.bytes + taken, others.max_bytes + limit)
-    return (*sums.values(), *measure_policies(), measure_queries(), measure_parameters())
+    default = contexts.default
+    of_all_stores = (default.caches.shared_reads.total.measure(), *default.store.measure_caches())
+    return (*sums.values(), *of_all_stores, *measure_policies(), measure_queries(), measure_parameters())
 
 
 @asynccontextmanager

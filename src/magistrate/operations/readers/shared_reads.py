@@ -8,6 +8,7 @@ from asyncio import Future
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from magistrate.engine.byte_sizes import OBJECT_BYTES, SLOT_BYTES, CacheBytes, measure_text, measure_warrant
 from magistrate.engine.names import ObjectId, Revision, TypeName
@@ -19,7 +20,7 @@ from magistrate.operations.runs import release_run
 from magistrate.operations.scheduling import checkpoint
 
 MAX_BYTES = 33_554_432
-"""Limits the rows that are kept in total (32 MiB)."""
+"""Limits the rows that are kept in total, of all stores (32 MiB)."""
 ENTRY_BYTES = OBJECT_BYTES + 2 * SLOT_BYTES
 """Counts an object without its id and its rows."""
 MAX_IDS_EACH = 200
@@ -31,11 +32,24 @@ _Table = dict[ObjectId, "list[Warrant] | Future[None]"]
 """Maps objects to their warrants of one request at one revision, or to what is done when these have been read."""
 
 
-class SharedReads:
-    """Keeps the rows of reads while several evaluations run; nothing is kept if there is one, or longer than until the
-    last of them has ended."""
+@dataclass(slots=True)
+class SharedReadBytes:
+    """Counts the bytes that the rows of all stores take."""
 
-    def __init__(self) -> None:
+    bytes: int = 0
+
+    def measure(self) -> CacheBytes:
+        """Returns these bytes, and the limit on them."""
+        return CacheBytes("shared_reads", self.bytes, MAX_BYTES)
+
+
+class SharedReads:
+    """Keeps the rows of reads of a store while several evaluations run; nothing is kept if there is one, or longer than
+    until the last of them has ended. If the rows of all stores are too many, the oldest of the store that reads more
+    are evicted: those of the others are not kept for long anyway."""
+
+    def __init__(self, total: SharedReadBytes) -> None:
+        self.total = total
         self._evaluations = 0
         self._tables: dict[_TableKey, _Table] = {}
         self._order: deque[tuple[_Table, ObjectId, int]] = deque()
@@ -56,17 +70,15 @@ class SharedReads:
     def release(self) -> Iterator[int]:
         """Frees what is kept, and yields how much was freed since it yielded last."""
         tables, self._tables = self._tables, {}
-        order, self._order, self._bytes = self._order, deque(), 0
+        order, self._order = self._order, deque()
+        self.total.bytes -= self._bytes
+        self._bytes = 0
         yield from free_containers([tables])
         while order:
             some = min(len(order), ITEMS_AT_ONCE)
             for _ in range(some):
                 order.pop()
             yield some
-
-    def measure(self) -> CacheBytes:
-        """Returns how many bytes the rows take, and the limit on them."""
-        return CacheBytes("shared_reads", self._bytes, MAX_BYTES)
 
     @property
     def is_used(self) -> bool:
@@ -89,11 +101,15 @@ class SharedReads:
         for object_id, own in by_id.items():
             size = ENTRY_BYTES + measure_text(object_id) + sum(map(measure_warrant, own))
             self._order.append((table, object_id, size))
-            self._bytes += size
-        while self._bytes > MAX_BYTES:
+            self._add_bytes(size)
+        while self.total.bytes > MAX_BYTES and self._order:
             oldest, object_id, size = self._order.popleft()
             oldest.pop(object_id, None)
-            self._bytes -= size
+            self._add_bytes(-size)
+
+    def _add_bytes(self, size: int) -> None:
+        self._bytes += size
+        self.total.bytes += size
 
 
 class SharedReader:

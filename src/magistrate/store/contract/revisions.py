@@ -225,7 +225,8 @@ class StoreState(Protocol):
         ...
 
     def measure_caches(self) -> Sequence[CacheBytes]:
-        """Returns how many bytes each cache of the store takes in this process, and the limits on them."""
+        """Returns how many bytes each cache of the database takes in this process, for all its stores together, and the
+        limits on them."""
         ...
 
     def mark(self) -> Mark:

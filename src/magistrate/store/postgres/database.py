@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.errors import StoreUnavailable
@@ -20,7 +21,7 @@ from magistrate.store.postgres.connections import ConnectionPool, ConnectionUse,
 from magistrate.store.postgres.heads import FollowedHead, HeadFollower
 from magistrate.store.postgres.pipeline import Connection
 from magistrate.store.postgres.planner_statistics import PlannerStatistics
-from magistrate.store.postgres.writer import GroupWriter
+from magistrate.store.postgres.writer import GroupWriter, WriterResources
 from magistrate.store.scripts.key_encryption import UNSEALED, Sealing
 from magistrate.store.sql.dialect import Parameter, bind_store
 from magistrate.store.sql.postgres import POSTGRES, READ_CLOCK, number_placeholders
@@ -81,7 +82,7 @@ async def open_postgres(
         await server.close()
         raise
     part = partial(PostgresDatabase, server)
-    return SqlStores(build_store(row), part, sealing, server.release_writer, server.heads.begin_anew)
+    return SqlStores(build_store(row), part, sealing, server.heads.release_head, server.heads.begin_anew)
 
 
 class PostgresDatabase:
@@ -107,7 +108,7 @@ class PostgresDatabase:
         return self.server.statements
 
     def measure_caches(self) -> Sequence[CacheBytes]:
-        return (self._writer.recent.measure(),)
+        return self.server.measure_caches()
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         return require_head(sql, await self.server.read(sql, bind_store(sql, self._store, values)))
@@ -164,31 +165,24 @@ class PostgresServer:
         self._clock = DatabaseClock()
         self._abandoned: set[asyncio.Task[Any]] = set()
         self._pool = ConnectionPool(conninfo, connections, timeout_ms)
-        self._observer = observer
-        self._writers: dict[int, GroupWriter] = {}
-        self._released_statements = 0
         self._statistics = PlannerStatistics(self._read_with)
+        self._shared = WriterResources(self._pool, self._timeout, observer, self._statistics)
+        self._writers: WeakSet[GroupWriter] = WeakSet()
+        """Has those of the stores that are used."""
         self.heads = HeadFollower(self.read, lambda: self._pool.lost)
 
     @property
     def statements(self) -> int:
-        return self._reads + self._released_statements + sum(writer.statements for writer in self._writers.values())
+        return self._reads + self._shared.statements
+
+    def measure_caches(self) -> Sequence[CacheBytes]:
+        return (self._shared.recent.measure(),)
 
     def open_writer(self, store: int, revisions: KnownRevisions, head: FollowedHead) -> GroupWriter:
         """Returns the writer of a store, of which there is one. `revisions` and `head` learn of what it writes."""
-        writer = GroupWriter(
-            self._pool, store, revisions, self._timeout, self._observer, head, statistics=self._statistics
-        )
-        self._writers[store] = writer
+        writer = GroupWriter(self._shared, store, revisions, head)
+        self._writers.add(writer)
         return writer
-
-    def release_writer(self, store: int) -> None:
-        """Frees the writer of a store that was deleted, where a group that it is writing is refused by the database, or
-        that nobody uses."""
-        self.heads.release_head(store)
-        writer = self._writers.pop(store, None)
-        if writer is not None:
-            self._released_statements += writer.statements
 
     def require_open(self) -> None:
         """Raises StoreUnavailable once the database was closed."""
@@ -235,7 +229,7 @@ class PostgresServer:
     async def close(self) -> None:
         await self._statistics.close()
         await self._pool.close()
-        await asyncio.gather(*(writer.close() for writer in self._writers.values()))
+        await asyncio.gather(*(writer.close() for writer in self._writers))
         if self._abandoned:
             await asyncio.wait(self._abandoned, timeout=CLOSE_WITHIN_SECONDS)
 

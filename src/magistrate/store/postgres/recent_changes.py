@@ -4,6 +4,7 @@ not read them."""
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from magistrate.engine.byte_sizes import OBJECT_BYTES, CacheBytes, measure_text
 from magistrate.engine.names import Revision
@@ -11,8 +12,9 @@ from magistrate.store.contract.revisions import Mark, RevisionId
 from magistrate.store.database import Row, Rows
 
 MAX_GROUPS = 64
+"""Limits the groups that are looked through for the changes after a revision."""
 MAX_BYTES = 4_194_304
-"""Limits what the groups take in memory together (4 MiB)."""
+"""Limits what the groups of all stores take in memory together (4 MiB)."""
 MAX_ROWS = 100
 """Limits the changes of one group; followers read those of a larger group from the log."""
 BYTES_OF_A_VALUE = 40
@@ -32,35 +34,52 @@ class GroupChanges:
     mark: Mark
 
 
-class RecentChanges:
-    """Holds the changes of the last groups that were committed."""
+class RecentGroups:
+    """Limits what the groups of all stores take together: the oldest are discarded first."""
 
     def __init__(self) -> None:
-        self._groups: deque[tuple[GroupChanges, int]] = deque()
-        """Has each group with the bytes that it takes, the oldest first."""
+        self._order: deque[tuple[deque[GroupChanges], int]] = deque()
+        """Has for each group, the oldest first, the groups of its store, which begin with it once it is the oldest
+        here, and the bytes that it takes."""
         self._bytes = 0
 
     def measure(self) -> CacheBytes:
         """Returns how many bytes the groups take, and the limit on them."""
         return CacheBytes("changes", self._bytes, MAX_BYTES)
 
-    def add(self, group: GroupChanges) -> None:
+    def add(self, groups: deque[GroupChanges], group: GroupChanges) -> None:
+        """Adds a group to those of its store."""
         size = _measure_group(group)
-        self._groups.append((group, size))
+        groups.append(group)
+        self._order.append((groups, size))
         self._bytes += size
-        while self._bytes > MAX_BYTES or len(self._groups) > MAX_GROUPS:
-            self._bytes -= self._groups.popleft()[1]
+        while self._bytes > MAX_BYTES:
+            oldest, size = self._order.popleft()
+            oldest.popleft()
+            self._bytes -= size
+
+
+class RecentChanges:
+    """Holds the changes of the last groups that were committed to a store."""
+
+    def __init__(self, shared: RecentGroups) -> None:
+        self._shared = shared
+        self._groups: deque[GroupChanges] = deque()
+        """Has the oldest group first."""
+
+    def add(self, group: GroupChanges) -> None:
+        self._shared.add(self._groups, group)
 
     def find(self, after: RevisionId, most: int, writes: int) -> tuple[Mark, Rows] | None:
         """Returns the mark of the last group, and the changes after a revision, as rows of LIST_WARRANT_CHANGES.
 
         Returns None if these are more than `most`, if other processes may have made some, if the last group is not the
         one that `writes` counts, or if the revision belongs to another history."""
-        if not self._groups or self._groups[-1][0].mark[1] != writes:
+        if not self._groups or self._groups[-1].mark[1] != writes:
             return None
-        (last, _), changes = self._groups[-1], deque[Row]()
+        last, changes = self._groups[-1], deque[Row]()
         reached = last.newest
-        for group, _ in reversed(self._groups):
+        for group in islice(reversed(self._groups), MAX_GROUPS):
             if reached.revision <= after.revision:
                 break
             if group.newest != reached or group.changes is None:

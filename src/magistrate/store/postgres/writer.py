@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -38,7 +39,7 @@ from magistrate.store.postgres.pipeline import (
     pipeline_of,
 )
 from magistrate.store.postgres.planner_statistics import PlannerStatistics
-from magistrate.store.postgres.recent_changes import MAX_ROWS, GroupChanges, RecentChanges
+from magistrate.store.postgres.recent_changes import MAX_ROWS, GroupChanges, RecentChanges, RecentGroups
 from magistrate.store.scripts.heads import NO_HEAD, read_head
 from magistrate.store.scripts.script_runs import (
     WRITES_AT_ONCE,
@@ -257,31 +258,30 @@ CLOSE_WITHIN_SECONDS = 1.0
 """Limits the wait for a group that is being written when the store is closed."""
 
 
+@dataclass(slots=True)
+class WriterResources:
+    """Holds what the writers of all stores in a database share. `statements` counts those that they have run."""
+
+    pool: ConnectionPool
+    timeout_seconds: float
+    observer: Observer
+    statistics: PlannerStatistics
+    recent: RecentGroups = field(default_factory=RecentGroups)
+    statements: int = 0
+
+
 class GroupWriter:
     """Runs the scripts of writes to one store, one group at a time, on one connection of the pool. Each write is
     answered after the commit that it shares."""
 
-    def __init__(
-        self,
-        pool: ConnectionPool,
-        store: int,
-        revisions: KnownRevisions,
-        timeout_seconds: float,
-        observer: Observer,
-        head: FollowedHead,
-        statistics: PlannerStatistics,
-    ) -> None:
-        self.statements = 0
+    def __init__(self, shared: WriterResources, store: int, revisions: KnownRevisions, head: FollowedHead) -> None:
         self.revisions = 0
         """Counts the writes that may have made a revision."""
-        self.recent = RecentChanges()
-        self._pool = pool
-        self._timeout = timeout_seconds
-        self._observer = observer
+        self.recent = RecentChanges(shared.recent)
+        self._shared = shared
         self._store = store
         self._known = revisions
         self._followed_head = head
-        self._statistics = statistics
         self._waiting: deque[QueuedWrite] = deque()
         self._group: list[QueuedWrite] = []
         self._use = ConnectionUse()
@@ -296,7 +296,7 @@ class GroupWriter:
         self._waiting.append(write)
         if self._task is None or self._task.done():
             self._task = loop.create_task(self._write_on())
-        timer = loop.call_later(self._timeout, self._refuse, write)
+        timer = loop.call_later(self._shared.timeout_seconds, self._refuse, write)
         try:
             return cast(T, await write.result)
         except asyncio.CancelledError:
@@ -363,7 +363,7 @@ class GroupWriter:
         self._use = ConnectionUse()
         self._is_committing = False
         try:
-            return await self._pool.attempt(self._write_once, lambda: not self._is_committing, self._use)
+            return await self._shared.pool.attempt(self._write_once, lambda: not self._is_committing, self._use)
         finally:
             # What has changed must be seen by all who read once these writes are answered.
             self.revisions += any(write.makes_revision for write in self._group)
@@ -374,7 +374,7 @@ class GroupWriter:
         results: list[WriteResult] | None = None
         while results is None:
             self._is_committing = False
-            transaction = GroupTransaction(pipeline_of(connection), self._store, self._observer)
+            transaction = GroupTransaction(pipeline_of(connection), self._store, self._shared.observer)
             try:
                 results = await self._run_group(transaction)
             except BaseException:
@@ -383,7 +383,7 @@ class GroupWriter:
                         await transaction.roll_back()
                 raise
             finally:
-                self.statements += transaction.statements
+                self._shared.statements += transaction.statements
         return results
 
     async def _run_group(self, transaction: GroupTransaction) -> list[WriteResult] | None:
@@ -400,11 +400,11 @@ class GroupWriter:
         if any(write.was_refused for write in self._group) or all(result.error for result in results):
             await transaction.roll_back()
             return None if any(write.was_refused for write in self._group) else results
-        self._observer(COMMIT)
+        self._shared.observer(COMMIT)
         self._is_committing = True
         changes = transaction.list_changes((time.monotonic(), self.revisions + 1))
         await transaction.commit()
-        self._statistics.note_statements(transaction.statements)
+        self._shared.statistics.note_statements(transaction.statements)
         self._head = transaction.head.newest.revision
         note_writes(self._known, transaction.head_before.newest, transaction.written)
         if any(write.makes_revision for write in self._group):
