@@ -18,7 +18,7 @@ from tests.processes.forked_service import ForkedService
 from tests.processes.served_processes import wait_until
 from tests.running import KEY, settings_for
 
-ROUNDS = 8
+ROUNDS, NIGHTLY_ROUNDS = 8, 50
 MODEL = {object_type.name for object_type in PREDEFINED_TYPES}
 
 
@@ -65,11 +65,12 @@ async def verify_stores(url: str, changes: Changes) -> None:
 
 
 @pytest.mark.parametrize("kind", STORES)
+@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(NIGHTLY_ROUNDS, marks=pytest.mark.nightly)])
 def test_killed_at_any_time_stores_are_whole_and_deletions_go_on(
-    kind: str, tmp_path: Path, request: pytest.FixtureRequest
+    rounds: int, kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     url, chance, changes = new_database_url(kind, tmp_path, request), random.Random(20_261_126), Changes()
-    for round_number in range(ROUNDS):
+    for round_number in range(rounds):
         with ForkedService(tmp_path, database_url=url, api_key=KEY) as service:
             names = [f"s{round_number}-{writer}" for writer in range(3)]
             threads = [threading.Thread(target=changes.make_until_killed, args=(service, name)) for name in names]
@@ -89,4 +90,4 @@ def test_killed_at_any_time_stores_are_whole_and_deletions_go_on(
             lambda: not [row for row in dump(url)["store"] if row[2] in changes.deleted - {max(changes.deleted)}]
         )
     asyncio.run(verify_stores(url, Changes()))
-    assert len(changes.deleted) > ROUNDS
+    assert len(changes.deleted) > rounds
