@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 from magistrate.config.settings import read_settings
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
+from magistrate.store.contract.database_use import HeadLocks, PoolCounts
 from magistrate.store.contract.revisions import Mark, RevisionId, Staleness
 from magistrate.store.database import Database, Rows, Script
 from magistrate.store.sql.dialect import Parameter
@@ -28,6 +29,13 @@ class CountingDatabase:
         self.reads = 0
         self.long_reads = 0
         self.rows = 0
+
+    @property
+    def head_locks(self) -> HeadLocks:
+        return self._database.head_locks
+
+    def count_connections(self) -> PoolCounts:
+        return self._database.count_connections()
 
     def measure_caches(self) -> Sequence[CacheBytes]:
         return self._database.measure_caches()

@@ -12,6 +12,7 @@ from magistrate.api.authzen.routes import AUTHZEN_ROUTES
 from magistrate.api.endpoints.public import PAGES
 from magistrate.api.fga.routes import FGA_ROUTES
 from magistrate.api.http.error_bodies import ERROR_TABLE
+from magistrate.api.http.metric_table import METRIC_TABLE
 from magistrate.api.http.pages import list_console_pages
 from magistrate.api.route import Route
 from magistrate.api.route_table import V2_ROUTES
@@ -73,6 +74,15 @@ def errors_table() -> str:
     return "\n".join(["| status | `code` | further members |", "|---|---|---|", *lines])
 
 
+def metrics_table() -> str:
+    """Returns a table with one row a metric."""
+    rows = ["| metric | kind | labels | unit | meaning |", "|---|---|---|---|---|"]
+    for row in METRIC_TABLE:
+        labels = ", ".join(f"`{label}`" for label in row.all_labels)
+        rows.append(f"| `{row.name}` | {row.kind} | {labels} | {row.unit} | {row.meaning} |")
+    return "\n".join(rows)
+
+
 LAYERS = ("wiring", "cli", "config", "api", "operations", "store", "engine")
 """The packages directly below `magistrate`, in the order of docs/architecture.md."""
 
@@ -99,6 +109,7 @@ BLOCKS: dict[str, dict[str, Callable[[], str]]] = {
     "docs/architecture.md": {"packages": packages},
     "docs/configuration.md": {"settings": settings_table},
     "docs/api.md": {"routes": routes_table, "errors": errors_table},
+    "docs/monitoring.md": {"metrics": metrics_table},
     "docs/v1.md": {"routes": v1_routes_table},
     "docs/fga-v1.md": {"routes": fga_routes_table},
     "docs/clients.md": {

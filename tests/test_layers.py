@@ -10,9 +10,10 @@ SRC = Path(__file__).parents[1] / "src" / "magistrate"
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "durations": set(),
     "config": {"errors"},
     "engine": {"errors"},
-    "store": {"engine", "errors"},
+    "store": {"engine", "errors", "durations"},
     "operations": {
         "store.contract",
         "engine",
@@ -26,6 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "engine",
         "errors",
         "log",
+        "durations",
         "__version__",
     },
     "client": {"outgoing_requests", "errors"},

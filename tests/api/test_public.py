@@ -15,7 +15,6 @@ from magistrate.api.calls import Service
 from magistrate.api.endpoints.public import PAGES, LongPage
 from magistrate.api.http.metrics import METRICS, ProcessCounts, SharedCounts, exposition
 from magistrate.api.route_table import ROUTES
-from magistrate.operations.lists.counts import EvaluatorCounts
 from tests.databases import PostgresServer
 from tests.running import KEY, Client, running_service, settings_for
 
@@ -151,9 +150,9 @@ def test_metrics_are_published_by_one_thread_and_rendered_by_any(
 def test_metrics_have_the_lists_of_all_workers_by_evaluator(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shared = SharedCounts(tmp_path)
     monkeypatch.setattr(METRICS, "shared_counts", shared)
-    other = ProcessCounts(2, [], {}, lists=[EvaluatorCounts("bitmaps", 3, 0.5), EvaluatorCounts("kept", 1)])
+    other = ProcessCounts(2, [], {"lists": {"bitmaps": 3, "kept": 1}, "lists_seconds": {"bitmaps": 0.5, "kept": 0}})
     shared.write(other)
-    SharedCounts(tmp_path).write(ProcessCounts(3, [], {}, lists=[EvaluatorCounts("bitmaps", 2, 0.25)]))
+    SharedCounts(tmp_path).write(ProcessCounts(3, [], {"lists": {"bitmaps": 2}, "lists_seconds": {"bitmaps": 0.25}}))
 
     text = exposition(other).decode()
 

@@ -4,12 +4,14 @@ import json
 import os
 import re
 import select
+import time
 from pathlib import Path
 
 import pytest
 
 from magistrate.api.http.ledger import AccessLog
 from magistrate.log import LineOutput
+from tests.metrics import read_metrics
 from tests.processes.service_process import ServiceProcess
 from tests.running import KEY, Client
 
@@ -57,6 +59,26 @@ def test_the_evaluators_of_lists_are_on_the_metrics(tmp_path: Path) -> None:
         assert 'magistrate_lists_total{evaluator="first_search"} 1.0' in text
         assert 'magistrate_lists_total{evaluator="kept"} 2.0' in text
         assert 'magistrate_lists_seconds_total{evaluator="first_search"} ' in text
+
+
+def test_each_worker_reports_its_process_and_counters_are_of_all(tmp_path: Path) -> None:
+    with ServiceProcess(tmp_path, "--workers", "2", api_key=KEY) as service:
+        with service.client() as client:
+            client.define({"folder": {"viewer": {}}})
+            client.grant(CLAIM)
+        for _ in range(8):
+            with service.client() as client:  # a new connection goes to the worker with the fewest
+                client.ask(CLAIM).raise_for_status()
+        with service.client() as client:
+            time.sleep(1.5)  # workers publish once a second
+            readings = read_metrics(client)
+
+    workers = {reading.labels["worker"] for reading in readings if reading.name == "process_resident_memory_bytes"}
+    assert len(workers) == 2
+    for name in ("process_start_time_seconds", "process_cpu_seconds_total", "magistrate_follower_lag_seconds"):
+        assert {reading.labels["worker"] for reading in readings if reading.name == name} == workers
+    assert sum(reading.value for reading in readings if reading.name == "magistrate_checks_total") == 8
+    assert [reading.value for reading in readings if reading.name == "magistrate_build_info"] == [1]
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from magistrate.operations.cache_budget import CacheShare
+from magistrate.operations.checks.counts import CheckCounts
 from magistrate.operations.checks.decision_log import DecisionLog
 from magistrate.operations.lists.bitmap_listings import BitmapSearches
 from magistrate.operations.lists.counts import ListCounts
@@ -61,6 +62,7 @@ class Context:
     decisions: DecisionLog | None = None
     is_strict: bool = False
     list_counts: ListCounts = field(default_factory=ListCounts)
+    check_counts: CheckCounts = field(default_factory=CheckCounts)
     take_over_keys: Callable[[], Awaitable[None]] = _take_over_nothing
     """Puts changes of the stored keys, and of the list of stores, in force in this process. Raises nothing."""
     store_number: int = DEFAULT_STORE

@@ -6,8 +6,9 @@ always computed at a single revision."""
 
 import asyncio
 import sys
-from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import contextmanager
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence, Set
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 
 from magistrate.engine.byte_sizes import CacheBytes
@@ -162,6 +163,7 @@ class LiveGraph:
         self._following_ahead: asyncio.Task[None] | None = None
         self._fetching_ahead: asyncio.Task[None] | None = None
         self._following_next: asyncio.Task[Graph] | None = None
+        self._waiting_since: float | None = None
         self._begun = 0
         self._done = 0
         """These count how often the store was followed: how many attempts have begun, and the number of the last that
@@ -325,7 +327,7 @@ class LiveGraph:
         """Returns the graph after following the store from now on; unless the newest revision is required, a result
         from a moment ago also suffices."""
         before = self._begun
-        async with self._following.acquire():
+        async with self._following_store():
             was_followed = self._done > before or not freshness.newest
             enough = replace(freshness, newest=not was_followed)
             is_fresh = self._graph is not None and self._is_fresh(self._graph, enough)
@@ -337,7 +339,7 @@ class LiveGraph:
     async def _follow_next(self) -> Graph:
         """Follows the store as soon as no other task does. Requests that arrive after it has begun need another such
         task."""
-        async with self._following.acquire():
+        async with self._following_store():
             self._following_next = None
             await self._follow()
         assert self._graph is not None
@@ -354,7 +356,7 @@ class LiveGraph:
     async def _follow_ahead(self) -> None:
         """Follows the store ahead of time, so that no request has to wait for it."""
         try:
-            async with self._following.acquire():
+            async with self._following_store():
                 if not await self._confirm(NO_DEMAND):
                     await self._follow()
         except MagistrateError:
@@ -369,6 +371,20 @@ class LiveGraph:
         if graph is None or freshness.newest or freshness.revision > graph.revision:
             return False
         return await self._store.confirm_mark(self._mark)
+
+    def measure_wait(self) -> float:
+        """Returns for how many seconds the graph has waited for the changes of the store; 0 if it does not wait."""
+        return 0.0 if self._waiting_since is None else time.monotonic() - self._waiting_since
+
+    @asynccontextmanager
+    async def _following_store(self) -> AsyncIterator[None]:
+        """Waits until no other task follows the store, and notes that this one does."""
+        async with self._following.acquire():
+            self._waiting_since = time.monotonic()
+            try:
+                yield
+            finally:
+                self._waiting_since = None
 
     async def _follow(self) -> None:
         self._begun += 1

@@ -11,6 +11,7 @@ from magistrate.engine.names import ObjectId, PolicyName, Revision, TypeName
 from magistrate.engine.terms import ObjectRef
 from magistrate.engine.warrants.warrant import Warrant, WarrantPattern, warrant_names
 from magistrate.errors import SchemaMismatch
+from magistrate.store.contract.database_use import HeadLocks, PoolCounts
 from magistrate.store.contract.events import DecisionRecord, Event, EventFilter, EventPosition, FollowedEvents
 from magistrate.store.contract.keys import KeptKeys, SessionKey, StoredKeys
 from magistrate.store.contract.lists import ObjectFilter, ObjectTypeFilter, PageSlice, Slice, Snapshot, WarrantFilter
@@ -133,6 +134,7 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
         self.confirm_mark: Callable[[Mark], Coroutine[Any, Any, bool]] = database.confirm_mark
         self.measure_lag: Callable[[Mark], float] = database.measure_lag
         self.measure_caches: Callable[[], Sequence[CacheBytes]] = database.measure_caches
+        self.count_connections: Callable[[], PoolCounts] = database.count_connections
         self.synchronize_clock: Callable[[], Coroutine[Any, Any, None]] = database.synchronize_clock
         self.close: Callable[[], Coroutine[Any, Any, None]] = database.close
 
@@ -269,6 +271,10 @@ class SqlStore(SqlKeys, SqlHistory, SqlWarrantReads):
     @property
     def statements(self) -> int:
         return self.database.statements
+
+    @property
+    def head_locks(self) -> HeadLocks:
+        return self.database.head_locks
 
     async def list_warrant_changes(self, after: RevisionId, most: int) -> WarrantChanges:
         values = (after.revision, after.revision, most + 1)

@@ -14,6 +14,7 @@ from magistrate.engine.lists.language import measure_queries
 from magistrate.engine.policy.policy import measure_policies
 from magistrate.errors import NotFound
 from magistrate.operations.cache_budget import CacheBudget, CacheShare
+from magistrate.operations.checks.counts import CheckCounts
 from magistrate.operations.checks.decision_log import DecisionLog, UnwrittenDecisions
 from magistrate.operations.context import Caches, Context
 from magistrate.operations.lists.bitmap_listings import BitmapSearches
@@ -43,6 +44,7 @@ class SharedState:
         self.compiled_models = CompiledModels()
         self.graph_counts = GraphCounts()
         self.list_counts = ListCounts()
+        self.check_counts = CheckCounts()
         self.shared_read_bytes = SharedReadBytes()
         self.unwritten = UnwrittenDecisions(settings.max_unwritten_bytes)
 
@@ -67,6 +69,7 @@ def context_of(store: Store, settings: Settings, shared: SharedState | None = No
         max_query_work=settings.max_query_work,
         share=share,
         list_counts=shared.list_counts,
+        check_counts=shared.check_counts,
         decisions=decisions,
         is_strict=settings.strict,
     )

@@ -85,8 +85,7 @@ async def open_service(
             settings.max_all_bodies_bytes,
         )
         METRICS.read = partial(_readings, contexts, admitted)
-        METRICS.measure_caches = partial(measure_caches, contexts)
-        METRICS.read_lists = context.list_counts.read
+        METRICS.read_durations = lambda: {"head_lock_seconds": context.store.head_locks.read()}
         METRICS.requests_by_store = Counter() if settings.metrics_store_label else None
         METRICS.name_store = contexts.name_issuer
         works = [deleting, _stop_with_parent(), asyncio.to_thread(read_grammar), _write_metrics_now_and_then()]
@@ -179,7 +178,19 @@ def _readings(contexts: StoreContexts, admitted: Admissions) -> Readings:
     how far the graph is behind, of the store `default`."""
     context = contexts.default
     graph = context.caches.graph
+    lists, caches = context.list_counts.read(), measure_caches(contexts)
+    pool = context.store.count_connections()
     return {
+        **{f"pool_{name}": value for name, value in pool._asdict().items()},
+        "checks": context.check_counts.read(),
+        "lists": {counts.evaluator: counts.lists for counts in lists},
+        "lists_seconds": {counts.evaluator: counts.seconds for counts in lists},
+        "cache_bytes": {cache.cache: cache.bytes for cache in caches},
+        "cache_max_bytes": {cache.cache: cache.max_bytes for cache in caches},
+        "follower_lag_seconds": {
+            "stores": contexts.measure_lag(),
+            "changes": max(each.caches.graph.measure_wait() for each in contexts),
+        },
         "requests_running": sum(admission.running for admission in admitted.by_scope.values()),
         "requests_waiting": sum(admission.waiting for admission in admitted.by_scope.values()),
         "requests_shed": sum(admission.shed for admission in admitted.by_scope.values()),

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from magistrate.engine.evaluation.check import Check, Decision
 from magistrate.engine.model.model import Model
 from magistrate.engine.names import RelationName, Revision, TypeName
+from magistrate.errors import MagistrateError
 from magistrate.operations.authzen.properties import add_meta
 from magistrate.operations.checks.check import PendingChecks
 from magistrate.operations.checks.check_batch import NO_TYPES, CheckRun, Decisions
@@ -55,6 +56,14 @@ class PendingEvaluations:
     async def complete(self) -> Decisions:
         """Returns the decisions after `attempt` returned None. Raises BudgetExceeded, InvalidParameter if the
         token is from the future or there is too much meta, StoreUnavailable."""
+        try:
+            return await self._complete()
+        except MagistrateError:
+            if self._is_logged:
+                self._pending.record_failure()
+            raise
+
+    async def _complete(self) -> Decisions:
         if not self._reads:
             decided = await self._pending.decide()
             if not self._reads:
@@ -89,7 +98,7 @@ class PendingEvaluations:
 
     def _log(self, pending: PendingChecks, decided: Decisions) -> Decisions:
         if self._is_logged:
-            pending.log_decisions(decided)
+            pending.record_decisions(decided)
         return decided
 
 

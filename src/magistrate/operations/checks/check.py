@@ -7,6 +7,7 @@ import msgspec
 from msgspec.structs import replace
 
 from magistrate.engine.evaluation.check import Check
+from magistrate.errors import MagistrateError
 from magistrate.operations.checks.check_batch import ALL_NEEDED, CheckBatch, Decisions, StopAt
 from magistrate.operations.checks.decision_log import UNKNOWN, RequestOrigin
 from magistrate.operations.checks.evaluators import CachedWalks, Moment, decide_in_order, list_evaluators, list_patterns
@@ -26,7 +27,7 @@ async def check_all(
     ctx: Context, checks: Sequence[Check], freshness: Freshness, visible_types: frozenset[str] | None = None
 ) -> Decisions:
     """Returns one decision per check, in order; raises like `check`. It serves callers that are not check requests
-    themselves, so nothing is logged. `visible_types` are those of a CheckBatch."""
+    themselves, so nothing is counted or logged. `visible_types` are those of a CheckBatch."""
     pending = PendingChecks(ctx, checks, ALL_NEEDED, freshness, is_logged=False, visible_types=visible_types)
     return pending.decide_at_once() or await pending.decide()
 
@@ -109,10 +110,10 @@ class PendingChecks(msgspec.Struct):
         return None if decided is None else self._finish(decided)
 
     def _finish(self, decided: Decisions) -> Decisions:
-        """Counts decisions that were made in memory alone, and logs them."""
+        """Records decisions that were made in memory alone."""
         self.ctx.caches.graph.counts.hits += 1
         if self.is_logged:
-            self.log_decisions(decided)
+            self.record_decisions(decided)
         return decided
 
     async def decide(self) -> Decisions:
@@ -125,13 +126,24 @@ class PendingChecks(msgspec.Struct):
             await checkpoint()  # several such requests, if they come at once, begin in different iterations
         can_walk = self.ctx.caches.graph.is_enabled and not self.with_path
         moment = Moment(self.ctx, self.freshness)
-        decided = await decide_in_order(list_evaluators(moment, walks if can_walk else None), self._batch)
+        try:
+            decided = await decide_in_order(list_evaluators(moment, walks if can_walk else None), self._batch)
+        except MagistrateError:
+            if self.is_logged:
+                self.record_failure()
+            raise
         if self.is_logged:
-            self.log_decisions(decided)
+            self.record_decisions(decided)
         return decided
 
-    def log_decisions(self, decided: Decisions) -> None:
-        """Logs the decisions, if decisions are logged at all. It is called for those made without `is_logged`."""
+    def record_failure(self) -> None:
+        """Counts the checks as those of a request that gets no decision."""
+        self.ctx.check_counts.failed += len(self.checks)
+
+    def record_decisions(self, decided: Decisions) -> None:
+        """Counts the decisions, and logs them if decisions are logged at all. It is called for those made without
+        `is_logged`."""
+        self.ctx.check_counts.count(decided.value)
         log = self.ctx.decisions
         if log is not None:
             contextual = () if self.contextual is None else self.contextual.warrants

@@ -1,5 +1,6 @@
 """Knows the stores of the database in memory, and opens a context for each that is used."""
 
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterator, Sequence
 from weakref import ref
@@ -37,6 +38,8 @@ class StoreContexts:
         self._identities: dict[str, int] = {}
         """Has the number of each store by the id in its tokens."""
         self._followed_to = 0
+        self._read_at = time.monotonic()
+        """Is the monotonic time just before the list of stores was last read."""
         self.may_have_deleted = False
         """Says whether rows of deleted stores may be left."""
 
@@ -46,7 +49,7 @@ class StoreContexts:
     async def follow(self) -> Sequence[MovedStore]:
         """Takes over all changes of stores since the last call, and returns these. It has to be called before anything
         else, and several times a second."""
-        restores = self.stores.restores
+        restores, began_at = self.stores.restores, time.monotonic()
         self._followed_to, moved = await self.stores.list_moved(self._followed_to)
         if self.stores.restores != restores:
             self._discard_lost({each.stored.id for each in moved})
@@ -58,7 +61,12 @@ class StoreContexts:
                 self._release(each.stored.number)
                 self.may_have_deleted = True
         self._drop_unused(self.default.share.begin_round() - KEPT_ROUNDS)
+        self._read_at = began_at
         return moved
+
+    def measure_lag(self) -> float:
+        """Returns for how many seconds it has not been known whether stores have changed."""
+        return time.monotonic() - self._read_at
 
     def find(self, named: str) -> StoredStore | None:
         """Returns the store with this name or id, or None."""

@@ -14,6 +14,7 @@ import msgspec
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.names import Revision
 from magistrate.engine.warrants.warrant import ChangedWarrant, Warrant
+from magistrate.store.contract.database_use import HeadLocks, PoolCounts
 from magistrate.store.contract.stored_rows import Identity
 
 MAX_REVISIONS = 10_000
@@ -222,6 +223,15 @@ class StoreState(Protocol):
     @property
     def statements(self) -> int:
         """Returns the number of statements that this process has run on the database."""
+        ...
+
+    @property
+    def head_locks(self) -> HeadLocks:
+        """Returns the times for which writes of this process to any store of the database were lined up."""
+        ...
+
+    def count_connections(self) -> PoolCounts:
+        """Returns the counts of the connections of this process to the database, which all stores share."""
         ...
 
     def measure_caches(self) -> Sequence[CacheBytes]:

@@ -16,6 +16,7 @@ from psycopg import errors
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from magistrate.errors import OutcomeUnknown, SchemaMismatch, StoreUnavailable
+from magistrate.store.contract.database_use import PoolCounts
 from magistrate.store.postgres.migration import whole_seconds
 from magistrate.store.postgres.pipeline import Connection
 from magistrate.store.sql.postgres import CHECK_CLIENT
@@ -94,6 +95,18 @@ class ConnectionPool:
     @property
     def is_closed(self) -> bool:
         return self._pool.closed
+
+    def count_connections(self) -> PoolCounts:
+        counts = self._pool.get_stats()
+        return PoolCounts(
+            connections=counts["pool_size"],
+            idle=counts["pool_available"],
+            waiting=counts["requests_waiting"],
+            waits=counts.get("requests_queued", 0),
+            wait_seconds=counts.get("requests_wait_ms", 0) / 1000,
+            failures=counts.get("connections_errors", 0),
+            lost=self.lost,
+        )
 
     async def open(self) -> None:
         await self._pool.open()

@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.errors import StoreUnavailable
+from magistrate.store.contract.database_use import HeadLocks
 from magistrate.store.contract.revisions import AGING_MS, STALE_MS, KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
 from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
@@ -95,6 +96,7 @@ class PostgresDatabase:
         self.now = server.now
         self.synchronize_clock = server.synchronize_clock
         self.schema_version = server.schema_version
+        self.count_connections = server.count_connections
         self.close = server.close
         self.server = server
         self._store = store
@@ -106,6 +108,10 @@ class PostgresDatabase:
     @property
     def statements(self) -> int:
         return self.server.statements
+
+    @property
+    def head_locks(self) -> HeadLocks:
+        return self.server.head_locks
 
     def measure_caches(self) -> Sequence[CacheBytes]:
         return self.server.measure_caches()
@@ -165,6 +171,7 @@ class PostgresServer:
         self._clock = DatabaseClock()
         self._abandoned: set[asyncio.Task[Any]] = set()
         self._pool = ConnectionPool(conninfo, connections, timeout_ms)
+        self.count_connections = self._pool.count_connections
         self._statistics = PlannerStatistics(self._read_with)
         self._shared = WriterResources(self._pool, self._timeout, observer, self._statistics)
         self._writers: WeakSet[GroupWriter] = WeakSet()
@@ -174,6 +181,10 @@ class PostgresServer:
     @property
     def statements(self) -> int:
         return self._reads + self._shared.statements
+
+    @property
+    def head_locks(self) -> HeadLocks:
+        return self._shared.head_locks
 
     def measure_caches(self) -> Sequence[CacheBytes]:
         return (self._shared.recent.measure(),)

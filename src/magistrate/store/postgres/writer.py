@@ -17,6 +17,7 @@ import psycopg
 
 from magistrate.engine.names import Revision
 from magistrate.errors import LimitReached, OutcomeUnknown, StoreDeleted
+from magistrate.store.contract.database_use import HeadLocks
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, note_writes
 from magistrate.store.database import (
     Compute,
@@ -94,15 +95,17 @@ class GroupTransaction:
         self.statements = 0
         """Counts what the scripts run, without what begins and ends the transaction."""
 
-    async def begin(self, writes: Iterable[QueuedWrite], expected: Revision) -> None:
+    async def begin(self, writes: Iterable[QueuedWrite], expected: Revision) -> float:
         """Begins the transaction, and looks up in the same round trip what these writes look up first. `expected` is
-        likely to be the newest revision."""
+        likely to be the newest revision. Returns the seconds that the round trip took, with the wait for the lock."""
         await self._run_ahead(writes, expected)
+        sent_at = time.monotonic()
         _, rows = await self._look_up(self._ahead.values(), [(BEGIN_WRITE, ()), self._bind(LOCK_HEAD)])
         if not rows:
             raise StoreDeleted
         self.head = self._sent_head = self.head_before = read_head(rows[0])
         self._model_revision = Revision(rows[0][3])
+        return time.monotonic() - sent_at
 
     async def run(self, writes: Sequence[QueuedWrite]) -> list[WriteResult]:
         """Runs the writes, or as many of the first as one transaction takes, each after the newest revision that those
@@ -267,6 +270,7 @@ class WriterResources:
     observer: Observer
     statistics: PlannerStatistics
     recent: RecentGroups = field(default_factory=RecentGroups)
+    head_locks: HeadLocks = field(default_factory=HeadLocks)
     statements: int = 0
 
 
@@ -391,7 +395,14 @@ class GroupWriter:
         and has to be begun again without it."""
         if not self._take_waiting():
             return []
-        await transaction.begin(self._group, self._head)
+        self._shared.head_locks.waits.count(await transaction.begin(self._group, self._head))
+        locked_at = time.monotonic()
+        try:
+            return await self._run_locked(transaction)
+        finally:
+            self._shared.head_locks.holds.count(time.monotonic() - locked_at)
+
+    async def _run_locked(self, transaction: GroupTransaction) -> list[WriteResult] | None:
         if not self._take_waiting():
             await transaction.roll_back()
             return []

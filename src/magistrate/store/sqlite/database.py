@@ -22,6 +22,7 @@ import apsw
 
 from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.errors import MagistrateError, StoreUnavailable
+from magistrate.store.contract.database_use import NO_POOL, HeadLocks, PoolCounts
 from magistrate.store.contract.revisions import KnownRevisions, Mark, RevisionId, Staleness
 from magistrate.store.contract.stores import DEFAULT_STORE, build_store
 from magistrate.store.database import Observer, Rows, ScriptStart, observe_nothing, require_head
@@ -135,6 +136,13 @@ class SqliteDatabase:
     def statements(self) -> int:
         return self.file.statements
 
+    @property
+    def head_locks(self) -> HeadLocks:
+        return self.file.head_locks
+
+    def count_connections(self) -> PoolCounts:
+        return NO_POOL
+
     def measure_caches(self) -> Sequence[CacheBytes]:
         return ()
 
@@ -214,6 +222,10 @@ class SqliteFile:
     @property
     def statements(self) -> int:
         return self._reads + self._writer.statements
+
+    @property
+    def head_locks(self) -> HeadLocks:
+        return self._writer.head_locks
 
     async def read(self, sql: str, values: tuple[Parameter, ...], long: bool = False) -> Rows:
         """Implements Database.read, for a statement with numbered parameters."""

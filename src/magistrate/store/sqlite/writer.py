@@ -18,6 +18,7 @@ from typing import Any, NoReturn, TypeVar, cast
 import apsw
 
 from magistrate.errors import StoreDeleted, StoreUnavailable
+from magistrate.store.contract.database_use import HeadLocks
 from magistrate.store.contract.revisions import KnownRevisions, RevisionId, note_writes
 from magistrate.store.database import (
     Execute,
@@ -99,6 +100,9 @@ class FileWriter:
     ) -> None:
         self.connection = connection
         self.statements = 0
+        self.head_locks = HeadLocks()
+        self._locked_at = 0.0
+        """Is the monotonic time at which the transaction got the lock of the file."""
         self._observer = observer
         self._checkpoints = WalCheckpoints(connection)
         self._check_file = check_file
@@ -163,6 +167,7 @@ class FileWriter:
                     self._store_head(store, head)
                 self._observer(COMMIT)
                 self.connection.execute(COMMIT)
+                self._note_release()
         except apsw.Error as error:
             self._roll_back()
             self._translate(error)
@@ -174,17 +179,24 @@ class FileWriter:
     def _roll_back(self) -> None:
         if self.connection.in_transaction:
             self.connection.execute(ROLL_BACK)
+            self._note_release()
+
+    def _note_release(self) -> None:
+        self.head_locks.holds.count(time.monotonic() - self._locked_at)
 
     def _begin_group(self, group: Sequence[QueuedWrite]) -> Sequence[QueuedWrite]:
         """Begins a transaction and returns the writes that are still in time by then. The others are refused, each at
         its deadline. Without any, no transaction is left open."""
         self._check_file()
         self._roll_back()
+        began_at = time.monotonic()
         while group := _refuse_late(group):
             earliest = min(write.deadline for write in group)
             self.connection.set_busy_timeout(max(1, int((earliest - time.monotonic()) * 1000)))
             try:
                 self.connection.execute(BEGIN_WRITE)
+                self._locked_at = time.monotonic()
+                self.head_locks.waits.count(self._locked_at - began_at)
                 self._heads = {}
                 break
             except apsw.BusyError:
