@@ -9,7 +9,7 @@ import pytest
 from pyroaring import BitMap
 
 from benchmarks.counting import CountingDatabase, counting_store
-from magistrate.engine.bitmaps.connected_graph import MAX_NODES
+from magistrate.engine.bitmaps.connected_graph import MAX_NODES, ConnectedGraph
 from magistrate.engine.cache.adjacent_objects import MAX_PACKED_NUMBERS
 from magistrate.engine.cache.ids import MAX_IN_A_BLOCK, MAX_RECENT, IdTable
 from magistrate.engine.lists.language import ObjectsQuery, read_query
@@ -268,9 +268,39 @@ async def test_a_list_of_more_relations_than_a_kept_graph_has_nodes_is_left_to_t
     query, work = read_query("select * where user:ann is *"), Work(PLENTY)
     assert isinstance(query, ObjectsQuery)
 
-    connected = await BitmapSearches().connect(model, query, ctx.store, work)
+    connected = await BitmapSearches(PLENTY).connect(model, query, ctx.store, work)
 
     assert (connected, work.cost) == (None, 0)
+
+
+async def test_connected_graphs_are_limited_in_bytes_and_the_least_recently_used_are_evicted(ctx: Context) -> None:
+    names = [f"r{number}" for number in range(200)]
+    model = model_of({"user": {}, "wide": {name: {} for name in names}})
+    limits = [20_000, 10_000]
+
+    def grow() -> bool:
+        if searches.measure().max_bytes == limits[0]:
+            return False
+        searches.resize(limits[0])
+        return True
+
+    async def connect(name: str) -> tuple[ConnectedGraph | None, int]:
+        query, work = read_query(f"select wide where user:ann is {name}"), Work(PLENTY)
+        assert isinstance(query, ObjectsQuery)
+        return await searches.connect(model, query, ctx.store, work), work.cost
+
+    searches = BitmapSearches(limits[1], grow)
+    first, cost = await connect("r0")
+    for name in names[1:]:
+        await connect(name)
+        assert (await connect("r0")) == (first, 0)
+
+    assert cost > 0
+    assert (await connect("r1"))[1] > 0
+    assert limits[1] < searches.measure().bytes <= limits[0] == searches.measure().max_bytes
+    searches.resize(0)
+    assert searches.measure().bytes == 0
+    assert (await connect("r0"))[1] > 0
 
 
 def test_ids_keep_their_numbers_and_their_order_however_many_come() -> None:

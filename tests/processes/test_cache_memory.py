@@ -136,6 +136,7 @@ SHARED = (
     "lists",
     "empty_lists",
     "past_models",
+    "connected_graphs",
 )
 """Lists the caches that have a share of the setting."""
 

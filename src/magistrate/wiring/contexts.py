@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from typing import NamedTuple
 from weakref import ref
 
 from uuid_utils import uuid7
@@ -31,8 +32,9 @@ from magistrate.store.contract.store import Store
 from magistrate.wiring.stores import open_stores
 
 IMPORT_TIMEOUT_MS = 600_000
-LISTS_SHARE, MODELS_SHARE = 8, 32
-"""Divide the bytes of caches: an eighth is for lists, a 32nd for models of the past, the rest for the graph cache."""
+LISTS_SHARE, MODELS_SHARE, SEARCHES_SHARE = 8, 64, 64
+"""Divide the bytes of caches: an eighth is for lists, a 64th for models of the past, as much for what searches of lists
+have in common, the rest for the graph cache."""
 
 
 class SharedState:
@@ -85,32 +87,42 @@ def context_of(store: Store, settings: Settings, shared: SharedState | None = No
 
 
 def _build_caches(store: Store, shared: SharedState, share: CacheShare) -> Caches:
-    graph_bytes, lists, past = _divide_bytes(share.bytes)
-    models = Models(store, past, share.grow, shared.compiled_models)
-    graph = LiveGraph(store, models, graph_bytes, store.now, counts=shared.graph_counts, grow=share.grow)
-    listings = Listings(lists, share.grow)
+    parts = _divide_bytes(share.bytes)
+    models = Models(store, parts.past_models, share.grow, shared.compiled_models)
+    graph = LiveGraph(store, models, parts.graph, store.now, counts=shared.graph_counts, grow=share.grow)
+    listings = Listings(parts.lists, share.grow)
+    searches = BitmapSearches(parts.searches, share.grow)
 
     def resize(max_bytes: int) -> None:
-        graph_bytes, lists, past = _divide_bytes(max_bytes)
-        graph.resize(graph_bytes)
-        release_runs(listings.resize(lists))
-        models.resize(past)
+        parts = _divide_bytes(max_bytes)
+        graph.resize(parts.graph)
+        release_runs(listings.resize(parts.lists))
+        models.resize(parts.past_models)
+        searches.resize(parts.searches)
 
     share.resize = resize
     return Caches(
         models=models,
         graph=graph,
         listings=listings,
-        bitmap_searches=BitmapSearches(),
+        bitmap_searches=searches,
         session_keys=SessionKeys(store, store.now),
         shared_reads=SharedReads(shared.shared_read_bytes),
     )
 
 
-def _divide_bytes(max_bytes: int) -> tuple[int, int, int]:
-    """Returns the bytes of the graph cache, of lists and of models of the past."""
-    lists, past = max_bytes // LISTS_SHARE, max_bytes // MODELS_SHARE
-    return max_bytes - lists - past, lists, past
+class _Parts(NamedTuple):
+    """Holds the bytes that the caches of a store may take."""
+
+    graph: int
+    lists: int
+    past_models: int
+    searches: int
+
+
+def _divide_bytes(max_bytes: int) -> _Parts:
+    lists, past, searches = (max_bytes // share for share in (LISTS_SHARE, MODELS_SHARE, SEARCHES_SHARE))
+    return _Parts(max_bytes - lists - past - searches, lists, past, searches)
 
 
 def measure_caches(contexts: StoreContexts) -> Sequence[CacheBytes]:
@@ -121,6 +133,7 @@ def measure_caches(contexts: StoreContexts) -> Sequence[CacheBytes]:
             *context.caches.graph.measure(),
             *context.caches.listings.measure(),
             context.caches.models.measure_past(),
+            context.caches.bitmap_searches.measure(),
         ):
             others = sums.get(name, CacheBytes(name, 0, 0))
             sums[name] = CacheBytes(name, others.bytes + taken, others.max_bytes + limit)

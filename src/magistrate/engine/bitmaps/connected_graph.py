@@ -30,6 +30,8 @@ from magistrate.engine.work import Work
 
 MAX_NODES = 500
 """Limits the nodes of a graph that is kept; some hundred kilobytes."""
+GRAPH_BYTES, NODE_BYTES, KIND_BYTES, EDGE_BYTES = 2_000, 300, 250, 100
+"""Count a graph, a node, the edges of a node by warrants of one kind, and an edge."""
 
 
 class UnknownAs(Enum):
@@ -105,6 +107,14 @@ class ConnectedGraph:
     incoming: Mapping[SetNode, Mapping[AdjacencyKey, Sequence[SetEdge]]]
     on_object: Mapping[Target, Sequence[SetNode]]
     orphaned: Set[WarrantPattern]
+
+    def measure(self) -> int:
+        """Returns how many bytes the graph takes, without the plans of the model."""
+        edges = sum(len(some.edges) for outgoing in self.outgoing.values() for some in outgoing)
+        edges += sum(len(some) for incoming in self.incoming.values() for some in incoming.values())
+        kinds = sum(map(len, self.outgoing.values())) + sum(map(len, self.incoming.values()))
+        nodes = sum(map(len, self.on_object.values())) + len(self.outgoing) + len(self.incoming)
+        return GRAPH_BYTES + NODE_BYTES * nodes + KIND_BYTES * kinds + EDGE_BYTES * edges
 
 
 def connect_graph(

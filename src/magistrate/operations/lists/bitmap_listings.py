@@ -4,9 +4,11 @@ The graph is at one revision; a search that finds it at another one after it has
 that was cached meanwhile. After some attempts the query is answered without the graph.
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 from pyroaring import BitMap
@@ -17,9 +19,11 @@ from magistrate.engine.bitmaps.object_sets import ObjectSets, ObjectSetSearch
 from magistrate.engine.bitmaps.subject_nodes import PlanEdges, SolvedSubjects
 from magistrate.engine.bitmaps.subject_pages import OrderedSubjects
 from magistrate.engine.bitmaps.subject_sets import SubjectSetSearch
+from magistrate.engine.byte_sizes import CacheBytes
 from magistrate.engine.cache.adjacency_reads import AdjacencyFetch, EntryFetch, SubjectFetch
 from magistrate.engine.cache.graph import Graph
 from magistrate.engine.cache.ids import IdTable
+from magistrate.engine.cache.segments import stay_as_large
 from magistrate.engine.evaluation.conditions import PolicyEvaluator
 from magistrate.engine.lists.language import ObjectsQuery, Query, SubjectsQuery
 from magistrate.engine.lists.query_search import demand_types, find_targets, list_relations, list_subject_types
@@ -45,9 +49,8 @@ from magistrate.store.contract.stored_rows import ObjectName
 T = TypeVar("T")
 
 MAX_ATTEMPTS = 3
-MAX_GRAPHS = 200
-"""Limits the connected graphs that are kept. They depend on the types and relations of queries and on their subjects'
-types, of which callers use few."""
+KEY_BYTES, TARGET_BYTES = 400, 150
+"""Count what a connected graph is found by: a query, and each of its targets."""
 BITMAP_LISTING_BYTES = 2_000
 """Counts a listing without its bitmaps."""
 
@@ -105,15 +108,42 @@ class BitmapQuery:
     reader: WarrantReader
 
 
+_GraphKey = tuple[str, tuple[Target, ...], bool]
+"""Has the type of the subject, the targets, and whether only explicit rows are wanted."""
+
+
+class _KeptGraph(NamedTuple):
+    graph: ConnectedGraph | None
+    """Is None if the query cannot be computed with bitmaps."""
+    size: int
+
+
 class BitmapSearches:
     """Searches the rows of queries with bitmaps. It keeps what many searches use, all of one model: the connected
     graphs of recent queries for objects, what plans lead to for those for subjects, and which objects exist."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int, grow: Callable[[], bool] = stay_as_large) -> None:
+        """`max_bytes` limits the connected graphs. `grow` is called when there is no space; it may set another limit
+        with `resize`, and returns whether it has."""
         self._existing = ExistingNumbers()
         self._model: Model | None = None
-        self._graphs: LRUCache[tuple[str, tuple[Target, ...], bool], ConnectedGraph | None] = LRUCache(MAX_GRAPHS)
+        self._max_bytes = max_bytes
+        self._grow = grow
+        self._graphs: LRUCache[_GraphKey, _KeptGraph] = LRUCache(math.inf, getsizeof=attrgetter("size"))
         self._edges: dict[bool, dict[Plan, PlanEdges]] = {}
+
+    def measure(self) -> CacheBytes:
+        """Returns how many bytes the connected graphs take, and the limit on them."""
+        return CacheBytes("connected_graphs", int(self._graphs.currsize), self._max_bytes)
+
+    def resize(self, max_bytes: int) -> None:
+        """Sets the limit on the connected graphs, and evicts what exceeds it."""
+        self._max_bytes = max_bytes
+        self._evict_above(max_bytes)
+
+    def _evict_above(self, max_bytes: int) -> None:
+        while self._graphs and self._graphs.currsize > max_bytes:
+            self._graphs.popitem()
 
     async def find_listing(self, live: LiveGraph, store: Store, query: BitmapQuery) -> BitmapListing | None:
         """Returns the rows of the query, or None if it has to be answered without bitmaps. Raises NotFound and
@@ -169,14 +199,22 @@ class BitmapSearches:
             return None
         self._take_model(model)
         key = (query.subject.type, targets, query.is_explicit)
-        if key in self._graphs:
-            return self._graphs[key]
+        if (kept := self._graphs.get(key)) is not None:
+            return kept.graph
         examined = model.without_rules() if query.is_explicit else model
         steps = connect_graph(examined, query.subject.type, targets, work)
         connected = await complete_steps(store, steps, work, model.revision)
         if model is self._model:
-            self._graphs[key] = connected
+            self._keep(key, connected)
         return connected
+
+    def _keep(self, key: _GraphKey, graph: ConnectedGraph | None) -> None:
+        size = KEY_BYTES + TARGET_BYTES * len(key[1]) + (graph.measure() if graph is not None else 0)
+        while self._graphs.currsize + size > self._max_bytes and self._grow():
+            pass
+        if size <= self._max_bytes:
+            self._evict_above(self._max_bytes - size)
+            self._graphs[key] = _KeptGraph(graph, size)
 
     async def _search_subjects(
         self, attempt: "_Attempt", fetch: SubjectFetch, query: SubjectsQuery
